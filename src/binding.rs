@@ -34,7 +34,7 @@ use crate::table::LevelTable;
 pub fn operate(name: &str, request: Json, ctx: &JobContext) -> Result<Json> {
     expect_engine()?;
     let mut operation = AnyOperation::from_request(name, request)?;
-    operation.visit_paths(&mut |_, path| *path = admitted(path));
+    operation.visit_paths(&mut |_, path| *path = detach_credentials(path));
     operation.need_consent()?;
     let output = operation.run(ctx)?;
     Ok(json!({
@@ -162,9 +162,11 @@ impl DatasetHandle {
     /// Those of opening, and of reading the tree of samples.
     pub fn open(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let mut options = options.clone();
-        options.paths_mut().for_each(|path| *path = admitted(path));
+        options
+            .paths_mut()
+            .for_each(|path| *path = detach_credentials(path));
         with_threads(|| {
-            let reader = container::open_with(&admitted(path), &options, ctx)?;
+            let reader = container::open_with(&detach_credentials(path), &options, ctx)?;
             let tree = reader.levels().skeleton(ctx)?;
             let top = tree.levels.first();
             let is_sample = |row: &u32| top.is_some_and(|level| !is_padding(level.id(*row)));
@@ -253,7 +255,7 @@ impl DatasetHandle {
         let wanted = SamplePath::parse(path);
         match self.tree.find(&wanted) {
             Some((level, row)) => Ok(SampleRow { level, row }),
-            None => Err(Error::usage("there is no such sample").at(wanted)),
+            None => Err(Error::usage("there is no such sample").at_place(wanted)),
         }
     }
 
@@ -388,7 +390,7 @@ impl DatasetHandle {
                 complex.index, complex.dtype
             ));
             return Err(error
-                .at(source.asset())
+                .at_place(source.asset())
                 .hint("read it with GDAL, by its GDAL path"));
         }
         let window = match request.window {
@@ -404,7 +406,7 @@ impl DatasetHandle {
             let size = format!("{} × {} pixels", info.width, info.height);
             return Err(
                 Error::usage(format!("the window is not inside the raster of {size}"))
-                    .at(source.asset()),
+                    .at_place(source.asset()),
             );
         }
         let [width, height] = request.size.unwrap_or([window.width, window.height]);
@@ -434,7 +436,7 @@ impl DatasetHandle {
                     "the bands have several types: {}",
                     names.join(", ")
                 ))
-                .at(source.asset());
+                .at_place(source.asset());
                 return Err(error.hint("read those of one type at a time"));
             }
             array.dtype = first;
@@ -454,8 +456,8 @@ impl DatasetHandle {
         match self.kind(sample) {
             SampleKind::File => Ok(()),
             SampleKind::Folder => {
-                let error =
-                    Error::usage("this is a FOLDER; only a FILE has bytes").at(self.id(sample));
+                let error = Error::usage("this is a FOLDER; only a FILE has bytes")
+                    .at_place(self.id(sample));
                 Err(error.hint("name one of its children"))
             }
         }
@@ -463,7 +465,7 @@ impl DatasetHandle {
 }
 
 /// The path as the program may know it: credentials in an address are taken off and kept apart.
-pub fn admitted(path: &Path) -> PathBuf {
+pub fn detach_credentials(path: &Path) -> PathBuf {
     path.to_str()
         .map_or_else(|| path.to_owned(), |text| remote::admit(text).into())
 }

@@ -19,7 +19,7 @@ struct Agreed {
 
 static AGREED: Mutex<Option<Agreed>> = Mutex::new(None);
 
-fn with<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
+fn with_consents<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
     let mut agreed: MutexGuard<'_, Option<Agreed>> =
         AGREED.lock().unwrap_or_else(PoisonError::into_inner);
     change(agreed.get_or_insert_default())
@@ -27,27 +27,27 @@ fn with<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
 
 /// Permits all programs in this session.
 pub fn allow_all_programs() {
-    with(|agreed| agreed.any_program = true);
+    with_consents(|agreed| agreed.any_program = true);
 }
 
 /// Permits this program with exactly these arguments.
 pub fn allow_program(program: &[String]) {
-    with(|agreed| agreed.programs.insert(program.to_vec()));
+    with_consents(|agreed| agreed.programs.insert(program.to_vec()));
 }
 
 /// True when this program may be started.
 pub fn allows_program(program: &[String]) -> bool {
-    with(|agreed| agreed.any_program || agreed.programs.contains(program))
+    with_consents(|agreed| agreed.any_program || agreed.programs.contains(program))
 }
 
 /// Permits scripts to choose servers, profiles and tokens.
 pub fn allow_connect() {
-    with(|agreed| agreed.connect = true);
+    with_consents(|agreed| agreed.connect = true);
 }
 
 /// True when scripts may choose servers, profiles and tokens.
 pub fn allows_connect() -> bool {
-    with(|agreed| agreed.connect)
+    with_consents(|agreed| agreed.connect)
 }
 
 /// The key of a server's consent: scheme and host of an address, or scheme and bucket.
@@ -61,16 +61,16 @@ pub fn server_of(address: &str) -> String {
 
 /// Permits projects to read from this server.
 pub fn allow_server(server: &str) {
-    with(|agreed| agreed.servers.insert(server.to_owned()));
+    with_consents(|agreed| agreed.servers.insert(server.to_owned()));
 }
 
 /// True when projects may read from this server.
 pub fn allows_server(server: &str) -> bool {
-    with(|agreed| agreed.servers.contains(server))
+    with_consents(|agreed| agreed.servers.contains(server))
 }
 
 /// A program and its arguments on one line, with arguments quoted and control characters escaped.
-pub fn described(program: &[String]) -> String {
+pub fn format_program(program: &[String]) -> String {
     let quoted: Vec<String> = program
         .iter()
         .map(|argument| format!("\"{}\"", argument.escape_debug()))
@@ -89,7 +89,7 @@ mod tests {
         allow_program(&program("a"));
         assert!(allows_program(&program("a")) && !allows_program(&program("b")));
         assert_eq!(
-            described(&["sh".into(), "a \"b\"\n\u{202e}c".into()]),
+            format_program(&["sh".into(), "a \"b\"\n\u{202e}c".into()]),
             r#""sh" "a \"b\"\n\u{202e}c""#
         );
     }

@@ -201,7 +201,7 @@ impl Error {
 
     /// Sets the location: a path, or a sample such as `roi_0007 / s2 / t02`.
     #[must_use]
-    pub fn at(mut self, place: impl fmt::Display) -> Self {
+    pub fn at_place(mut self, place: impl fmt::Display) -> Self {
         self.place = Some(place.to_string().into());
         self
     }
@@ -209,7 +209,7 @@ impl Error {
     /// Sets the location to a file or folder.
     #[must_use]
     pub fn at_path(self, path: &Path) -> Self {
-        self.at(path.display())
+        self.at_place(path.display())
     }
 
     /// Sets the source error.
@@ -499,7 +499,7 @@ fn io_hint(error: &std::io::Error) -> Option<&'static str> {
 ///
 /// # Errors
 /// The error of `outcome` when [`Error::is_passing`].
-pub fn settled<T>(outcome: Result<T>) -> Result<Result<T>> {
+pub fn separate_transient_error<T>(outcome: Result<T>) -> Result<Result<T>> {
     match outcome {
         Err(error) if error.is_passing() => Err(error),
         outcome => Ok(outcome),

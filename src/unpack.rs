@@ -115,7 +115,7 @@ impl UnpackedMember {
             if error.place().is_some() {
                 error
             } else {
-                error.at(member)
+                error.at_place(member)
             }
         };
         let data = unpacked(&packed, expected).map_err(named)?;
@@ -126,7 +126,9 @@ impl UnpackedMember {
                 size: *size,
                 archive: archive.clone(),
             }),
-            _ => Err(Error::new(Kind::Damaged, "the archive is shorter than its files").at(member)),
+            _ => Err(
+                Error::new(Kind::Damaged, "the archive is shorter than its files").at_place(member),
+            ),
         }
     }
 

@@ -462,7 +462,7 @@ fn import(path: &Path) -> Dataset {
     };
     let imported =
         import_dataset(&Dataset::default(), &request, &JobContext::default()).expect("imports");
-    let mut draft = Draft::of(Dataset::default());
+    let mut draft = Draft::from_dataset(Dataset::default());
     draft.apply(imported.edit).expect("applies");
     draft.dataset().clone()
 }

@@ -446,7 +446,7 @@ fn the_map_reads_the_old_columns_as_the_command_line_does() {
         )
         .expect("has places");
         assert_eq!(
-            (found.rows(), found.placed()),
+            (found.rows(), found.placed_row_count()),
             (rows, rows),
             "{}",
             found.source

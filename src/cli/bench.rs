@@ -217,7 +217,7 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
         Sample::folder(&format!("roi_{root:07}"), children)
     });
     let root = Tortilla::new(roots.collect());
-    let draft = Draft::of(Dataset {
+    let draft = Draft::from_dataset(Dataset {
         collection: Collection::template(),
         root: root.into(),
     });
@@ -225,7 +225,7 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     let held = resident_bytes()
         .zip(before)
         .map(|(now, before)| now.saturating_sub(before));
-    let tree = Skeleton::of(draft.dataset());
+    let tree = Skeleton::from_dataset(draft.dataset());
     let with_tree = resident_bytes()
         .zip(before)
         .map(|(now, before)| now.saturating_sub(before));

@@ -11,7 +11,9 @@ use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
-use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, kept, need_consent, programs_in};
+use crate::extensions::{
+    CallTarget, ExtensionCall, OptionSpec, count_kept_failures, need_consent, programs_in,
+};
 use crate::ops::{ExtendRequest, Extended, ExtensionsRequest, OperationOutput};
 
 /// Arguments of `extend`.
@@ -134,7 +136,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
                 failure.extension, failure.path, failure.error
             ));
         }
-        let failed = match (failures.len(), kept(failures)) {
+        let failed = match (failures.len(), count_kept_failures(failures)) {
             (0, _) => String::new(),
             (failed, 0) => format!(", {failed} failed"),
             (failed, kept) => format!(", {failed} failed; the earlier values of {kept} stay"),
@@ -199,7 +201,9 @@ fn json_or_file(text: &str) -> Result<Json> {
     };
     serde_json::from_slice(&content).map_err(|error| {
         let place = if is_inline(text) { "--options" } else { text };
-        Error::usage("this is not JSON").because(error).at(place)
+        Error::usage("this is not JSON")
+            .because(error)
+            .at_place(place)
     })
 }
 

@@ -241,7 +241,7 @@ fn published_text(published: &Published) -> String {
         .collect::<Vec<_>>()
         .join(" + ");
     text.push_str(&format!("opened from there: {rows} rows"));
-    if Address::of(&opened.path).is_some() {
+    if Address::from_path(&opened.path).is_some() {
         text.push_str(&format!(
             " by {} requests, {} bytes",
             opened.requests, opened.bytes

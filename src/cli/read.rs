@@ -60,7 +60,8 @@ pub fn read(
             Ok(0)
         }
         (SampleKind::Folder, Some(_)) => {
-            let error = Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted);
+            let error =
+                Error::usage("this is a FOLDER; only a FILE has bytes to copy").at_place(wanted);
             Err(error
                 .hint("name one of its children, or write its table: --format table, csv or json"))
         }
@@ -164,7 +165,7 @@ fn not_found(tree: &Skeleton, wanted: &SamplePath) -> Error {
         let part = SamplePath(wanted.0[..length].to_vec());
         tree.find(&part).map(|(level, row)| (part, level, row))
     });
-    let error = Error::usage("there is no such sample").at(wanted);
+    let error = Error::usage("there is no such sample").at_place(wanted);
     match known {
         Some((part, level, row)) => {
             let children = tree.levels[level].children(row);

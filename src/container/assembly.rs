@@ -96,7 +96,7 @@ impl Assembly {
     /// an empty FOLDER, or more levels than [`MAX_LEVELS`].
     pub fn of_dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Laying out the samples"), None);
-        let tree = Skeleton::of(dataset);
+        let tree = Skeleton::from_dataset(dataset);
         if tree.total() == 0 {
             return Err(
                 Error::invalid("the dataset has no samples").hint("add files or folders first")
@@ -223,7 +223,7 @@ impl Assembly {
                     sources.push(
                         reader
                             .source(depth, row)
-                            .map_err(|e| e.at(found.path(depth, row)))?,
+                            .map_err(|e| e.at_place(found.path(depth, row)))?,
                     );
                 }
             }
@@ -283,7 +283,8 @@ impl Assembly {
     /// # Errors
     /// When the tree has no samples.
     pub fn pit_schema(&self) -> Result<PitSchema> {
-        PitSchema::of(&self.tree).ok_or_else(|| Error::invalid("the dataset has no samples"))
+        PitSchema::from_skeleton(&self.tree)
+            .ok_or_else(|| Error::invalid("the dataset has no samples"))
     }
 
     /// `taco:field_schema` for level tables with these schemas; field descriptions of an opened
@@ -319,7 +320,7 @@ pub(super) fn text_path(path: &str, folder: bool) -> String {
 
 fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
     check_sample_id(id).map_err(|fault| {
-        Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path())
+        Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at_place(path())
     })
 }
 
@@ -433,7 +434,7 @@ fn lay_out(
                 None => {
                     check_field_name(&field.name).map_err(|fault| {
                         Error::invalid(format!("the field name \"{}\" {fault}", field.name))
-                            .at(format!("level{depth}"))
+                            .at_place(format!("level{depth}"))
                     })?;
                     place.insert(&field.name, fields.len());
                     fields.push(field.clone());
@@ -448,7 +449,7 @@ fn lay_out(
                         crate::model::dtype_name(&fields[at].dtype),
                         crate::model::dtype_name(&field.dtype)
                     ))
-                    .at(format!("level{depth}"))
+                    .at_place(format!("level{depth}"))
                     .hint("give the field one type on the whole level"));
                 }
                 Some(_) => {}
@@ -469,7 +470,7 @@ fn lay_out(
             .is_some_and(|children| children.samples.is_empty())
         {
             return Err(Error::invalid("this FOLDER has no children")
-                .at(tree.path(depth, row as u32))
+                .at_place(tree.path(depth, row as u32))
                 .hint("fill or remove it"));
         }
     }
@@ -499,7 +500,7 @@ fn lay_out(
         }
         columns.push(
             array_of(field, values.into_iter())
-                .map_err(|error| error.at(format!("level{depth}")))?,
+                .map_err(|error| error.at_place(format!("level{depth}")))?,
         );
         let description: HashMap<String, String> =
             [(DESCRIPTION.to_owned(), field.description.clone())].into();

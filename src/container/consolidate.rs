@@ -458,7 +458,7 @@ fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
         });
     }
     let tree = zip.levels().skeleton(ctx)?;
-    PitSchema::of(&tree)
+    PitSchema::from_skeleton(&tree)
         .ok_or_else(|| Error::invalid("the dataset has no samples").at_path(zip.file().path()))
 }
 

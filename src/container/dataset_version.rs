@@ -148,7 +148,7 @@ impl DatasetVersion {
         let record = |member: &ComparedMember| match member {
             ComparedMember::Folder { .. } => None,
             ComparedMember::File { path, version } => {
-                let modified = Modified::of(version.modified());
+                let modified = Modified::from_system_time(version.modified());
                 Some((
                     path.clone(),
                     Stamp {

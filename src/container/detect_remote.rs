@@ -10,7 +10,7 @@ use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
 use super::versioned::{VERSIONS_FILE, VersionLists, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
-use crate::error::{Cause, Error, Result, settled};
+use crate::error::{Cause, Error, Result, separate_transient_error};
 use crate::model::{Address, is_remote, place_above, place_below};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 
@@ -33,7 +33,7 @@ pub fn detect_remote(path: &Path) -> Result<Detected> {
 
 fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
     let address =
-        Address::of(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
+        Address::from_path(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
     let name = address.name().to_owned();
     let plain = PathBuf::from(address.to_string().trim_end_matches('/'));
     if name == "COLLECTION.json"
@@ -109,7 +109,7 @@ pub fn parts_at(path: &Path) -> Result<Option<PartSet>> {
 /// Resolves a remote pattern `name.*.part.tortilla`. Servers list no folders, so the number of
 /// parts comes from the first part's header. Some writers number from 1 instead of 0.
 fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
-    let (Some(address), Some(folder)) = (Address::of(path), place_above(path)) else {
+    let (Some(address), Some(folder)) = (Address::from_path(path), place_above(path)) else {
         return Ok(None);
     };
     let Some((stem, ending)) = pattern(address.name()) else {
@@ -125,11 +125,13 @@ fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
         (None, _) => return Ok(None),
     };
     let header = TortillaHeader::parse(&first.read(0, HEADER_SIZE.min(first.size_bytes()))?);
-    let count = header.map_err(|error| error.at(first.text()))?.partitions;
+    let count = header
+        .map_err(|error| error.at_place(first.text()))?
+        .partitions;
     if count > PARTS_MAX {
         return Err(
             Error::format(format!("the first part says that there are {count} parts"))
-                .at(first.text()),
+                .at_place(first.text()),
         );
     }
     let places: Vec<PathBuf> = (0..=count).map(part).collect();
@@ -154,7 +156,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder. A
     // request that fails for now counts as existing.
-    if let Some(Ok(file)) = opened.next().map(settled).transpose()? {
+    if let Some(Ok(file)) = opened.next().map(separate_transient_error).transpose()? {
         let format = if is_third_generation(&file)? {
             Format::Taco3
         } else {
@@ -166,7 +168,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
         });
     }
     let found = |format, path: PathBuf| Ok(Detected { format, path });
-    match opened.next().map(settled).transpose()? {
+    match opened.next().map(separate_transient_error).transpose()? {
         Some(Ok(file)) if is_third_generation(&file)? => found(Format::Taco3, folder.to_owned()),
         Some(Ok(_)) if place_name(folder) == ".tacocat" => {
             found(Format::Tacocat, folder.to_owned())
@@ -178,7 +180,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
                 ("TACOLLECTION.json", Format::Tacollection),
             ] {
                 let index = place_below(folder, name);
-                if settled(RemoteFile::open_if_there(&index, FIRST_OF_DATASET))?
+                if separate_transient_error(RemoteFile::open_if_there(&index, FIRST_OF_DATASET))?
                     .is_ok_and(|file| file.is_some())
                 {
                     return found(format, index);
@@ -186,7 +188,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
             }
             let list = place_below(folder, VERSIONS_FILE);
             if lists == VersionLists::Followed
-                && settled(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?
+                && separate_transient_error(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?
                     .is_ok_and(|file| file.is_some())
             {
                 return detect_address(&default_version(&list)?, VersionLists::Refused);
@@ -203,10 +205,10 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
 /// The only dataset of a repository of a hub; `reason` is the error on other servers, and where the
 /// hub gives no list.
 fn detect_in_repository(folder: &Path, reason: Error, lists: VersionLists) -> Result<Detected> {
-    let Some(address) = Address::of(folder) else {
+    let Some(address) = Address::from_path(folder) else {
         return Err(reason);
     };
-    let Ok(Some(datasets)) = settled(datasets_of_hub(&address))? else {
+    let Ok(Some(datasets)) = separate_transient_error(datasets_of_hub(&address))? else {
         return Err(reason);
     };
     match datasets.as_slice() {
@@ -233,7 +235,7 @@ fn detect_in_repository(folder: &Path, reason: Error, lists: VersionLists) -> Re
 /// `taco:version`.
 fn is_third_generation(collection: &Arc<RemoteFile>) -> Result<bool> {
     let file = ByteSource::of_remote(collection.clone(), Path::new(collection.text()));
-    let fields = settled(read_collection(&file, 0, file.size_bytes()))?;
+    let fields = separate_transient_error(read_collection(&file, 0, file.size_bytes()))?;
     let version = fields
         .as_ref()
         .ok()
@@ -242,7 +244,7 @@ fn is_third_generation(collection: &Arc<RemoteFile>) -> Result<bool> {
 }
 
 fn place_name(path: &Path) -> String {
-    Address::of(path)
+    Address::from_path(path)
         .map(|address| address.name().to_owned())
         .unwrap_or_default()
 }

@@ -22,7 +22,7 @@ use crate::table::array_of;
 /// together.
 pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
     ctx.stage(tr!("Making the tables of the draft"), None);
-    let tree = Skeleton::of(dataset);
+    let tree = Skeleton::from_dataset(dataset);
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     let (mut levels, mut paths) = (Vec::new(), Vec::new());
     for level in &tree.levels {

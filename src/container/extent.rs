@@ -121,7 +121,7 @@ pub fn settle_extent(
     levels: &[&RecordBatch],
     ctx: &JobContext,
 ) -> Result<()> {
-    if ExtentOrigin::of(collection) == Some(ExtentOrigin::Stated) {
+    if ExtentOrigin::from_collection(collection) == Some(ExtentOrigin::Stated) {
         collection.set(EXTENT_ORIGIN, Some(json!(ExtentOrigin::Stated.as_str())));
         return correct(collection, levels, ctx);
     }

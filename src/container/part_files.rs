@@ -52,7 +52,7 @@ impl PartFiles {
             return Err(Error::format(
                 "the name of this part leads outside the folder of the parts",
             )
-            .at(name.escape_default()));
+            .at_place(name.escape_default()));
         }
         Ok(place_below(&self.folder, name))
     }

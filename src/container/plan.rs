@@ -222,9 +222,8 @@ impl BuildPlan {
             }
             let name_len = "DATA/".len() + path.len();
             if name_len > 0xFFFF {
-                return Err(
-                    Error::invalid("the path is too long for a ZIP").at(tree.path(depth, row))
-                );
+                return Err(Error::invalid("the path is too long for a ZIP")
+                    .at_place(tree.path(depth, row)));
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;
@@ -281,7 +280,7 @@ impl BuildPlan {
         let children = assembly.tree.levels[folder.level].children(folder.row);
         let (Some(&first), length) = (children.first(), children.len()) else {
             return Err(Error::invalid("this FOLDER has no children")
-                .at(assembly.tree.path(folder.level, folder.row)));
+                .at_place(assembly.tree.path(folder.level, folder.row)));
         };
         let level = &assembly.levels[depth];
         let rows = level.batch.slice(first as usize, length);
@@ -541,7 +540,7 @@ fn check_siblings(
     match rows.iter().find(|&&row| !seen.insert(level.id(row))) {
         Some(&row) => Err(
             Error::invalid(format!("two samples have the id {}", level.id(row)))
-                .at(if depth == 0 {
+                .at_place(if depth == 0 {
                     "level 0".to_owned()
                 } else {
                     parent().to_string()

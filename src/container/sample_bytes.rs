@@ -17,7 +17,7 @@ use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{
     Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader,
 };
-use crate::error::{Error, IoContext, Kind, Result, settled};
+use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
@@ -98,7 +98,7 @@ impl OpenContainer {
             // A remote directory may be larger than the copied data, while local headers are
             // fetched with the data.
             true if self.file.is_remote() => ChecksumSource::Headers,
-            true => match settled(CentralDirectory::read(&self.file))? {
+            true => match separate_transient_error(CentralDirectory::read(&self.file))? {
                 Ok(directory) => ChecksumSource::Directory(Checksums::of(&directory)),
                 Err(_) => ChecksumSource::Headers,
             },
@@ -113,7 +113,7 @@ impl OpenContainer {
             return Ok(known.as_ref());
         }
         let found = match self.file.is_remote() {
-            true => settled(CentralDirectory::read(&self.file))?
+            true => separate_transient_error(CentralDirectory::read(&self.file))?
                 .ok()
                 .map(|directory| Checksums::of(&directory)),
             false => None,
@@ -189,7 +189,7 @@ impl OpenContainer {
         let start = self
             .file
             .read(0, super::zip::HEADER_END.min(self.file.size_bytes()));
-        Ok(settled(start)?.is_ok_and(|start| TacoHeader::parse(&start).is_ok()))
+        Ok(separate_transient_error(start)?.is_ok_and(|start| TacoHeader::parse(&start).is_ok()))
     }
 }
 
@@ -663,7 +663,7 @@ fn take_another(error: Error) -> Error {
 }
 
 fn not_local(text: &str) -> Error {
-    Error::unsupported("only GDAL can read the data at this path").at(text)
+    Error::unsupported("only GDAL can read the data at this path").at_place(text)
 }
 
 fn remote_planned(path: &Path, size: u64) -> Result<ByteSource> {

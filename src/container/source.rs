@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{CentralDirectory, HeaderEntry};
-use crate::error::{Error, IoContext, Kind, Result, settled};
+use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
 use crate::model::{AssetPath, PackedMember, Stamp, is_remote};
@@ -88,7 +88,7 @@ impl ByteSource {
             AssetPath::Packed(member) => return Self::of_packed(member),
             AssetPath::Vsi(text) => {
                 return Err(
-                    Error::unsupported("only GDAL can read the data at this path").at(text),
+                    Error::unsupported("only GDAL can read the data at this path").at_place(text),
                 );
             }
         };
@@ -186,7 +186,7 @@ impl ByteSource {
         }
         let copied = own.size == stamp.size
             && stamp.directory.is_some()
-            && settled(CentralDirectory::read(self))?
+            && separate_transient_error(CentralDirectory::read(self))?
                 .is_ok_and(|directory| stamp.directory == Some(directory.digest));
         if copied {
             Ok(())

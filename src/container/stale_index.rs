@@ -260,7 +260,7 @@ fn stale_error(stale: &StaleValue, part: &str) -> Error {
         "the index is not of this version of its part {part}: {column} is {indexed:?} in the index \
             and {own:?} there"
     );
-    Error::new(Kind::Changed, summary).at(path).hint(
+    Error::new(Kind::Changed, summary).at_place(path).hint(
         "write the index again (`taco-studio tacocat`), or bring back the part that it was made of",
     )
 }

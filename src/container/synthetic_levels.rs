@@ -201,7 +201,7 @@ pub fn children_table(levels: &LevelSet, level: usize, row: u32) -> Result<Level
     let above = above.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
     let rows = above.children(row).to_vec();
     if rows.is_empty() {
-        return Err(Error::format("this sample has no children").at(tree.path(level, row)));
+        return Err(Error::format("this sample has no children").at_place(tree.path(level, row)));
     }
     let batch = levels.table(level + 1, &ctx)?.to_batch()?;
     let chosen = arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows))

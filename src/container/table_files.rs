@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::atomic_write::is_being_edited;
 use super::dataset_version::changed;
 use super::{ByteSource, DatasetVersion, read_collection};
-use crate::error::{Error, IoContext, Result, settled};
+use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Root;
 use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
@@ -101,7 +101,9 @@ fn collection_in(source: Result<ByteSource>) -> Result<(Option<ByteSource>, Resu
     let file = source.as_ref().ok().cloned();
     Ok((
         file,
-        settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?,
+        separate_transient_error(
+            source.and_then(|source| read_collection(&source, 0, source.size_bytes())),
+        )?,
     ))
 }
 

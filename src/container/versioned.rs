@@ -67,7 +67,7 @@ pub(super) fn default_version(list: &Path) -> Result<PathBuf> {
             "the version {} leads outside the dataset",
             name.printable_line()
         ))
-        .at(href.escape_default()));
+        .at_place(href.escape_default()));
     }
     Ok(place_below(
         &place_above(list).unwrap_or_default(),

@@ -67,7 +67,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
 ///
 /// # Errors
 /// Names the field whose values no type holds.
-pub fn joined(first: &Tortilla, second: &Tortilla) -> Result<Tortilla> {
+pub fn join_tortillas(first: &Tortilla, second: &Tortilla) -> Result<Tortilla> {
     let schema = common_schema(&[first, second]).map_err(|field| {
         Error::usage(format!(
             "the field {field} has values of two types, and a text of one of them \
@@ -307,26 +307,30 @@ fn bytes_of(value: &Value) -> Option<Arc<[u8]>> {
 }
 
 fn holds_bytes(value: &Value) -> bool {
-    fn inside(dtype: &DataType) -> bool {
+    fn contains_binary_type(dtype: &DataType) -> bool {
         match dtype {
             DataType::FixedSizeBinary(_) => true,
             DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-                inside(item.data_type())
+                contains_binary_type(item.data_type())
             }
             DataType::ListView(item) | DataType::LargeListView(item) | DataType::Map(item, _) => {
-                inside(item.data_type())
+                contains_binary_type(item.data_type())
             }
-            DataType::Struct(fields) => fields.iter().any(|field| inside(field.data_type())),
-            DataType::Dictionary(_, values) => inside(values),
-            DataType::RunEndEncoded(_, values) => inside(values.data_type()),
-            DataType::Union(fields, _) => fields.iter().any(|(_, field)| inside(field.data_type())),
+            DataType::Struct(fields) => fields
+                .iter()
+                .any(|field| contains_binary_type(field.data_type())),
+            DataType::Dictionary(_, values) => contains_binary_type(values),
+            DataType::RunEndEncoded(_, values) => contains_binary_type(values.data_type()),
+            DataType::Union(fields, _) => fields
+                .iter()
+                .any(|(_, field)| contains_binary_type(field.data_type())),
             other => is_binary(other),
         }
     }
     match value {
         Value::Bytes(_) => true,
         Value::List(items) => items.iter().any(holds_bytes),
-        Value::Other(array) => inside(array.data_type()),
+        Value::Other(array) => contains_binary_type(array.data_type()),
         _ => false,
     }
 }
@@ -380,7 +384,7 @@ mod tests {
         ]
         .into();
         second.samples[0].values = vec![Value::Float(1.5), Value::text("train")].into();
-        let both = joined(&first, &second).expect("one schema");
+        let both = join_tortillas(&first, &second).expect("one schema");
         let types: Vec<_> = both
             .schema
             .iter()
@@ -412,7 +416,7 @@ mod tests {
             common_schema(&[&first, &bytes]).expect_err("no type holds both"),
             "cloud"
         );
-        assert!(joined(&first, &bytes).is_err());
+        assert!(join_tortillas(&first, &bytes).is_err());
     }
 
     #[test]

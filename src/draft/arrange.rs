@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Edit;
 use super::align_schema::cast;
 use super::primitives::{
-    insert, no_sample, no_tortilla, sample_mut, tortilla_mut, values_for, without,
+    insert, no_sample, no_tortilla, path_after_removal, sample_mut, tortilla_mut, values_for,
 };
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value};
@@ -145,7 +145,7 @@ pub(super) fn move_many(
     let mut place = to;
     for path in &sorted {
         if let Some((parent, position)) = path.parent() {
-            place = without(&place, &parent, position);
+            place = path_after_removal(&place, &parent, position);
         }
     }
     insert(dataset, place, at, moving)?;
@@ -308,7 +308,7 @@ enum IdFinder<'a> {
 }
 
 impl IdFinder<'_> {
-    fn replaced<'t>(&self, id: &'t str, by: &str) -> Cow<'t, str> {
+    fn replace_matches<'t>(&self, id: &'t str, by: &str) -> Cow<'t, str> {
         match self {
             IdFinder::Text(text) if id.contains(text) => id.replace(text, by).into(),
             IdFinder::Text(_) => id.into(),
@@ -333,7 +333,7 @@ pub(super) fn rename_by(
         true => IdFinder::Regex(regex::Regex::new(find).map_err(|error| {
             Error::usage("this is not a regular expression")
                 .because(error)
-                .at(find)
+                .at_place(find)
         })?),
     };
     let mut renamed = 0u64;
@@ -354,7 +354,7 @@ pub(super) fn rename_by(
                 .enumerate()
                 .filter(|(_, sample)| !sample.is_padding())
             {
-                let id = finder.replaced(&sample.id, replace);
+                let id = finder.replace_matches(&sample.id, replace);
                 if *id != *sample.id {
                     changed.get_or_insert_with(|| tortilla.samples.clone())[index].id = id.into();
                     renamed += 1;

@@ -228,7 +228,7 @@ impl RowChange<'_> {
                             sample.id,
                             dtype_name(to)
                         ))
-                        .at(name);
+                        .at_place(name);
                         return Err(error
                             .hint("let values that do not fit become null, or change them first"));
                     }

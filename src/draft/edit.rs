@@ -375,7 +375,7 @@ impl Edit {
 
     /// What the edit does to this content, in the past tense where it says more than the label,
     /// such as "Removed bahamas_08 (3 files stay on disk)".
-    pub fn told(&self, content: &Content) -> String {
+    pub fn describe_effect(&self, content: &Content) -> String {
         let removed: Vec<&Sample> = match self {
             Edit::Remove { parent, at, count } => {
                 let siblings = content
@@ -461,7 +461,7 @@ fn local_files(sample: &Sample) -> usize {
 }
 
 /// "1 sample", "3 samples".
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(super) fn format_count(count: usize, what: &str) -> String {
     if count == 1 {
         format!("1 {what}")
     } else {

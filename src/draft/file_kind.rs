@@ -74,7 +74,7 @@ impl Kinds {
         }
     }
 
-    fn of(&self, sample: &Sample) -> Option<FileKind> {
+    fn kind_of_sample(&self, sample: &Sample) -> Option<FileKind> {
         let read = self.read.as_ref()?;
         let Payload::Asset { path, size, .. } = &sample.payload else {
             return None;
@@ -112,7 +112,7 @@ impl Kinds {
         let roots = dataset.root.samples.iter().take(SEARCHED);
         let files = roots
             .filter_map(|root| at_path(root, position))
-            .filter_map(|sample| self.of(sample));
+            .filter_map(|sample| self.kind_of_sample(sample));
         let typical = common(files.take(ASKED));
         self.typical
             .lock()
@@ -146,7 +146,7 @@ impl Kinds {
         let Some(wanted_kind) = typical(position) else {
             return KindMatch::Unknown;
         };
-        let Some(kind) = self.of(sample) else {
+        let Some(kind) = self.kind_of_sample(sample) else {
             return KindMatch::Unknown;
         };
         match wanted_kind.agrees(&kind) {

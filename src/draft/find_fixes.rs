@@ -83,7 +83,7 @@ pub fn fix_safe(
 ) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
-    each(
+    fix_each_root(
         dataset,
         structure,
         tray,
@@ -103,7 +103,7 @@ pub fn apply_alike(
     kinds: &Kinds,
     root: usize,
 ) -> Option<(Edit, u64)> {
-    let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
+    let alike = (0..structure.roots()).filter(|&other| structure.has_same_shape(root, other));
     let label = |roots: u64| {
         tr_n!(
             roots,
@@ -112,7 +112,7 @@ pub fn apply_alike(
             n = roots
         )
     };
-    each(dataset, structure, tray, kinds, alike, |_| true, label)
+    fix_each_root(dataset, structure, tray, kinds, alike, |_| true, label)
 }
 
 /// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number
@@ -120,7 +120,7 @@ pub fn apply_alike(
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
-    each(
+    fix_each_root(
         dataset,
         structure,
         &TrayIndex::default(),
@@ -139,7 +139,7 @@ pub fn split_off(
     root: usize,
 ) -> Option<(Edit, Vec<Sample>)> {
     let alike: Vec<usize> = (0..structure.roots())
-        .filter(|&other| structure.alike(root, other))
+        .filter(|&other| structure.has_same_shape(root, other))
         .collect();
     let samples: Vec<Sample> = alike
         .iter()
@@ -332,7 +332,7 @@ fn tortillas_at(dataset: &Dataset, place: &PadPlace) -> Result<Vec<NodePath>> {
                     .position(|sample| *sample.id == **id);
                 let below = index.and_then(|index| tortilla.samples.get(index)?.children());
                 let (Some(index), Some(below)) = (index, below) else {
-                    return Err(Error::usage("there is no such FOLDER to pad").at(ids));
+                    return Err(Error::usage("there is no such FOLDER to pad").at_place(ids));
                 };
                 path.push(index as u32);
                 tortilla = below.as_ref();
@@ -375,7 +375,7 @@ fn padding_edit(
     }
 }
 
-fn each(
+fn fix_each_root(
     dataset: &Dataset,
     structure: &Structure,
     tray: &TrayIndex,
@@ -502,7 +502,7 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
         drops.extend_from_slice(&actions.drops);
         true
     };
-    let (edit, affects) = each(
+    let (edit, affects) = fix_each_root(
         dataset,
         structure,
         &TrayIndex::default(),
@@ -675,18 +675,18 @@ fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
 
 /// A root and its descendants, one sample per line.
 fn lines(sample: &Sample) -> Vec<String> {
-    fn below(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
+    fn push_sample_lines(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
         if lines.len() < 200 {
             lines.push(format!("{}{}", "  ".repeat(depth), sample.id));
             sample
                 .children()
                 .into_iter()
                 .flat_map(|children| &children.samples)
-                .for_each(|child| below(child, depth + 1, lines));
+                .for_each(|child| push_sample_lines(child, depth + 1, lines));
         }
     }
     let mut all = Vec::new();
-    below(sample, 0, &mut all);
+    push_sample_lines(sample, 0, &mut all);
     all
 }
 
@@ -773,7 +773,7 @@ mod tests {
         for seed in 0..150 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let before = damaged(&mut random);
-            let structure = Structure::of(&before);
+            let structure = Structure::from_dataset(&before);
             let findings = tree_findings(&before);
             for finding in &findings {
                 let fixes = fixes_of(
@@ -830,7 +830,7 @@ mod tests {
         let mut samples: Vec<Sample> = (0..4).map(|n| scene(&format!("r{n}"))).collect();
         children(&mut samples[2]).remove(0);
         let data = dataset(samples);
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let finding = &tree_findings(&data)[0];
         let unplaced = vec![
             Unplaced {
@@ -852,7 +852,7 @@ mod tests {
             &data,
             &structure,
             finding,
-            &TrayIndex::of(unplaced.clone().into()),
+            &TrayIndex::from_files(unplaced.clone().into()),
             &Kinds::default(),
         );
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
@@ -881,7 +881,7 @@ mod tests {
         let (edit, _) = fix_safe(
             &data,
             &structure,
-            &TrayIndex::of(unplaced.clone().into()),
+            &TrayIndex::from_files(unplaced.clone().into()),
             &Kinds::default(),
         )
         .expect("has a gap");
@@ -902,7 +902,7 @@ mod tests {
             &data,
             &structure,
             finding,
-            &TrayIndex::of(two.into()),
+            &TrayIndex::from_files(two.into()),
             &Kinds::default(),
         );
         assert_eq!(
@@ -924,14 +924,14 @@ mod tests {
             odd.pop();
             children(&mut samples[2]).pop();
             let data = dataset(samples);
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let tray: Arc<[Unplaced]> = ["/new/r1_label.tif", "/new/r2_label.tif"]
                 .map(|path| Unplaced {
                     path: path.into(),
                     size: 7,
                 })
                 .into();
-            let index = TrayIndex::of(tray.clone());
+            let index = TrayIndex::from_files(tray.clone());
             let fixes = fixes_of(
                 &data,
                 &structure,
@@ -967,7 +967,7 @@ mod tests {
     fn padding_of_the_wrong_type_becomes_padding_of_the_right_one() {
         let mended = |samples: Vec<Sample>| {
             let data = dataset(samples);
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let fixes = fixes_of(
                 &data,
                 &structure,
@@ -979,7 +979,7 @@ mod tests {
                 .expect("can be mended");
             let mut mended = data.clone();
             edit.apply(&mut mended).expect("applies");
-            assert!(!Structure::of(&mended).worst(1).is_fault());
+            assert!(!Structure::from_dataset(&mended).worst(1).is_fault());
             (
                 fixes[0].label.clone(),
                 fixes[0].verb,
@@ -1040,7 +1040,7 @@ mod tests {
         children(&mut samples[2]).reverse();
         children(&mut samples[3]).push(file("extra"));
         let data = dataset(samples);
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let (edit, roots) = fill_missing(&data, &structure).expect("has a gap");
         let mut padded = data.clone();
         edit.apply(&mut padded).expect("applies");
@@ -1089,7 +1089,7 @@ mod tests {
                 scene("b", odd),
                 scene("c", &whole),
             ]);
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let fixes = fixes_of(
                 &data,
                 &structure,
@@ -1131,7 +1131,7 @@ mod tests {
         ]);
         let (_, roots) = fix_safe(
             &data,
-            &Structure::of(&data),
+            &Structure::from_dataset(&data),
             &TrayIndex::default(),
             &Kinds::default(),
         )
@@ -1146,7 +1146,7 @@ mod tests {
         assert_eq!(
             fix_safe(
                 &data,
-                &Structure::of(&data),
+                &Structure::from_dataset(&data),
                 &TrayIndex::default(),
                 &Kinds::default()
             ),
@@ -1162,7 +1162,7 @@ mod tests {
         };
         let fixes = |samples: Vec<Sample>| {
             let data = dataset(samples);
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let finding = fault_of(&data, 1).expect("is there");
             let fixes = fixes_of(
                 &data,
@@ -1224,7 +1224,7 @@ mod tests {
         ];
         let names = |samples: &[Sample]| {
             let data = dataset(samples.to_vec());
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let image = |path: &str| {
                 path.contains("after") || path.contains("before") || path.contains("pic")
             };
@@ -1304,7 +1304,7 @@ mod tests {
         let whole = ["after.tif", "before.tif"];
         let wrapped = |odd: &str, parts: &[&str]| {
             let data = dataset(vec![scene("a", parts), file(odd), scene("c", parts)]);
-            let structure = Structure::of(&data);
+            let structure = Structure::from_dataset(&data);
             let finding = tree_findings(&data)
                 .into_iter()
                 .find(|finding| finding.rule == Rule::PitMixed)

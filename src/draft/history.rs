@@ -74,14 +74,14 @@ impl Draft {
 
     /// An empty draft with the template collection.
     pub fn new() -> Self {
-        Self::of(Dataset {
+        Self::from_dataset(Dataset {
             collection: Collection::template(),
             ..Dataset::default()
         })
     }
 
     /// A draft that starts from `dataset`.
-    pub fn of(dataset: Dataset) -> Self {
+    pub fn from_dataset(dataset: Dataset) -> Self {
         Self::with_content(Content {
             dataset,
             ..Content::default()
@@ -165,7 +165,7 @@ impl Draft {
     }
 
     /// Number of steps that can no longer be undone because of the memory limit.
-    pub fn forgotten(&self) -> u64 {
+    pub fn forgotten_steps(&self) -> u64 {
         self.forgotten
     }
 
@@ -372,7 +372,7 @@ mod tests {
         };
         (0..100).for_each(|number| drop(draft.apply(set(number)).expect("applies")));
         assert!((5..40).contains(&draft.steps()), "{}", draft.steps());
-        assert_eq!(draft.forgotten() as usize + draft.steps(), 100);
+        assert_eq!(draft.forgotten_steps() as usize + draft.steps(), 100);
         let steps = draft.steps();
         (0..steps).for_each(|_| drop(draft.undo().expect("undoes")));
         assert!(draft.undo().is_err());

@@ -25,7 +25,7 @@ mod tray_index;
 #[cfg(test)]
 mod undo_fuzz;
 
-pub use align_schema::{cast, joined, one_schema};
+pub use align_schema::{cast, join_tortillas, one_schema};
 pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use file_kind::{FileKind, KindReader, Kinds};

@@ -101,12 +101,12 @@ pub(super) fn relocate(
         before
     });
     // Positions after the sample are shifted in the path `to`.
-    let shifted = without(&to, &parent, position);
+    let shifted = path_after_removal(&to, &parent, position);
     insert(dataset, shifted.clone(), at, samples)?;
     // Paths after the move: the sample's own, and its former parent's.
     let back = Edit::Move {
         sample: shifted.child(at),
-        to: with(&parent, &shifted, at),
+        to: path_after_insertion(&parent, &shifted, at),
         at: position,
     };
     Ok(match before {
@@ -161,7 +161,7 @@ pub(super) fn set_row(
 }
 
 /// `path` after removal of the sample at `position` of `parent`.
-pub(super) fn without(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
+pub(super) fn path_after_removal(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
     let mut path = path.clone();
     let depth = parent.0.len();
     if path.0.len() > depth && path.0.starts_with(&parent.0) && path.0[depth] > position {
@@ -171,7 +171,7 @@ pub(super) fn without(path: &NodePath, parent: &NodePath, position: u32) -> Node
 }
 
 /// `path` after insertion of a sample at `position` of `parent`.
-fn with(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
+fn path_after_insertion(path: &NodePath, parent: &NodePath, position: u32) -> NodePath {
     let mut path = path.clone();
     let depth = parent.0.len();
     if path.0.len() > depth && path.0.starts_with(&parent.0) && path.0[depth] >= position {

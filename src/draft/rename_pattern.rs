@@ -32,7 +32,7 @@ const SIBLINGS: usize = 500;
 const ROOTS: usize = 1000;
 
 /// A new id: the parts in braces are those of the old one.
-fn filled(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<String> {
+fn fill_template(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<String> {
     let mut text = String::new();
     let mut rest = to;
     while let Some(start) = rest.find('{') {
@@ -112,7 +112,7 @@ pub fn renaming(
             renaming.unmatched += 1;
             continue;
         };
-        let id: Arc<str> = filled(to, &pattern, &texts)?.into();
+        let id: Arc<str> = fill_template(to, &pattern, &texts)?.into();
         if id == sample.id {
             renaming.unchanged += 1;
             continue;
@@ -142,7 +142,7 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
         let position = *path.0.last()? as usize;
         let id = &*tortilla.samples.get(position)?.id;
         *ids.entry(id).or_default() += 1;
-        let pair = generalized(id);
+        let pair = generalize_id(id);
         let has_sibling = || {
             let others = tortilla
                 .samples
@@ -151,7 +151,7 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
                 .filter(|(index, _)| *index != position);
             others
                 .take(SIBLINGS)
-                .any(|(_, sibling)| generalized(&sibling.id).0 == pair.0)
+                .any(|(_, sibling)| generalize_id(&sibling.id).0 == pair.0)
         };
         if number < ROOTS && !distinguishing.contains(&pair.0) && has_sibling() {
             distinguishing.insert(pair.0.clone());
@@ -174,7 +174,7 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
 
 /// An id with its longest run of digits as a field, and the id without it and the separator before
 /// it; with it where no letter is left before the extension. A date is a field of its own.
-fn generalized(id: &str) -> (String, String) {
+fn generalize_id(id: &str) -> (String, String) {
     let whole = (id.to_owned(), id.to_owned());
     static DATE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}").ok());

@@ -291,7 +291,7 @@ mod tests {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         };
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let ids: Vec<&str> = structure.pattern().iter().map(|node| &*node.id).collect();
         assert_eq!(ids, ["before", "s2", "t0", "t1", "label"]);
         let new = Unplaced {

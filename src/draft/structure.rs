@@ -52,7 +52,7 @@ pub struct StateCounts(pub [u64; 6]);
 
 impl StateCounts {
     /// The number in one state.
-    pub fn of(&self, state: PositionState) -> u64 {
+    pub fn count_in_state(&self, state: PositionState) -> u64 {
         self.0[state as usize]
     }
 
@@ -61,7 +61,7 @@ impl StateCounts {
         PositionState::ALL
             .iter()
             .filter(|state| state.is_fault())
-            .map(|&state| self.of(state))
+            .map(|&state| self.count_in_state(state))
             .sum()
     }
 
@@ -120,7 +120,7 @@ pub struct Structure {
 
 impl Structure {
     /// Computes the structure of a dataset.
-    pub fn of(dataset: &Dataset) -> Self {
+    pub fn from_dataset(dataset: &Dataset) -> Self {
         let mut structure = Self::default();
         structure.update(dataset);
         structure
@@ -187,7 +187,7 @@ impl Structure {
                 self.lay_out(shape, 1, None);
             }
         }
-        let held: Vec<ShapeId> = self.shapes.held().map(|(shape, _)| shape).collect();
+        let held: Vec<ShapeId> = self.shapes.used_shapes().map(|(shape, _)| shape).collect();
         for shape in held {
             if self.rows.len() <= shape as usize {
                 self.rows.resize_with(shape as usize + 1, || None);
@@ -312,7 +312,7 @@ impl Structure {
         let shapes = self.shapes.shapes();
         let (longest, _) = self
             .shapes
-            .held()
+            .used_shapes()
             .min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
         let first = || {
             self.shapes
@@ -405,7 +405,7 @@ impl Structure {
     }
 
     /// True when two roots have the same shape.
-    pub fn alike(&self, a: usize, b: usize) -> bool {
+    pub fn has_same_shape(&self, a: usize, b: usize) -> bool {
         let roots = self.shapes.roots();
         matches!((roots.get(a), roots.get(b)), (Some(a), Some(b)) if a.shape == b.shape)
     }
@@ -491,7 +491,7 @@ impl Structure {
 
     fn by_shape(&self) -> impl Iterator<Item = (ShapeId, u64)> {
         self.shapes
-            .held()
+            .used_shapes()
             .map(|(shape, count)| (shape, u64::from(count)))
     }
 }
@@ -519,10 +519,10 @@ pub(super) struct Aligned {
 /// position, then other spellings of a name, and, when the number of children is right, by
 /// position.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
-    let mut matching = ChildMatching::of(wanted, found);
+    let mut matching = ChildMatching::from_ids(wanted, found);
     matching.match_spellings(|_, _| KindMatch::Unknown);
     matching.match_positions();
-    matching.aligned()
+    matching.into_alignment()
 }
 
 /// Largest number of pairs of names that are compared.
@@ -538,7 +538,7 @@ struct ChildMatching<'a> {
 
 impl<'a> ChildMatching<'a> {
     /// Matches equal ids, then padding by position.
-    fn of(wanted: &'a [&'a str], found: &'a [&'a str]) -> Self {
+    fn from_ids(wanted: &'a [&'a str], found: &'a [&'a str]) -> Self {
         let mut taken = vec![false; found.len()];
         let mut places: Vec<(PositionState, Option<usize>)> =
             vec![(PositionState::Missing, None); wanted.len()];
@@ -656,7 +656,7 @@ impl<'a> ChildMatching<'a> {
         }
     }
 
-    fn aligned(self) -> Aligned {
+    fn into_alignment(self) -> Aligned {
         let Self {
             taken,
             mut places,
@@ -700,11 +700,11 @@ pub(super) fn align_files(
     kinds: &Kinds,
 ) -> Aligned {
     let (ids, found_ids) = (ids_of(wanted), ids_of(found));
-    let mut matching = ChildMatching::of(&ids, &found_ids);
+    let mut matching = ChildMatching::from_ids(&ids, &found_ids);
     matching.match_spellings(|position, index| {
         kinds.fits(dataset, above, wanted, position, &found.samples[index])
     });
-    matching.aligned()
+    matching.into_alignment()
 }
 
 fn ids_of(tortilla: &Tortilla) -> Vec<&str> {
@@ -777,7 +777,7 @@ mod tests {
             padded,
             scene("z", &parts),
         ]);
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         assert_eq!(
             structure
                 .pattern()
@@ -798,7 +798,7 @@ mod tests {
         assert_eq!(states[5], [Present, Padded, Present]);
         assert_eq!(states[6], [Present, Present, WrongType]);
         assert_eq!(states[7], [Padded; 3]);
-        assert_eq!(structure.position_counts()[1].of(Missing), 1);
+        assert_eq!(structure.position_counts()[1].count_in_state(Missing), 1);
         assert_eq!(structure.root_counts().faults(), 5);
         assert_eq!(structure.next_fault(Some(4)), Some(6));
         assert_eq!(structure.strip(3), [Missing, WrongOrder, WrongType]);
@@ -809,7 +809,7 @@ mod tests {
         let mut roots: Vec<Sample> = (0..20)
             .map(|n| scene(&format!("r{n}"), &["a", "b"]))
             .collect();
-        let mut structure = Structure::of(&dataset(roots.clone()));
+        let mut structure = Structure::from_dataset(&dataset(roots.clone()));
         roots[7] = scene("r7", &["a"]);
         assert_eq!(structure.update(&dataset(roots.clone())), [7]);
         assert_eq!(
@@ -843,8 +843,8 @@ mod tests {
             )
         };
         let data = dataset(vec![deep("a"), scene("b", &["q"]), deep("c")]);
-        let structure = Structure::of(&data);
-        let tree = Skeleton::of(&data);
+        let structure = Structure::from_dataset(&data);
+        let tree = Skeleton::from_dataset(&data);
         for (depth, level) in tree.levels.iter().enumerate() {
             for row in 0..level.len() as u32 {
                 let node = structure.node(depth, row).expect("is there");

@@ -213,7 +213,7 @@ pub fn alike_plan(
     like: &Fix,
     fixes: impl Fn(&Finding) -> Vec<Fix>,
 ) -> Option<FixPlan> {
-    let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
+    let roots = (0..structure.roots()).filter(|&other| structure.has_same_shape(root, other));
     let chosen = roots.filter_map(|other| {
         let finding = fault_of(dataset, other)?;
         let fix = fixes(&finding)
@@ -292,7 +292,7 @@ pub fn group_plans(
 /// Number of roots with the shape of `root`.
 pub fn alike_count(structure: &Structure, root: usize) -> u64 {
     (0..structure.roots())
-        .filter(|&other| structure.alike(root, other))
+        .filter(|&other| structure.has_same_shape(root, other))
         .count() as u64
 }
 
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn places_describe_state_and_sample() {
         let data = dataset();
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         for root in 0..data.root.samples.len() {
             let (places, _) = places(&data, &structure, root);
             let states: Vec<PositionState> = places.iter().map(|place| place.state).collect();
@@ -503,7 +503,7 @@ mod tests {
     #[test]
     fn the_overview_keeps_the_worst_of_each_row() {
         let data = dataset();
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let all = overview(&structure, 100);
         assert_eq!((all.rows, all.columns), (7, 5));
         assert_eq!(&all.cells[5..10], structure.states(1));
@@ -516,7 +516,7 @@ mod tests {
     #[test]
     fn applying_a_plan_makes_the_listed_changes() {
         let data = dataset();
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let fixes = |finding: &Finding| {
             fixes_of(
                 &data,
@@ -541,7 +541,7 @@ mod tests {
         );
         let mut mended = data.clone();
         safe.edit.apply(&mut mended).expect("applies");
-        let left = Structure::of(&mended).root_counts().faults();
+        let left = Structure::from_dataset(&mended).root_counts().faults();
         assert_eq!(left, structure.root_counts().faults() - safe.roots);
 
         // The correct samples are removed although each removal moves those after it.
@@ -568,7 +568,7 @@ mod tests {
     #[test]
     fn every_kind_of_fix_has_a_plan_for_all_its_roots() {
         let data = dataset();
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let fixes = |finding: &Finding| {
             fixes_of(
                 &data,
@@ -596,7 +596,7 @@ mod tests {
             let mut mended = data.clone();
             plan.edit.apply(&mut mended).expect("applies");
             assert_eq!(
-                Structure::of(&mended).root_counts().faults(),
+                Structure::from_dataset(&mended).root_counts().faults(),
                 faults - plan.roots,
                 "{}",
                 plan.label
@@ -623,7 +623,10 @@ mod tests {
                 size: 7,
             })
             .collect();
-        let (structure, index) = (Structure::of(&dataset), TrayIndex::of(tray.clone()));
+        let (structure, index) = (
+            Structure::from_dataset(&dataset),
+            TrayIndex::from_files(tray.clone()),
+        );
         let plan = safe_plan(&dataset, &structure, |finding| {
             fixes_of(&dataset, &structure, finding, &index, &Kinds::default())
         });
@@ -697,7 +700,12 @@ mod tests {
         assert_eq!(changes, [("north", "Place 2"), ("south", "Place 2")]);
         plan.edit.apply_to(&mut content).expect("applies");
         assert!(content.tray.is_empty());
-        assert_eq!(Structure::of(&content.dataset).root_counts().faults(), 0);
+        assert_eq!(
+            Structure::from_dataset(&content.dataset)
+                .root_counts()
+                .faults(),
+            0
+        );
         // A file that matches two roots is placed in the first.
         let lacking = |id: &str| scene(id, vec![file("after"), file("label")]);
         let (_, plan) = planned(

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::edit::counted;
+use super::edit::format_count;
 use super::edit::{Content, Edit, TrayPlace, Unplaced};
 use crate::error::{Error, Result};
 use crate::model::{AssetPath, Modified, NodePath, PackedMember, Payload, Sample, Stamp, Tortilla};
@@ -35,7 +35,7 @@ pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> 
     if !ascending || files.last().is_some_and(|last| last.at as usize >= total) {
         return Err(Error::usage(format!(
             "the indices do not match a tray of {}",
-            counted(total, "file")
+            format_count(total, "file")
         )));
     }
     let places = files.iter().map(|file| file.at).collect();
@@ -61,7 +61,7 @@ pub(super) fn remove_from_tray(tray: &mut Arc<[Unplaced]>, places: Vec<u32>) -> 
     {
         return Err(Error::usage(format!(
             "there are no such files; the tray has {}",
-            counted(tray.len(), "file")
+            format_count(tray.len(), "file")
         )));
     }
     let mut files = Vec::with_capacity(places.len());
@@ -99,7 +99,7 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
     let mut tray = content.tray.to_vec();
     for file in &mut tray {
         if let Ok(rest) = file.path.strip_prefix(from) {
-            file.path = joined(to, rest);
+            file.path = join_path(to, rest);
             moving.moved += 1;
         }
     }
@@ -121,7 +121,7 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
     })
 }
 
-fn joined(folder: &Path, rest: &Path) -> PathBuf {
+fn join_path(folder: &Path, rest: &Path) -> PathBuf {
     // Joining an empty path would append a slash.
     if rest.as_os_str().is_empty() {
         folder.to_owned()
@@ -229,7 +229,7 @@ impl Moving<'_> {
         }
         let rest = path.strip_prefix(self.from).ok()?;
         self.moved += 1;
-        let now: Arc<Path> = joined(self.to, rest).into();
+        let now: Arc<Path> = join_path(self.to, rest).into();
         self.last = Some((path.clone(), now.clone()));
         Some(now)
     }

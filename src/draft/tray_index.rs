@@ -36,7 +36,7 @@ pub(super) fn split_name(name: &str) -> (String, Option<String>) {
 }
 
 impl TrayIndex {
-    pub fn of(files: Arc<[Unplaced]>) -> Self {
+    pub fn from_files(files: Arc<[Unplaced]>) -> Self {
         let mut by_word: HashMap<String, Vec<u32>> = HashMap::new();
         for (file, index) in files.iter().zip(0..) {
             let (stem, _) =
@@ -101,7 +101,7 @@ mod tests {
                 size: 1,
             })
             .collect();
-        let index = TrayIndex::of(files.into());
+        let index = TrayIndex::from_files(files.into());
         let none = BTreeSet::new();
         let find = |id: &str, root: &str| index.matching(id, &[root.into()], &none);
         assert_eq!(find("before.tif", "r2"), Some(0));

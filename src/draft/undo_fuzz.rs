@@ -344,7 +344,7 @@ fn unchanged_parts_are_shared_with_the_previous_draft() {
         root: Tortilla::new(roots).into(),
         ..Dataset::default()
     };
-    let mut draft = Draft::of(before.clone());
+    let mut draft = Draft::from_dataset(before.clone());
     let edits = [
         Edit::Rename {
             sample: NodePath(vec![7]),

@@ -226,7 +226,7 @@ fn files(described: &Described<'_>) -> Vec<Vec<String>> {
 /// The tree pattern: a table of counts, and the pattern itself.
 fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading(2, "Structure".into()));
-    let Some(pit) = PitSchema::of(&described.assembly.tree) else {
+    let Some(pit) = PitSchema::from_skeleton(&described.assembly.tree) else {
         return;
     };
     let top = &described.assembly.tree.levels[0];
@@ -275,7 +275,7 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
 /// The pattern as an indented tree.
 fn tree_text(pit: &PitSchema) -> String {
     /// Appends the children of the next FOLDER of a level; patterns are in tree order.
-    fn below(
+    fn push_folder_tree(
         pit: &PitSchema,
         level: usize,
         taken: &mut Vec<usize>,
@@ -306,7 +306,7 @@ fn tree_text(pit: &PitSchema) -> String {
                 text.push_str(&format!("{indent}├── … {} more\n", count - TREE_IDS - 1));
             }
             if folder {
-                below(
+                push_folder_tree(
                     pit,
                     level + 1,
                     taken,
@@ -321,7 +321,7 @@ fn tree_text(pit: &PitSchema) -> String {
         pit.root.n,
         pit.root.kind.as_str()
     );
-    below(pit, 1, &mut Vec::new(), "", &mut text);
+    push_folder_tree(pit, 1, &mut Vec::new(), "", &mut text);
     text.trim_end().to_owned()
 }
 

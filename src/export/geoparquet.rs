@@ -129,8 +129,8 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<CatalogueDoc
         described,
         samples,
         batch: &level.batch,
-        properties: ItemColumns::of(&level.batch, described.batch_rows, ctx)?,
-        assets: AssetNames::of(described, &found.rows, ctx)?,
+        properties: ItemColumns::from_batch(&level.batch, described.batch_rows, ctx)?,
+        assets: AssetNames::for_rows(described, &found.rows, ctx)?,
         has_interval: found.has_interval,
     };
     let asset_fields = table.assets.fields(described, &found.rows, ctx)?;
@@ -171,7 +171,7 @@ impl ItemTable<'_> {
     ) -> Result<TableColumns> {
         let mut times = Vec::with_capacity(rows.len());
         for place in places {
-            let of_item = ItemTimes::of(&place.times, self.described);
+            let of_item = ItemTimes::from_sample_times(&place.times, self.described);
             times.push(of_item.ok_or_else(|| {
                 Error::internal("the time of a sample changed while it was read")
             })?);

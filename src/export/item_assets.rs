@@ -82,7 +82,7 @@ impl AssetNames {
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn of(described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<Self> {
+    pub fn for_rows(described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<Self> {
         let mut longest = 0;
         let mut names: HashSet<String> = HashSet::new();
         for (number, &row) in rows.iter().enumerate() {
@@ -292,7 +292,7 @@ fn link_of(dataset: &Facts, file: &Path) -> PathBuf {
 /// The path that GDAL opens from any folder; that of a published file stays relative to its folder,
 /// and no address has a secret.
 fn absolute(dataset: &Facts, place: &Path) -> PathBuf {
-    match Address::of(place) {
+    match Address::from_path(place) {
         Some(address) => address.without_secret().0.to_string().into(),
         None if dataset.opened == dataset.path => {
             std::path::absolute(place).unwrap_or_else(|_| place.to_owned())
@@ -303,7 +303,7 @@ fn absolute(dataset: &Facts, place: &Path) -> PathBuf {
 
 /// An address, or a path relative to the Item, whose folder is beside the dataset.
 fn href_of(described: &Described<'_>, dataset: &Facts, place: &Path) -> String {
-    if let Some(address) = Address::of(place) {
+    if let Some(address) = Address::from_path(place) {
         return address.without_secret().0.to_string();
     }
     match place.strip_prefix(&dataset.path) {

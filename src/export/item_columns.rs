@@ -87,7 +87,7 @@ enum PropertyForm {
 
 impl PropertyForm {
     /// The values of a column called `name`; `None` when one is not of the type of STAC's field.
-    fn of(self, name: &str, column: &ArrayRef) -> Option<ArrayRef> {
+    fn convert_column(self, name: &str, column: &ArrayRef) -> Option<ArrayRef> {
         let texts = || cast(column, &DataType::Utf8).unwrap_or_else(|_| column.clone());
         Some(match self {
             PropertyForm::Catalogue => in_catalogue_types(column),
@@ -116,7 +116,7 @@ impl ItemColumns {
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn of(batch: &RecordBatch, batch_rows: usize, ctx: &JobContext) -> Result<Self> {
+    pub fn from_batch(batch: &RecordBatch, batch_rows: usize, ctx: &JobContext) -> Result<Self> {
         let schema = batch.schema();
         let mut conversions: Vec<PropertyConversion> = Vec::new();
         let mut taken: HashSet<String> = HashSet::new();
@@ -130,7 +130,7 @@ impl ItemColumns {
             };
             for (name, form) in forms_of(batch, name, &parts)? {
                 if parts.any(|values| {
-                    form.of(&name, values)
+                    form.convert_column(&name, values)
                         .is_some_and(|values| values.null_count() < values.len())
                 })? {
                     conversions.push(PropertyConversion {
@@ -155,7 +155,7 @@ impl ItemColumns {
             let column = rows_of_column(batch.column(conversion.column), &rows)?;
             let values = conversion
                 .form
-                .of(schema.field(conversion.column).name(), &column);
+                .convert_column(schema.field(conversion.column).name(), &column);
             let values =
                 values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
             Ok(ItemColumn {
@@ -194,7 +194,9 @@ fn forms_of(
         }
         _ if !OF_ITEM.contains(&name)
             && (!is_known(name)
-                || parts.all(|values| PropertyForm::Stac.of(name, values).is_some())?) =>
+                || parts.all_parts_match(|values| {
+                    PropertyForm::Stac.convert_column(name, values).is_some()
+                })?) =>
         {
             vec![(name.to_owned(), PropertyForm::Stac)]
         }
@@ -225,7 +227,7 @@ struct ColumnParts<'a> {
 
 impl ColumnParts<'_> {
     /// True when `test` holds for all parts.
-    fn all(&self, test: impl Fn(&ArrayRef) -> bool) -> Result<bool> {
+    fn all_parts_match(&self, test: impl Fn(&ArrayRef) -> bool) -> Result<bool> {
         Ok(!self.any(|part| !test(part))?)
     }
 
@@ -267,7 +269,7 @@ fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Res
     if hidden || !is_time_column(name, parts.column.data_type()) {
         return Ok(false);
     }
-    parts.all(|column| {
+    parts.all_parts_match(|column| {
         micros_of(column).is_some_and(|times| {
             times
                 .iter()
@@ -395,7 +397,7 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
             let list = array.as_fixed_size_list();
             let values = in_catalogue_types(list.values());
             match FixedSizeListArray::try_new(
-                retyped(item, &values),
+                retype_field(item, &values),
                 *size,
                 values,
                 list.nulls().cloned(),
@@ -410,7 +412,7 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
             let fields = fields
                 .iter()
                 .zip(&columns)
-                .map(|(field, values)| retyped(field, values))
+                .map(|(field, values)| retype_field(field, values))
                 .collect();
             match StructArray::try_new(fields, columns, parts.nulls().cloned()) {
                 Ok(parts) => Arc::new(parts),
@@ -434,7 +436,7 @@ fn list_in_catalogue_types<O: OffsetSizeTrait>(
     list: &GenericListArray<O>,
 ) -> ArrayRef {
     let values = in_catalogue_types(list.values());
-    let field = retyped(item, &values);
+    let field = retype_field(item, &values);
     match GenericListArray::<O>::try_new(
         field,
         list.offsets().clone(),
@@ -446,7 +448,7 @@ fn list_in_catalogue_types<O: OffsetSizeTrait>(
     }
 }
 
-fn retyped(field: &FieldRef, values: &ArrayRef) -> FieldRef {
+fn retype_field(field: &FieldRef, values: &ArrayRef) -> FieldRef {
     Arc::new(Field::new(field.name(), values.data_type().clone(), true))
 }
 
@@ -606,8 +608,8 @@ mod tests {
         .expect("a batch");
         let rows: Vec<u32> = (0..rows as u32).collect();
         let in_parts = |batch_rows: usize| {
-            let columns =
-                ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            let columns = ItemColumns::from_batch(&batch, batch_rows, &JobContext::default())
+                .expect("converts");
             columns.values(&batch, &rows).expect("has these rows")
         };
         let (whole, one_by_one) = (in_parts(1000), in_parts(1));
@@ -749,8 +751,8 @@ mod tests {
         )
         .expect("a batch");
         for batch_rows in [1, 7, 64, 1000] {
-            let columns =
-                ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            let columns = ItemColumns::from_batch(&batch, batch_rows, &JobContext::default())
+                .expect("converts");
             assert_eq!(
                 columns
                     .0

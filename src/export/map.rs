@@ -78,12 +78,12 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
             .iter()
             .chain(files.iter().map(|(_, bounds)| bounds))
     };
-    let Some(bounds) = whole.or_else(|| around(all())) else {
+    let Some(bounds) = whole.or_else(|| enclosing_bounds(all())) else {
         return Ok(None);
     };
     // The stated extent may be smaller than that of the samples.
-    let near: Vec<DegreeBounds> = all().map(|one| turned(*one, bounds)).collect();
-    let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
+    let near: Vec<DegreeBounds> = all().map(|one| shift_box_near(*one, bounds)).collect();
+    let view = view_of(enclosing_bounds(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples \
             lie\">\n\
@@ -101,7 +101,7 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
         let outline = rect_of(view, *bounds, 6.0);
         svg.push_str(&format!(
             "<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n",
-            escaped(name)
+            escape_html(name)
         ));
     }
     svg.push_str(&format!(
@@ -161,7 +161,7 @@ fn rect(rect: geo::Rect<f64>) -> Option<DegreeBounds> {
         .then_some(bounds)
 }
 
-fn around<'a>(boxes: impl Iterator<Item = &'a DegreeBounds>) -> Option<DegreeBounds> {
+fn enclosing_bounds<'a>(boxes: impl Iterator<Item = &'a DegreeBounds>) -> Option<DegreeBounds> {
     boxes.copied().reduce(|a, b| {
         [
             a[0].min(b[0]),
@@ -199,14 +199,14 @@ fn place_of([west, south, east, north]: DegreeBounds, lon: f64, lat: f64) -> (f6
 }
 
 /// A box shifted by a multiple of 360 degrees to be nearest to another one.
-fn turned([west, south, east, north]: DegreeBounds, to: DegreeBounds) -> DegreeBounds {
+fn shift_box_near([west, south, east, north]: DegreeBounds, to: DegreeBounds) -> DegreeBounds {
     let turn = (((to[0] + to[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
     [west + turn, south, east + turn, north]
 }
 
 /// A box as an SVG path, at least `least` pixels wide and high, shifted to the visible region.
 fn rect_of(view: DegreeBounds, bounds: DegreeBounds, least: f64) -> String {
-    let [west, south, east, north] = turned(bounds, view);
+    let [west, south, east, north] = shift_box_near(bounds, view);
     let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
     let grow = |low: f64, high: f64| {
         let more = ((least - (high - low)) / 2.0).max(0.0);
@@ -356,7 +356,7 @@ fn geojson(
 }
 
 /// Text as content or attribute of HTML and SVG.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

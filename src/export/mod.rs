@@ -16,7 +16,7 @@ mod stac;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use map::escaped;
+pub(crate) use map::escape_html;
 pub use map::map_image;
 
 pub use reader_code::python_code;
@@ -131,7 +131,7 @@ pub struct Facts {
 impl Facts {
     /// Name of the file or folder.
     fn file_name(&self) -> Option<String> {
-        if let Some(address) = Address::of(&self.path) {
+        if let Some(address) = Address::from_path(&self.path) {
             return Some(address.name().to_owned()).filter(|name| !name.is_empty());
         }
         self.path
@@ -323,7 +323,7 @@ struct PublicationEntry {
 impl<'a> Described<'a> {
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
-        let known = ExtentOrigin::of(&assembly.collection)
+        let known = ExtentOrigin::from_collection(&assembly.collection)
             .is_some_and(|origin| origin != ExtentOrigin::Unknown);
         // A value that is no box gives no location (rule COL-5); the extent stays unknown.
         let extent = match fields
@@ -512,7 +512,7 @@ impl<'a> Described<'a> {
 
     /// Link to a dataset from a document, with the relative prefix `to`.
     fn address(&self, dataset: &Facts, to: &str) -> String {
-        match Address::of(&dataset.path) {
+        match Address::from_path(&dataset.path) {
             Some(address) => address.without_secret().0.to_string(),
             None => format!("{to}{}", self.file_name(dataset)),
         }

@@ -3,7 +3,7 @@
 
 use super::Described;
 use super::card::{Block, blocks};
-use super::map::{MAP_STYLE, escaped};
+use super::map::{MAP_STYLE, escape_html};
 use crate::error::Result;
 use crate::jobs::JobContext;
 
@@ -13,22 +13,22 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
     for block in blocks(described, ctx)? {
         match block {
             Block::Heading(depth, heading) => {
-                body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escaped(&heading)))
+                body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escape_html(&heading)))
             }
             Block::Text(text) => body.push_str(&rich(&text)),
             Block::List(items) => {
                 let items: String = items
                     .iter()
-                    .map(|item| format!("<li>{}</li>\n", linked(item)))
+                    .map(|item| format!("<li>{}</li>\n", link_urls(item)))
                     .collect();
                 body.push_str(&format!("<ul>\n{items}</ul>\n"));
             }
-            Block::Code(code) => body.push_str(&format!("<pre>{}</pre>\n", escaped(&code))),
+            Block::Code(code) => body.push_str(&format!("<pre>{}</pre>\n", escape_html(&code))),
             Block::Map(map) => {
                 body.push_str(&format!(
                     "<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
                     map.svg,
-                    escaped(&map.caption)
+                    escape_html(&map.caption)
                 ));
             }
             Block::Table(rows) => {
@@ -37,7 +37,7 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
                     let tag = if at == 0 { "th" } else { "td" };
                     let cells: String = row
                         .iter()
-                        .map(|cell| format!("<{tag}>{}</{tag}>", linked(cell)))
+                        .map(|cell| format!("<{tag}>{}</{tag}>", link_urls(cell)))
                         .collect();
                     body.push_str(&format!("<tr>{cells}</tr>\n"));
                 }
@@ -50,7 +50,7 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
             name=\"viewport\" content=\"width=device-width\">\n\
          <title>{}</title>\n<style>{STYLE}{MAP_STYLE}</style>\n</head>\n<body>\n{body}</body>\n\
             </html>\n",
-        escaped(described.title())
+        escape_html(described.title())
     ))
 }
 
@@ -64,7 +64,7 @@ pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}figure{
 figcaption{color:#5f636b;font-size:.9rem}a{color:#1b5ca8}";
 
 /// Escapes text and turns URLs into links.
-fn linked(text: &str) -> String {
+fn link_urls(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
     let mut out = String::new();
     let mut rest = text;
@@ -77,11 +77,11 @@ fn linked(text: &str) -> String {
             .find(is_end)
             .map_or(rest.len(), |length| at + length);
         let address = rest[at..end].trim_end_matches(['.', ';', ':']);
-        out.push_str(&escaped(&rest[..at]));
-        out.push_str(&format!("<a href=\"{0}\">{0}</a>", escaped(address)));
+        out.push_str(&escape_html(&rest[..at]));
+        out.push_str(&format!("<a href=\"{0}\">{0}</a>", escape_html(address)));
         rest = &rest[at + address.len()..];
     }
-    out + &escaped(rest)
+    out + &escape_html(rest)
 }
 
 /// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is
@@ -144,7 +144,7 @@ fn inline(text: &str) -> String {
         // Every second part is between two delimiters, unless the last one is unbalanced.
         let closed = at % 2 == 1 && text.split('`').count() > at + 1;
         if closed {
-            out.push_str(&format!("<code>{}</code>", escaped(part)));
+            out.push_str(&format!("<code>{}</code>", escape_html(part)));
             continue;
         }
         if at % 2 == 1 {
@@ -154,10 +154,10 @@ fn inline(text: &str) -> String {
         for (index, piece) in pieces.iter().enumerate() {
             match index % 2 == 1 {
                 true if pieces.len() > index + 1 => {
-                    out.push_str(&format!("<strong>{}</strong>", linked(piece)))
+                    out.push_str(&format!("<strong>{}</strong>", link_urls(piece)))
                 }
-                true => out.push_str(&format!("**{}", linked(piece))),
-                false => out.push_str(&linked(piece)),
+                true => out.push_str(&format!("**{}", link_urls(piece))),
+                false => out.push_str(&link_urls(piece)),
             }
         }
     }

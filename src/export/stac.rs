@@ -48,8 +48,8 @@ pub fn documents(
         "collection.json",
         &collection(described, &file_names),
     ))?;
-    let columns = ItemColumns::of(&level.batch, described.batch_rows, ctx)?;
-    let assets = AssetNames::of(described, &found.rows, ctx)?;
+    let columns = ItemColumns::from_batch(&level.batch, described.batch_rows, ctx)?;
+    let assets = AssetNames::for_rows(described, &found.rows, ctx)?;
     for (rows, names) in found
         .rows
         .chunks(described.batch_rows)
@@ -284,7 +284,7 @@ pub fn item_rows(described: &Described<'_>, ctx: &JobContext) -> Result<ItemRows
             .iter()
             .zip(footprint::times(described.assembly, 0, rows, ctx)?)
         {
-            if let Some(times) = ItemTimes::of(&times, described) {
+            if let Some(times) = ItemTimes::from_sample_times(&times, described) {
                 found.rows.push(row);
                 found.has_interval |= times.interval.is_some();
             }
@@ -330,7 +330,7 @@ fn items(
     let columns = columns.values(&level.batch, rows)?;
     let mut items = Vec::with_capacity(rows.len());
     for (number, (&row, place)) in rows.iter().zip(&places).enumerate() {
-        let Some(times) = ItemTimes::of(&place.times, described) else {
+        let Some(times) = ItemTimes::from_sample_times(&place.times, described) else {
             continue;
         };
         let mut properties = times.json();
@@ -392,7 +392,7 @@ pub struct ItemTimes {
 
 impl ItemTimes {
     /// The times of a sample, or the interval of the dataset; `None` without either.
-    pub fn of(times: &SampleTimes, described: &Described<'_>) -> Option<Self> {
+    pub fn from_sample_times(times: &SampleTimes, described: &Described<'_>) -> Option<Self> {
         let iso = |micros: i64| {
             super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339())
         };

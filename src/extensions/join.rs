@@ -258,7 +258,7 @@ pub fn join_preview(
     let column = |level: usize, rows: &MatchedLevel, at: usize| {
         let field = &given[at];
         let row = &rows
-            .matched()
+            .matched_rows()
             .find(|&row| !table.value(row, at).is_null())?;
         Some(JoinColumn {
             name: field.name.clone(),
@@ -269,7 +269,7 @@ pub fn join_preview(
                 .is_some_and(|known| known.contains(field.name.as_str())),
             refused: check_field_name(&field.name)
                 .err()
-                .map(crate::model::IdFault::said),
+                .map(crate::model::IdFault::localized_text),
             proposed: None,
             offer: table
                 .strings(&field.name)
@@ -284,7 +284,7 @@ pub fn join_preview(
         .levels
         .iter()
         .enumerate()
-        .filter(|(_, level)| level.matched().next().is_some());
+        .filter(|(_, level)| level.matched_rows().next().is_some());
     let levels = levels.map(|(level, rows)| {
         let existing: Vec<String> = schemas
             .get(level)
@@ -300,7 +300,7 @@ pub fn join_preview(
         JoinLevel {
             level,
             samples: rows.samples,
-            matched: rows.matched().count(),
+            matched: rows.matched_rows().count(),
             columns,
             without: rows.without.clone(),
             existing,
@@ -357,7 +357,7 @@ pub struct MatchedLevel {
 
 impl MatchedLevel {
     /// The rows that belong to samples, in the order of the samples.
-    pub fn matched(&self) -> impl Iterator<Item = usize> {
+    pub fn matched_rows(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().filter_map(|row| *row)
     }
 }
@@ -521,7 +521,11 @@ fn walk(
 
 /// Names of the fields of each level.
 fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
-    fn below<'a>(tortilla: &'a Tortilla, level: usize, names: &mut Vec<HashSet<&'a str>>) {
+    fn collect_field_names<'a>(
+        tortilla: &'a Tortilla,
+        level: usize,
+        names: &mut Vec<HashSet<&'a str>>,
+    ) {
         if names.len() <= level {
             names.resize_with(level + 1, HashSet::new);
         }
@@ -531,11 +535,11 @@ fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
                 .samples
                 .iter()
                 .filter_map(Sample::children)
-                .for_each(|children| below(children, level + 1, names));
+                .for_each(|children| collect_field_names(children, level + 1, names));
         }
     }
     let mut names = Vec::new();
-    below(root, 0, &mut names);
+    collect_field_names(root, 0, &mut names);
     names
 }
 

@@ -187,7 +187,7 @@ const EXAMPLES: usize = 10;
 
 impl LeakFacts {
     /// Reads the columns through `value`, which returns a column's value and type.
-    pub fn of(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
+    pub fn from_row_values(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
         let text = |name: &str| match value(name).0 {
             Value::Text(text) => Some(text),
             _ => None,
@@ -262,8 +262,8 @@ pub fn leakage(
     let complete = found.sweep(&grounds, ctx)?;
     let content = found.content();
     let (footprints, times) = (
-        found.finished(&found.footprints),
-        found.finished(&found.times),
+        found.build_leaks(&found.footprints),
+        found.build_leaks(&found.times),
     );
     let summaries = part_summaries(samples, &parts, &grounds, &names);
     let mut unknown = Vec::new();
@@ -511,10 +511,10 @@ impl LeakFinder<'_> {
                 }
             }
         }
-        self.finished(&found)
+        self.build_leaks(&found)
     }
 
-    fn finished(&self, found: &BTreeMap<(usize, usize), Pairs>) -> Vec<Leak> {
+    fn build_leaks(&self, found: &BTreeMap<(usize, usize), Pairs>) -> Vec<Leak> {
         let leak = |(&(a, b), pairs): (&(usize, usize), &Pairs)| Leak {
             parts: [self.names[a].to_string(), self.names[b].to_string()],
             pairs: pairs.pairs,
@@ -633,10 +633,10 @@ fn overlap(
             on_line(lines, other.shift, *place).then_some(None)
         }
         (Ground::Area { shape, .. }, Ground::Point(place)) => {
-            inside(shape, one.shift, *place).then_some(None)
+            contains_shifted_point(shape, one.shift, *place).then_some(None)
         }
         (Ground::Point(place), Ground::Area { shape, .. }) => {
-            inside(shape, other.shift, *place).then_some(None)
+            contains_shifted_point(shape, other.shift, *place).then_some(None)
         }
         (
             Ground::Area {
@@ -658,7 +658,7 @@ fn overlap(
     }
 }
 
-fn inside(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) -> bool {
+fn contains_shifted_point(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) -> bool {
     use geo::Contains;
     shape.contains(&geo::Point::new(x - shift, y))
 }

@@ -271,7 +271,7 @@ fn facts_come_from_columns() {
         HASH_COLUMN => (Value::text("ab"), DataType::Utf8),
         _ => (Value::Null, DataType::Null),
     };
-    let facts = LeakFacts::of(&value);
+    let facts = LeakFacts::from_row_values(&value);
     let place = sample("a", "train", facts.clone());
     let Some(Ground::Area { shape, .. }) =
         &grounds(&[place], &JobContext::default()).expect("works")[0]
@@ -312,7 +312,7 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
             "stac:raster_shape" => (Value::List([20, 10].map(Value::Int).into()), DataType::Null),
             _ => (Value::Null, DataType::Null),
         };
-        let facts = LeakFacts::of(&value);
+        let facts = LeakFacts::from_row_values(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
         let grounds =
             grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");

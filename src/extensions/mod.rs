@@ -49,7 +49,9 @@ pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, spli
 pub use program::Program;
 pub use registry::{ExtensionRegistry, builtin};
 pub use run_report::RunNote;
-pub use runner::{ExtensionRun, Failure, clashes, has_targets, kept, may_be_raster, run};
+pub use runner::{
+    ExtensionRun, Failure, clashes, count_kept_failures, has_targets, may_be_raster, run,
+};
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};
 
@@ -257,7 +259,7 @@ pub fn need_consent(calls: &[ExtensionCall]) -> Result<()> {
 pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
     let listed: Vec<String> = programs
         .iter()
-        .map(|program| crate::consent::described(program))
+        .map(|program| crate::consent::format_program(program))
         .collect();
     let programs = if listed.len() == 1 {
         "a program"

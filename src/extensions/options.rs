@@ -41,7 +41,7 @@ impl OptionSpec {
 
     /// Makes the option required.
     #[must_use]
-    pub fn required(mut self) -> Self {
+    pub fn make_required(mut self) -> Self {
         self.required = true;
         self
     }
@@ -316,7 +316,7 @@ mod tests {
         );
         assert!(error(json!({"bins": "3"})).contains("bins of x has to be a whole number"));
         assert!(error(json!({"names": [1]})).contains("a list, each entry text"));
-        let required = vec![OptionSpec::new("file", OptionKind::Path, "the table").required()];
+        let required = vec![OptionSpec::new("file", OptionKind::Path, "the table").make_required()];
         let error = parse_options::<Json>("x", &required, &Json::Null).expect_err("refuses");
         assert!(error.to_string().contains("needs the option file"));
     }

@@ -88,8 +88,8 @@ impl Program {
             // A program that does not read its input is no error.
             stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
         });
-        let (answer, said) = (drained(stdout), drained(stderr));
-        let ended = self.ended(&mut child, ctx);
+        let (answer, said) = (drain_pipe(stdout), drain_pipe(stderr));
+        let ended = self.wait_for_end(&mut child, ctx);
         if ended.is_err() {
             end_group(&mut child);
         }
@@ -133,7 +133,11 @@ impl Program {
         })
     }
 
-    fn ended(&self, child: &mut Child, ctx: &JobContext) -> Result<std::process::ExitStatus> {
+    fn wait_for_end(
+        &self,
+        child: &mut Child,
+        ctx: &JobContext,
+    ) -> Result<std::process::ExitStatus> {
         let started = Instant::now();
         loop {
             ctx.check()?;
@@ -209,7 +213,7 @@ fn end_group(child: &mut Child) {
 }
 
 /// Receives the contents of a pipe once it is closed.
-fn drained(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+fn drain_pipe(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -141,13 +141,13 @@ impl RunNote {
                 if *rows > 0 {
                     lines.push(format!(
                         "{rows} rows of {table} match no sample: {}",
-                        listed(row_keys, *rows)
+                        join_first_names(row_keys, *rows)
                     ));
                 }
                 if *samples > 0 {
                     lines.push(format!(
                         "{samples} samples are in no row of {table}: {}",
-                        listed(sample_paths, *samples)
+                        join_first_names(sample_paths, *samples)
                     ));
                 }
                 lines
@@ -162,7 +162,7 @@ impl RunNote {
                 vec![format!(
                     "no {} of {}: {reason}",
                     columns.join(", "),
-                    listed(sample_paths, *samples)
+                    join_first_names(sample_paths, *samples)
                 )]
             }
             RunNote::Variable {
@@ -172,7 +172,7 @@ impl RunNote {
             } => {
                 vec![format!(
                     "read was {read} ({})",
-                    listed(sample_paths, *samples)
+                    join_first_names(sample_paths, *samples)
                 )]
             }
             RunNote::Failed {
@@ -194,7 +194,7 @@ impl RunNote {
     }
 }
 
-fn listed(names: &[String], count: u64) -> String {
+fn join_first_names(names: &[String], count: u64) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     if count > 5 {
         format!("{shown}, …")

@@ -38,7 +38,7 @@ pub struct Failure {
 }
 
 /// Number of failures after which earlier values stay.
-pub fn kept(failures: &[Failure]) -> usize {
+pub fn count_kept_failures(failures: &[Failure]) -> usize {
     failures.iter().filter(|failure| failure.kept).count()
 }
 
@@ -155,7 +155,7 @@ pub fn run(
                     }
                     let fields = extension
                         .compute(&so_far, ctx)
-                        .map_err(|error| named(error, &call.extension))?;
+                        .map_err(|error| name_extension_in_error(error, &call.extension))?;
                     run.collection.extend(fields);
                 }
                 index += 1;
@@ -208,13 +208,13 @@ pub fn has_targets(
         Extension::Collection(_) => return Ok(true),
     };
     let rows = rows_of(dataset, call.target.level);
-    Ok(wanted(&rows, call, files_only).contains(&true))
+    Ok(find_targeted_rows(&rows, call, files_only).contains(&true))
 }
 
 /// The samples with data that a call targets.
 pub(super) fn views_of<'a>(dataset: &'a Dataset, call: &ExtensionCall) -> Vec<SampleView<'a>> {
     let rows = rows_of(dataset, call.target.level);
-    let target = wanted(&rows, call, true);
+    let target = find_targeted_rows(&rows, call, true);
     let chosen = rows
         .into_iter()
         .enumerate()
@@ -263,7 +263,7 @@ fn check(calls: &[ExtensionCall], made: &[Extension], depth: usize) -> Result<()
 }
 
 fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
-    fn below<'a>(
+    fn collect_target_rows<'a>(
         tortilla: &'a Tortilla,
         left: usize,
         ids: &mut Vec<&'a str>,
@@ -278,18 +278,18 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
                     ids: ids.clone(),
                 });
             } else if let Some(children) = sample.children() {
-                below(children, left - 1, ids, rows);
+                collect_target_rows(children, left - 1, ids, rows);
             }
             ids.pop();
         }
     }
     let mut rows = Vec::new();
-    below(&dataset.root, level, &mut Vec::new(), &mut rows);
+    collect_target_rows(&dataset.root, level, &mut Vec::new(), &mut rows);
     rows
 }
 
 /// Whether a call targets each row; never padding.
-fn wanted(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
+fn find_targeted_rows(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
     let by_name = !call.target.positions.is_empty();
     let is_wanted = |row: &TargetRow| {
         let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
@@ -299,14 +299,14 @@ fn wanted(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<boo
 }
 
 /// The rows that a call targets, of which there has to be one.
-fn chosen(
+fn require_targeted_rows(
     dataset: &Dataset,
     rows: &[TargetRow],
     call: &ExtensionCall,
     files_only: bool,
 ) -> Result<Vec<bool>> {
     let by_name = !call.target.positions.is_empty();
-    let chosen = wanted(rows, call, files_only);
+    let chosen = find_targeted_rows(rows, call, files_only);
     if !chosen.contains(&true) {
         let what = match by_name {
             true => call.target.positions.join(", "),
@@ -377,7 +377,9 @@ fn run_samples(
     let rows = rows_of(dataset, level);
     let targets = group
         .iter()
-        .map(|(call, extension)| chosen(dataset, &rows, call, extension.needs_file()))
+        .map(|(call, extension)| {
+            require_targeted_rows(dataset, &rows, call, extension.needs_file())
+        })
         .collect::<Result<Vec<Vec<bool>>>>()?;
     let schemas: Vec<Vec<FieldSpec>> = group
         .iter()
@@ -402,7 +404,7 @@ fn run_samples(
                     cells.push(None);
                     continue;
                 }
-                let computed = guarded(&call.extension, || extension.compute(&view, ctx));
+                let computed = catch_panic(&call.extension, || extension.compute(&view, ctx));
                 let computed = computed.or_else(|error| without_pixels(error, schema, &view));
                 let computed = computed.and_then(|values| fitting(values, schema, &call.extension));
                 match &computed {
@@ -459,7 +461,7 @@ fn run_batches(
     };
     let level = call.target.level;
     let rows = rows_of(dataset, level);
-    let target = chosen(dataset, &rows, call, extension.needs_file())?;
+    let target = require_targeted_rows(dataset, &rows, call, extension.needs_file())?;
     let mut cells: Vec<ComputedCell> = rows.iter().map(|_| None).collect();
     if !call.schema_only {
         let schema = extension.schema();
@@ -483,7 +485,7 @@ fn run_batches(
             .map(|views| {
                 ctx.check()?;
                 let refs: Vec<&SampleView> = views.iter().collect();
-                let results = match guarded(&call.extension, || batch.compute(&refs, ctx)) {
+                let results = match catch_panic(&call.extension, || batch.compute(&refs, ctx)) {
                     Err(error) if error.is_cancelled() || error.is_caused_by(Cause::NotStarted) => {
                         return Err(error);
                     }
@@ -530,7 +532,7 @@ fn run_tortilla(
     let level = call.target.level;
     let rows = rows_of(dataset, level);
     let schema = extension.schema();
-    let target = chosen(dataset, &rows, call, false)?;
+    let target = require_targeted_rows(dataset, &rows, call, false)?;
     let earlier = run.columns.get(level).cloned().unwrap_or_default();
     let picked: Vec<usize> = (0..rows.len()).filter(|&index| target[index]).collect();
     let mut made: Vec<Vec<Value>> = Vec::new();
@@ -551,8 +553,8 @@ fn run_tortilla(
             failed: Mutex::default(),
             failed_samples: Mutex::default(),
         };
-        made = guarded(&call.extension, || extension.compute(&view, ctx))
-            .map_err(|error| named(error, &call.extension))?;
+        made = catch_panic(&call.extension, || extension.compute(&view, ctx))
+            .map_err(|error| name_extension_in_error(error, &call.extension))?;
         left = view
             .left
             .into_inner()
@@ -617,7 +619,7 @@ fn run_tortilla(
 }
 
 /// Converts a panic into a failure of this sample.
-fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn catch_panic<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(panic_error(name, panic.as_ref())))
 }
@@ -633,11 +635,11 @@ fn fitting(values: Vec<Value>, schema: &[FieldSpec], name: &str) -> Result<Vec<V
     )))
 }
 
-fn named(error: Error, extension: &str) -> Error {
+fn name_extension_in_error(error: Error, extension: &str) -> Error {
     if error.is_cancelled() || error.place().is_some() {
         error
     } else {
-        error.at(extension)
+        error.at_place(extension)
     }
 }
 
@@ -815,7 +817,7 @@ impl ExtensionRun {
         let schema = match &schemas[level] {
             Some((old, new)) if Arc::ptr_eq(old, &tortilla.schema) => new.clone(),
             _ => {
-                let new = widened(&tortilla.schema, columns, replace, level)?;
+                let new = extend_schema(&tortilla.schema, columns, replace, level)?;
                 schemas[level] = Some((tortilla.schema.clone(), new.clone()));
                 new
             }
@@ -866,7 +868,7 @@ impl ExtensionRun {
     }
 }
 
-fn widened(
+fn extend_schema(
     old: &Schema,
     columns: &[ComputedColumn],
     replace: bool,

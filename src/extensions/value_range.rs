@@ -38,7 +38,7 @@ pub fn value_range(
             let Some(summary) = tally.summary(band, &[], ctx)? else {
                 continue;
             };
-            range = joined(range, Some((summary.min, summary.max)));
+            range = join_ranges(range, Some((summary.min, summary.max)));
         }
         Ok(range)
     };
@@ -59,11 +59,11 @@ pub fn value_range(
             Ok(range)
         })
         .collect::<Result<_>>()?;
-    Ok(found.into_iter().fold(None, joined))
+    Ok(found.into_iter().fold(None, join_ranges))
 }
 
 /// The range that has both.
-fn joined(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
+fn join_ranges(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let finite = |range: &(f64, f64)| range.0.is_finite() && range.1.is_finite();
     match (one, other.filter(finite)) {
         (Some((low, high)), Some((lower, higher))) => Some((low.min(lower), high.max(higher))),

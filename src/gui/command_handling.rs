@@ -255,7 +255,7 @@ impl App {
         match &event {
             Event::Written(built) => self.remember_written(built),
             Event::Finished(output) => output
-                .built()
+                .built_dataset()
                 .into_iter()
                 .for_each(|built| self.remember_written(built)),
             _ => {}
@@ -347,7 +347,7 @@ impl App {
                         )
                     ),
                 };
-                let kept = match crate::extensions::kept(&failures) {
+                let kept = match crate::extensions::count_kept_failures(&failures) {
                     0 => String::new(),
                     n => format!(
                         "; {}",

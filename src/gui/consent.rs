@@ -34,7 +34,7 @@ impl App {
         }
         let lines = programs
             .iter()
-            .map(|program| consent::described(program))
+            .map(|program| consent::format_program(program))
             .collect();
         let then = Request::Agreed(Confirmation::Programs(programs), Box::new(then));
         self.dialogs.open(Dialog::programs(lines, then));

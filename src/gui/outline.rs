@@ -404,7 +404,7 @@ mod tests {
             Sample::folder(id, Tortilla::new(vec![Sample::file("dem", "/d", 1), s2]))
         };
         let root = Tortilla::new(vec![scene("a"), scene("b"), scene("c")]);
-        Skeleton::of(&Dataset {
+        Skeleton::from_dataset(&Dataset {
             root: root.into(),
             ..Dataset::default()
         })

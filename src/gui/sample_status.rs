@@ -113,7 +113,7 @@ mod tests {
             root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
             ..Dataset::default()
         };
-        let tree = Skeleton::of(&dataset);
+        let tree = Skeleton::from_dataset(&dataset);
         let mut report = Report::default();
         let at = |level, row| Location::Sample {
             level,

@@ -266,7 +266,7 @@ impl App {
             self.quitting = true;
         } else if let Err(error) = self.drive_step(ctx, &mut driver) {
             let place = driver.lines.front().map_or(0, |(number, _)| number + 1);
-            let error = error.at(format!("{} line {place}", driver.name));
+            let error = error.at_place(format!("{} line {place}", driver.name));
             driver.finish(ctx, Err(error));
             self.quitting = true;
         }

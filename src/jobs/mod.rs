@@ -204,7 +204,7 @@ impl<T> Job<T> {
     }
 
     /// Time since the start.
-    pub fn elapsed(&self) -> Duration {
+    pub fn elapsed_time(&self) -> Duration {
         self.started.elapsed()
     }
 

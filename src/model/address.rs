@@ -108,7 +108,8 @@ impl Address {
         let (scheme, rest) = SCHEMES.iter().find_map(|(scheme, plain, vsi)| {
             Some((
                 *scheme,
-                without(text, plain).or_else(|| without(text, vsi))?,
+                strip_prefix_ignoring_case(text, plain)
+                    .or_else(|| strip_prefix_ignoring_case(text, vsi))?,
             ))
         })?;
         let web = matches!(scheme, Scheme::Http | Scheme::Https);
@@ -139,7 +140,7 @@ impl Address {
     }
 
     /// Parses a path with [`Address::parse`].
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         Self::parse(path.to_str()?)
     }
 
@@ -154,7 +155,7 @@ impl Address {
             .iter()
             .find(|(scheme, ..)| *scheme == self.scheme)
             .map_or("", |(.., vsi)| vsi);
-        self.spelled(prefix)
+        self.format_with_prefix(prefix)
     }
 
     /// The address of `relative` below this one; `relative` is plain text with `/` separators.
@@ -238,7 +239,7 @@ impl Address {
             .map_or("", |(_, plain, _)| plain)
     }
 
-    fn spelled(&self, prefix: &str) -> String {
+    fn format_with_prefix(&self, prefix: &str) -> String {
         let Self {
             authority,
             path,
@@ -256,18 +257,18 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spelled(self.prefix()))
+        f.write_str(&self.format_with_prefix(self.prefix()))
     }
 }
 
 /// True for paths that are remote addresses.
 pub fn is_remote(path: &Path) -> bool {
-    Address::of(path).is_some()
+    Address::from_path(path).is_some()
 }
 
 /// The path of `relative`, with `/` separators, below the local or remote folder `base`.
 pub fn place_below(base: &Path, relative: &str) -> PathBuf {
-    match Address::of(base) {
+    match Address::from_path(base) {
         Some(address) => PathBuf::from(address.child(relative).to_string()),
         None => base.join(relative),
     }
@@ -275,7 +276,7 @@ pub fn place_below(base: &Path, relative: &str) -> PathBuf {
 
 /// The parent folder of a local or remote path.
 pub fn place_above(path: &Path) -> Option<PathBuf> {
-    match Address::of(path) {
+    match Address::from_path(path) {
         Some(address) => Some(PathBuf::from(address.parent().to_string())),
         None => path.parent().map(Path::to_owned),
     }
@@ -283,7 +284,7 @@ pub fn place_above(path: &Path) -> Option<PathBuf> {
 
 /// A path as GDAL and the Python readers expect it: absolute, with addresses in GDAL's notation.
 pub fn vsi_place(path: &Path) -> PathBuf {
-    match Address::of(path) {
+    match Address::from_path(path) {
         Some(address) => PathBuf::from(address.to_vsi()),
         None => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
     }
@@ -306,7 +307,7 @@ fn encode_typed(text: &str, set: &'static AsciiSet) -> String {
     encoded
 }
 
-fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let start = text.get(..prefix.len())?;
     start
         .eq_ignore_ascii_case(prefix)

@@ -78,7 +78,7 @@ impl AssetPath {
             });
             let (offset, size, path) = range.ok_or_else(|| {
                 Error::usage("this is not a byte range")
-                    .at(text)
+                    .at_place(text)
                     .hint("write /vsisubfile/OFFSET_SIZE,PATH")
             })?;
             if let Some(address) = Address::parse(path) {
@@ -151,7 +151,7 @@ impl AssetPath {
 }
 
 fn vsi_of(path: &Path) -> String {
-    Address::of(path).map_or_else(|| path.display().to_string(), |address| address.to_vsi())
+    Address::from_path(path).map_or_else(|| path.display().to_string(), |address| address.to_vsi())
 }
 
 impl fmt::Display for AssetPath {

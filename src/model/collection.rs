@@ -77,7 +77,7 @@ impl ExtentOrigin {
     /// Where a collection's extent comes from; `None` without an extent. One without a note is
     /// stated, but for the whole world without times, which the official tools write where nothing
     /// is known.
-    pub fn of(collection: &Collection) -> Option<Self> {
+    pub fn from_collection(collection: &Collection) -> Option<Self> {
         let extent = collection.get("extent")?;
         let noted = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
         let known = [Self::Samples, Self::Stated, Self::Unknown]

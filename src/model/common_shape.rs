@@ -129,7 +129,7 @@ pub fn common_shape(
             is_common: leads,
         });
     }
-    let agreements = Agreements::of(shapes, total, children);
+    let agreements = Agreements::from_shapes(shapes, total, children);
     let agreed =
         (0..shapes.len()).max_by_key(|&index| (agreements.of_shape(index), order(index)))?;
     if agreements.settle(agreed) {
@@ -168,7 +168,11 @@ struct Agreements<'a> {
 }
 
 impl<'a> Agreements<'a> {
-    fn of(shapes: &'a [ShapeUse], total: u64, children: impl Fn(usize) -> Vec<ShapeChild>) -> Self {
+    fn from_shapes(
+        shapes: &'a [ShapeUse],
+        total: u64,
+        children: impl Fn(usize) -> Vec<ShapeChild>,
+    ) -> Self {
         let all: Vec<Vec<ShapeChild>> = (0..shapes.len()).map(children).collect();
         let mut roots_of: HashMap<u64, u64> = HashMap::new();
         let mut distinct: HashSet<u64> = HashSet::new();

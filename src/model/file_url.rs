@@ -15,14 +15,14 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// The path as a percent-encoded file URL; a relative path as a relative URL.
 pub fn file_url_of(path: &Path) -> String {
-    encoded(&path.to_string_lossy(), cfg!(windows))
+    encode_file_url(&path.to_string_lossy(), cfg!(windows))
 }
 
 /// The path that a file URL names; `None` for other text. A host other than `localhost` is the
 /// server of a share on Windows; elsewhere it is taken for a name of this machine, as file managers
 /// write it.
 pub fn path_of_file_url(text: &str) -> Option<PathBuf> {
-    let bytes = decoded(text, cfg!(windows))?;
+    let bytes = decode_file_url(text, cfg!(windows))?;
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStringExt;
@@ -33,7 +33,7 @@ pub fn path_of_file_url(text: &str) -> Option<PathBuf> {
 }
 
 /// [`file_url_of`] by the rules of Windows or of other systems.
-fn encoded(path: &str, windows: bool) -> String {
+fn encode_file_url(path: &str, windows: bool) -> String {
     let text = if windows {
         path.replace('\\', "/")
     } else {
@@ -64,7 +64,7 @@ fn encoded(path: &str, windows: bool) -> String {
 
 /// [`path_of_file_url`] by the rules of Windows or of other systems, as bytes: names of other
 /// systems need not be UTF-8.
-fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
+fn decode_file_url(text: &str, windows: bool) -> Option<Vec<u8>> {
     let rest = text.strip_prefix("file://")?;
     let (host, path) = rest.split_at(rest.find('/')?);
     let path: Vec<u8> = percent_decode_str(path).collect();
@@ -93,25 +93,28 @@ mod tests {
     #[test]
     fn paths_are_written_as_urls_of_their_system() {
         assert_eq!(
-            encoded("/data/my set.tacozip", false),
+            encode_file_url("/data/my set.tacozip", false),
             "file:///data/my%20set.tacozip"
         );
-        assert_eq!(encoded("parts\\a.tacozip", false), "parts%5Ca.tacozip");
         assert_eq!(
-            encoded("C:\\data\\my set.tacozip", true),
+            encode_file_url("parts\\a.tacozip", false),
+            "parts%5Ca.tacozip"
+        );
+        assert_eq!(
+            encode_file_url("C:\\data\\my set.tacozip", true),
             "file:///C:/data/my%20set.tacozip"
         );
         assert_eq!(
-            encoded("\\\\server\\share\\a.tacozip", true),
+            encode_file_url("\\\\server\\share\\a.tacozip", true),
             "file://server/share/a.tacozip"
         );
-        assert_eq!(encoded("parts\\a.tacozip", true), "parts/a.tacozip");
+        assert_eq!(encode_file_url("parts\\a.tacozip", true), "parts/a.tacozip");
     }
 
     #[test]
     fn urls_name_paths_of_their_system() {
         let read = |text: &str, windows: bool| {
-            decoded(text, windows).map(|path| String::from_utf8(path).expect("UTF-8"))
+            decode_file_url(text, windows).map(|path| String::from_utf8(path).expect("UTF-8"))
         };
         let linux = [
             ("file:///data/a%20b.tif", "/data/a b.tif"),
@@ -145,7 +148,10 @@ mod tests {
             );
         }
         for path in ["C:\\data\\100% ñ#1.tif", "\\\\server\\share\\a b"] {
-            assert_eq!(read(&encoded(path, true), true).as_deref(), Some(path));
+            assert_eq!(
+                read(&encode_file_url(path, true), true).as_deref(),
+                Some(path)
+            );
         }
     }
 

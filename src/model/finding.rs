@@ -119,7 +119,11 @@ impl Report {
     /// their number.
     pub fn fold(&mut self) {
         for (rule, count) in std::mem::take(&mut self.more) {
-            let message = tr!("And {count} more of {rule}.", count = grouped(count), rule);
+            let message = tr!(
+                "And {count} more of {rule}.",
+                count = group_thousands(count),
+                rule
+            );
             self.findings
                 .push(Finding::new(rule, Location::Dataset, message));
         }
@@ -161,7 +165,7 @@ impl Report {
 }
 
 /// Formats a number with thousands separators: 12,345.
-fn grouped(number: usize) -> String {
+fn group_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -191,7 +195,12 @@ mod tests {
             Some("And 12,345 more of ID-2.")
         );
         assert_eq!(
-            [grouped(7), grouped(999), grouped(1000), grouped(1_234_567)],
+            [
+                group_thousands(7),
+                group_thousands(999),
+                group_thousands(1000),
+                group_thousands(1_234_567)
+            ],
             ["7", "999", "1,000", "1,234,567"]
         );
     }

@@ -219,7 +219,7 @@ pub struct HubListing {
 
 impl HubListing {
     /// For the address of a repository, record or folder; `None` on other servers.
-    pub fn of(address: &Address) -> Option<Self> {
+    pub fn from_address(address: &Address) -> Option<Self> {
         let text = address.to_string();
         let path = |server: &str| {
             text.strip_prefix(server)?
@@ -441,7 +441,7 @@ mod tests {
     }
 
     fn listing(text: &str) -> HubListing {
-        HubListing::of(&Address::parse(text).expect("an address")).expect("is listed")
+        HubListing::from_address(&Address::parse(text).expect("an address")).expect("is listed")
     }
 
     #[test]
@@ -491,7 +491,7 @@ mod tests {
             "https://zenodo.org/records/123/files/a.zip",
         ] {
             assert_eq!(
-                HubListing::of(&Address::parse(text).expect("an address")),
+                HubListing::from_address(&Address::parse(text).expect("an address")),
                 None,
                 "{text}"
             );

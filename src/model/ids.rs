@@ -48,7 +48,7 @@ pub enum IdFault {
 impl IdFault {
     /// The text of `Display` in the current interface language, for findings and the window. Errors
     /// use `Display`.
-    pub fn said(self) -> String {
+    pub fn localized_text(self) -> String {
         match self {
             Self::Empty => tr!("is empty; an id needs at least one character").to_owned(),
             Self::Separator(separator) => tr!(
@@ -124,7 +124,7 @@ pub enum NameFault {
 
 impl NameFault {
     /// The text of `Display` in the current interface language, for findings.
-    pub fn said(self) -> String {
+    pub fn localized_text(self) -> String {
         match self {
             Self::Device => tr!("is the name of a device on Windows").to_owned(),
             Self::Ending => tr!("ends with a dot or a space, which Windows drops").to_owned(),
@@ -330,7 +330,7 @@ mod tests {
             .into_iter()
             .chain([DatasetAlphabet, FieldAlphabet, FieldReserved])
         {
-            assert_eq!(fault.said(), fault.to_string());
+            assert_eq!(fault.localized_text(), fault.to_string());
         }
     }
 

@@ -266,7 +266,7 @@ impl Dataset {
 
     /// Number of levels; 0 for an empty dataset.
     pub fn depth(&self) -> usize {
-        fn below(tortilla: &Tortilla) -> usize {
+        fn count_levels(tortilla: &Tortilla) -> usize {
             if tortilla.samples.is_empty() {
                 return 0;
             }
@@ -274,11 +274,11 @@ impl Dataset {
                 .samples
                 .iter()
                 .filter_map(Sample::children)
-                .map(|t| below(t))
+                .map(|t| count_levels(t))
                 .max()
                 .unwrap_or(0)
         }
-        below(&self.root)
+        count_levels(&self.root)
     }
 }
 

@@ -158,7 +158,12 @@ impl Shapes {
     }
 
     /// The shape of a sample; collects the schemas of its descendants in `fields`.
-    fn of(&mut self, sample: &Sample, level: usize, fields: &mut Vec<(u8, u32)>) -> ShapeId {
+    fn shape_of_sample(
+        &mut self,
+        sample: &Sample,
+        level: usize,
+        fields: &mut Vec<(u8, u32)>,
+    ) -> ShapeId {
         let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else {
             return FILE_SHAPE;
         };
@@ -169,7 +174,7 @@ impl Shapes {
         let mut children = Vec::with_capacity(tortilla.samples.len());
         for child in &tortilla.samples {
             let symbol = self.symbol(&child.id);
-            children.push((symbol, self.of(child, level + 1, fields)));
+            children.push((symbol, self.shape_of_sample(child, level + 1, fields)));
         }
         match self.known.get(children.as_slice()) {
             Some(&shape) => shape,
@@ -323,7 +328,7 @@ impl RootShapes {
     }
 
     /// Shapes in use, with their numbers of roots.
-    pub fn held(&self) -> impl Iterator<Item = (ShapeId, u32)> {
+    pub fn used_shapes(&self) -> impl Iterator<Item = (ShapeId, u32)> {
         (0..)
             .zip(self.held.iter().copied())
             .filter(|(_, count)| *count > 0)
@@ -391,7 +396,7 @@ impl RootShapes {
                 continue;
             }
             fields.clear();
-            let shape = self.shapes.of(&new[index], 0, &mut fields);
+            let shape = self.shapes.shape_of_sample(&new[index], 0, &mut fields);
             fields.sort_unstable();
             reshaped |=
                 aligned && (self.roots[index].shape != shape || old[index].id != new[index].id);
@@ -433,7 +438,7 @@ impl RootShapes {
     /// The shape that most roots have or nearly have, its first root, and whether it is common
     /// ([`common_shape`]).
     pub fn most_common(&self) -> Option<(ShapeId, usize, bool)> {
-        let held: Vec<(ShapeId, u32)> = self.held().collect();
+        let held: Vec<(ShapeId, u32)> = self.used_shapes().collect();
         let most = held.iter().map(|(_, count)| *count).max()?;
         let mut first: Vec<usize> = vec![usize::MAX; self.held.len()];
         let total = self.roots.len();
@@ -514,7 +519,10 @@ mod tests {
             (0, false)
         );
         assert_eq!(
-            shapes.held().map(|(_, count)| count).collect::<Vec<_>>(),
+            shapes
+                .used_shapes()
+                .map(|(_, count)| count)
+                .collect::<Vec<_>>(),
             [49, 1]
         );
         samples.remove(20);
@@ -525,7 +533,10 @@ mod tests {
         );
         assert_eq!(shapes.roots().len(), 49);
         assert_eq!(
-            shapes.held().map(|(_, count)| count).collect::<Vec<_>>(),
+            shapes
+                .used_shapes()
+                .map(|(_, count)| count)
+                .collect::<Vec<_>>(),
             [49]
         );
         assert_eq!(

@@ -91,7 +91,7 @@ impl Skeleton {
 
     /// The tree of a draft. Levels beyond [`MAX_LEVELS`] are kept, so that the checks can report
     /// them.
-    pub fn of(dataset: &Dataset) -> Self {
+    pub fn from_dataset(dataset: &Dataset) -> Self {
         struct Growing {
             ids: StringBuilder,
             folder: Vec<bool>,
@@ -301,7 +301,7 @@ pub struct PitRoot {
 impl PitSchema {
     /// Computes the schema of a tree: FOLDERs of patterns are matched by their path at every depth.
     /// The pattern of a FOLDER is its longest list of children. `None` for a tree without samples.
-    pub fn of(tree: &Skeleton) -> Option<Self> {
+    pub fn from_skeleton(tree: &Skeleton) -> Option<Self> {
         let top = tree.levels.first().filter(|level| !level.is_empty())?;
         let mut hierarchy = BTreeMap::new();
         let mut shape = vec![top.len() as u64];
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn rows_are_grouped_by_parent_in_tree_order() {
-        let tree = Skeleton::of(&dataset());
+        let tree = Skeleton::from_dataset(&dataset());
         assert_eq!(
             tree.levels
                 .iter()
@@ -438,7 +438,8 @@ mod tests {
 
     #[test]
     fn pit_schema_counts_every_sample_of_a_pattern() {
-        let schema = PitSchema::of(&Skeleton::of(&dataset())).expect("has samples");
+        let schema =
+            PitSchema::from_skeleton(&Skeleton::from_dataset(&dataset())).expect("has samples");
         assert_eq!(schema.shape, [2, 2, 2]);
         let json = serde_json::to_value(&schema).expect("is JSON");
         assert_eq!(json["root"], serde_json::json!({"n": 2, "type": "FOLDER"}));
@@ -461,7 +462,7 @@ mod tests {
         }
         let padded = crate::model::padding_like(&whole, 0);
         let root = Tortilla::new(vec![first, whole, padded]);
-        let schema = PitSchema::of(&Skeleton::of(&Dataset {
+        let schema = PitSchema::from_skeleton(&Skeleton::from_dataset(&Dataset {
             root: root.into(),
             ..Dataset::default()
         }))

@@ -7,12 +7,12 @@ use super::{Dataset, RootChanges, Skeleton, Tortilla};
 impl Skeleton {
     /// The tree of `dataset`, derived from this tree and `changes`. `None` when the tree must be
     /// rebuilt.
-    pub fn after(&self, dataset: &Dataset, changes: &RootChanges) -> Option<Self> {
+    pub fn apply_root_changes(&self, dataset: &Dataset, changes: &RootChanges) -> Option<Self> {
         if changes.afresh || changes.rows_before.is_empty() || self.levels.is_empty() {
             return None;
         }
         let samples = dataset.root.samples.get(changes.after.clone())?.to_vec();
-        let part = Skeleton::of(&Dataset {
+        let part = Skeleton::from_dataset(&Dataset {
             root: Tortilla::new(samples).into(),
             ..Dataset::default()
         });
@@ -104,8 +104,10 @@ mod tests {
                     ..Dataset::default()
                 };
                 let changes = shapes.update(&data.root);
-                let whole = Skeleton::of(&data);
-                let spliced = tree.as_ref().and_then(|tree| tree.after(&data, &changes));
+                let whole = Skeleton::from_dataset(&data);
+                let spliced = tree
+                    .as_ref()
+                    .and_then(|tree| tree.apply_root_changes(&data, &changes));
                 assert!(
                     step == 0
                         || spliced.is_some()

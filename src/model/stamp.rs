@@ -61,7 +61,7 @@ pub struct Modified(pub i64);
 
 impl Modified {
     /// Modification time reported by the system, if any.
-    pub fn of(time: Option<SystemTime>) -> Self {
+    pub fn from_system_time(time: Option<SystemTime>) -> Self {
         let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Self(
             since
@@ -72,7 +72,7 @@ impl Modified {
 
     /// Modification time in a file's metadata, if any.
     pub fn of_file(meta: &std::fs::Metadata) -> Self {
-        Self::of(meta.modified().ok())
+        Self::from_system_time(meta.modified().ok())
     }
 
     /// True when the time is unknown.

@@ -77,7 +77,7 @@ impl LeftOut {
 
 /// True for an archive that is no dataset: by its first bytes, of a remote file by its name.
 pub fn is_archive(path: &Path) -> bool {
-    if let Some(address) = Address::of(path) {
+    if let Some(address) = Address::from_path(path) {
         let name = address.name().to_ascii_lowercase();
         return [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"]
             .iter()

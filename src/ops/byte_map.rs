@@ -94,7 +94,7 @@ pub struct ByteLayout {
 
 impl ByteLayout {
     /// The stretch that holds a byte.
-    pub fn at(&self, byte: u64) -> Option<&ByteStretch> {
+    pub fn stretch_at(&self, byte: u64) -> Option<&ByteStretch> {
         let index = self.stretches.partition_point(|stretch| stretch.to <= byte);
         self.stretches
             .get(index)
@@ -277,10 +277,10 @@ mod tests {
             assert!(layout.sum(BytePart::Parquet).0 >= parts, "{path}");
             assert!(layout.sum(BytePart::Data).1 > 0 && layout.sum(BytePart::Directory).1 > 0);
             assert_eq!(
-                layout.at(0).map(|stretch| stretch.part),
+                layout.stretch_at(0).map(|stretch| stretch.part),
                 Some(BytePart::Header)
             );
-            assert!(layout.at(layout.size_bytes).is_none());
+            assert!(layout.stretch_at(layout.size_bytes).is_none());
         }
         let folder =
             container::open(&fixtures.join("04_nested2_folder/change"), &ctx).expect("opens");

@@ -88,7 +88,7 @@ impl OperationOutput for Report {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 

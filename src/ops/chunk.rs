@@ -242,7 +242,7 @@ pub fn read_chunk(
     let tree = reader.levels().skeleton(ctx)?;
     let (level, row) = tree
         .find(&path)
-        .ok_or_else(|| Error::usage("there is no such sample").at(path.to_string()))?;
+        .ok_or_else(|| Error::usage("there is no such sample").at_place(path.to_string()))?;
     let (chunk, place) = tortilla.chunk(level, row, number)?;
     decode(&chunk, place, ctx)
 }

@@ -205,7 +205,7 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
         join_metadata(&mut dataset, table, ctx)?;
     }
     if input.fill_missing {
-        let structure = Structure::of(&dataset);
+        let structure = Structure::from_dataset(&dataset);
         if structure.nothing_common() {
             ctx.warn(
                 "no root was padded: no shape is common to the roots, so it is not known what \

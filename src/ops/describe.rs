@@ -302,7 +302,7 @@ fn facts_of_file(
     Ok(Facts {
         single: true,
         size_bytes: Some(file.size_bytes()),
-        modified: modified(file),
+        modified: modification_time(file),
         sha256,
         ..facts
     })
@@ -342,7 +342,7 @@ fn facts_of_folder(
             Err(_) if remote => continue,
             Err(error) => return Err(error),
         };
-        facts.modified = facts.modified.max(modified(&file));
+        facts.modified = facts.modified.max(modification_time(&file));
         if with_sums {
             facts
                 .tables
@@ -353,7 +353,7 @@ fn facts_of_folder(
 }
 
 /// When a file was last changed, where that is known.
-fn modified(file: &LocalFile) -> Option<DateTime<Utc>> {
+fn modification_time(file: &LocalFile) -> Option<DateTime<Utc>> {
     Some(file.identity().modified_ms)
         .filter(|ms| *ms > 0)
         .and_then(DateTime::from_timestamp_millis)

@@ -21,7 +21,7 @@ pub(super) fn settle(
     prefix: bool,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Some(sources) = SourceNames::of(reader, rows, ctx)? else {
+    let Some(sources) = SourceNames::for_rows(reader, rows, ctx)? else {
         return Ok(());
     };
     let Some(level) = part.tree.levels.first() else {
@@ -96,7 +96,11 @@ struct SourceNames {
 
 impl SourceNames {
     /// The datasets of rows of level 0; `None` when all come from one.
-    fn of(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) -> Result<Option<Self>> {
+    fn for_rows(
+        reader: &dyn ContainerReader,
+        rows: &[u32],
+        ctx: &JobContext,
+    ) -> Result<Option<Self>> {
         if let Physical::Joined(joined) = reader.physical() {
             let names = joined.datasets().map(|(name, _)| name.to_owned()).collect();
             let of_row = |row: &u32| {

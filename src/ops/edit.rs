@@ -155,7 +155,7 @@ impl OperationOutput for Edited {
         tr!("Saved {path}", path = self.path.display())
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         vec![&self.path]
     }
 }
@@ -532,7 +532,7 @@ fn level_edit(
             true => levels.columns(level, &[name], ctx)?.column(0)?,
             false => new_null_array(values.data_type(), values.len()),
         };
-        let values = merged(name, &old, &values, &named, &whose)?;
+        let values = merge_values(name, &old, &values, &named, &whose)?;
         if known && values.to_data() == old.to_data() {
             continue;
         }
@@ -552,7 +552,7 @@ fn level_edit(
 }
 
 /// The new values where `named`, in the type of the old ones, and the old values elsewhere.
-fn merged(
+fn merge_values(
     name: &str,
     old: &ArrayRef,
     new: &ArrayRef,
@@ -673,14 +673,14 @@ fn new_collection(
         }
     }
     if let Some(edit) = columns.filter(|edit| !stated && moves_samples(edit)) {
-        let before = placed(reader, None, ctx)?;
+        let before = read_place_columns(reader, None, ctx)?;
         let mut changed = Collection { fields };
         // An extent that somebody else stated is kept.
-        let computed = ExtentOrigin::of(&changed) != Some(ExtentOrigin::Stated)
+        let computed = ExtentOrigin::from_collection(&changed) != Some(ExtentOrigin::Stated)
             || changed.get("extent")
                 == extent_of_samples(&before.iter().collect::<Vec<_>>(), ctx)?.as_ref();
         if computed {
-            let after = placed(reader, Some(edit), ctx)?;
+            let after = read_place_columns(reader, Some(edit), ctx)?;
             put_extent(
                 &mut changed,
                 extent_of_samples(&after.iter().collect::<Vec<_>>(), ctx)?,
@@ -712,7 +712,7 @@ fn new_collection(
                 "the new collection would break the rule {}",
                 finding.rule
             ))
-            .at(&finding.at);
+            .at_place(&finding.at);
             Err(error.hint(finding.message))
         }
         None => {
@@ -734,7 +734,7 @@ fn moves_samples(edit: &LevelEdit) -> bool {
 }
 
 /// Columns with locations or times of each level, before or after an edit.
-fn placed(
+fn read_place_columns(
     reader: &dyn ContainerReader,
     edit: Option<&LevelEdit>,
     ctx: &JobContext,

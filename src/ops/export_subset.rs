@@ -119,7 +119,7 @@ fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
         padding: request.keep_padding,
         siblings: request.keep_siblings,
     };
-    let keep = chosen(
+    let keep = choose_rows(
         &request.rows,
         keeping,
         &tables_of(reader.as_ref(), ctx)?,
@@ -151,7 +151,7 @@ fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
 }
 
 /// For every level which rows stay, in the order of the tables.
-pub(super) fn chosen(
+pub(super) fn choose_rows(
     rows: &RowChoice,
     keeping: Keeping,
     tables: &Tables,

@@ -98,11 +98,11 @@ impl OperationOutput for Extended<Built> {
         self.outcome.summary()
     }
 
-    fn written(&self) -> Vec<&Path> {
-        self.outcome.written()
+    fn output_paths(&self) -> Vec<&Path> {
+        self.outcome.output_paths()
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built_dataset(&self) -> Option<&Built> {
         Some(&self.outcome)
     }
 

@@ -33,7 +33,7 @@ impl KeptRows {
 ///
 /// # Errors
 /// For a column that does not exist, a box, time range or condition that is malformed.
-pub fn kept(
+pub fn find_matching_rows(
     reader: &dyn ContainerReader,
     filters: &[Filter],
     ctx: &JobContext,

@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 
 use crate::container::{ContainerReader, Physical};
-use crate::error::{Error, Result, settled};
+use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{is_padding, is_remote};
 use crate::query::QueryResult;
@@ -80,7 +80,7 @@ pub fn folder_table(
                 Some(at)
             };
             let asset = row
-                .map(|row| settled(reader.asset(level, row)))
+                .map(|row| separate_transient_error(reader.asset(level, row)))
                 .transpose()?;
             paths.push(asset.and_then(Result::ok).map(|(asset, _)| asset.to_vsi()));
         }

@@ -101,7 +101,7 @@ impl Footprints {
     }
 
     /// Every point of a row's outline. Empty for a row without a location.
-    pub fn of(&self, row: u32) -> &[[f32; 2]] {
+    pub fn points_of_row(&self, row: u32) -> &[[f32; 2]] {
         let parts = self.range(row);
         if parts.is_empty() {
             return &[];
@@ -118,7 +118,7 @@ impl Footprints {
     }
 
     /// Number of rows with a location.
-    pub fn placed(&self) -> usize {
+    pub fn placed_row_count(&self) -> usize {
         self.rows
             .windows(2)
             .filter(|pair| pair[0] < pair[1])
@@ -176,7 +176,7 @@ impl Footprints {
     }
 
     /// The same with the shapes of `others` for rows without a location.
-    fn filled(&self, others: &[Option<Unfolded>]) -> Self {
+    fn with_filled_rows(&self, others: &[Option<Unfolded>]) -> Self {
         let mut filled = Self::empty(self.level, self.source.clone(), self.approximate);
         for (row, other) in (0u32..).zip(others) {
             if self.range(row).is_empty() {
@@ -291,7 +291,7 @@ fn with_descendants(
 ) -> Result<Footprints> {
     let level = made.level;
     for from in level + 1..levels.count() {
-        if made.placed() == made.rows() {
+        if made.placed_row_count() == made.rows() {
             break;
         }
         let Some(source) = footprint_sources(&column_names(levels, from))
@@ -309,7 +309,7 @@ fn with_descendants(
             let above = (level + 1..=from)
                 .rev()
                 .try_fold(row, parent)
-                .filter(|above| made.of(*above).is_empty());
+                .filter(|above| made.points_of_row(*above).is_empty());
             row += 1;
             if let (Some(shape), Some(slot)) = (
                 shape,
@@ -329,7 +329,7 @@ fn with_descendants(
             &mut gather,
             ctx,
         )?;
-        made = made.filled(&gathered);
+        made = made.with_filled_rows(&gathered);
     }
     Ok(made)
 }
@@ -459,8 +459,12 @@ mod tests {
             ]
         );
         assert_eq!(kinds(2), kinds(1));
-        assert!(made.of(0).is_empty() && made.of(9).is_empty() && made.of(2).len() == 7);
-        assert_eq!((made.rows(), made.placed()), (3, 2));
+        assert!(
+            made.points_of_row(0).is_empty()
+                && made.points_of_row(9).is_empty()
+                && made.points_of_row(2).len() == 7
+        );
+        assert_eq!((made.rows(), made.placed_row_count()), (3, 2));
     }
 
     #[test]

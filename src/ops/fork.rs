@@ -17,7 +17,9 @@ pub fn draft_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Datase
     let mut dataset = draft_of_assembly(&assembly, ctx)?;
     // Fields that were computed from the samples, or replace unknown values, are computed again
     // when the draft is written.
-    if ExtentOrigin::of(&dataset.collection).is_some_and(|origin| origin != ExtentOrigin::Stated) {
+    if ExtentOrigin::from_collection(&dataset.collection)
+        .is_some_and(|origin| origin != ExtentOrigin::Stated)
+    {
         dataset
             .collection
             .set("extent", Some(serde_json::Value::Null));

@@ -138,10 +138,10 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
         leaves.par_iter().zip(&found),
         |number, (leaf, found)| match (found, &leaf.asset) {
             (Some(found), Some(asset)) => {
-                let scale = scales.of(&leaf.component, found.len());
+                let scale = scales.scales_of_bands(&leaf.component, found.len());
                 let file = scratch.path().join(format!("{number}.tif"));
                 let bytes =
-                    count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
+                    count(asset, &scale, &file, ctx).map_err(|error| error.at_place(&leaf.path))?;
                 ctx.step(1);
                 Ok(Some(WrittenHistogram { bytes, scale }))
             }
@@ -258,7 +258,7 @@ impl HistogramScales {
     }
 
     /// For each band; of one that has no data anywhere the ends are 0.
-    fn of(&self, component: &Arc<str>, bands: usize) -> Vec<(f64, f64)> {
+    fn scales_of_bands(&self, component: &Arc<str>, bands: usize) -> Vec<(f64, f64)> {
         (0..bands)
             .map(|band| match self {
                 HistogramScales::One(low, high) => (*low, *high),

@@ -57,7 +57,7 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
         let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else {
             continue;
         };
-        let mut links = Links::of(path);
+        let mut links = Links::for_folder(path);
         samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
         links.warn(ctx);
     }
@@ -150,7 +150,7 @@ pub fn import_folder(
     let mut report = Imported::default();
     let mut links = Links {
         sidecars,
-        ..Links::of(folder)
+        ..Links::for_folder(folder)
     };
     let samples = children(folder, 0, &mut links, &mut report, ctx)?;
     links.warn(ctx);
@@ -173,7 +173,7 @@ struct Links {
 impl Links {
     const NAMED: usize = 3;
 
-    fn of(folder: &Path) -> Self {
+    fn for_folder(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             sidecars: Sidecars::default(),
@@ -276,7 +276,7 @@ fn children(
         );
     }
     // In NFC, so that the forms in which a system writes them do not change the order.
-    names.sort_by(|a, b| composed(a).cmp(&composed(b)));
+    names.sort_by(|a, b| name_in_nfc(a).cmp(&name_in_nfc(b)));
     let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
     let mut samples = Vec::with_capacity(names.len());
     for name in names {
@@ -297,7 +297,7 @@ fn children(
 }
 
 /// A name in NFC; one that is not Unicode stays.
-fn composed(name: &OsStr) -> Cow<'_, OsStr> {
+fn name_in_nfc(name: &OsStr) -> Cow<'_, OsStr> {
     match name.to_str().map(in_nfc) {
         Some(Cow::Owned(text)) => Cow::Owned(text.into()),
         _ => Cow::Borrowed(name),
@@ -484,7 +484,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     let mut run = ExtensionRun::default();
     let has_value = |level: &MatchedLevel, column: usize| {
         level
-            .matched()
+            .matched_rows()
             .any(|row| !table.value(row, column).is_null())
     };
     // A column with a type is kept without any value, as the table states it.
@@ -492,7 +492,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     let empty: Vec<usize> = columns.iter().copied().filter(is_empty).collect();
     for level in &found.levels {
         ctx.check()?;
-        let is_matched = level.matched().next().is_some();
+        let is_matched = level.matched_rows().next().is_some();
         let useful =
             |&&column: &&usize| has_value(level, column) || (is_matched && empty.contains(&column));
         let joined = columns.iter().filter(useful).map(|&column| ComputedColumn {
@@ -505,7 +505,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
             touched: level.rows.iter().map(Option::is_some).collect(),
         });
         run.columns.push(joined.collect());
-        let missing = level.samples - level.matched().count();
+        let missing = level.samples - level.matched_rows().count();
         if missing > 0 && missing < level.samples {
             let samples = if missing == 1 {
                 "1 sample is".to_owned()

@@ -11,7 +11,7 @@ use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::Imported;
 use crate::container::{OpenOptions, open_with};
-use crate::draft::{Edit, joined};
+use crate::draft::{Edit, join_tortillas};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, NodePath, Payload, Sample, Tortilla, dtype_name};
@@ -92,7 +92,7 @@ pub fn import_dataset(
     let place = draft
         .tortilla(&request.into)
         .ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
-    let with = joined(place, &incoming)?;
+    let with = join_tortillas(place, &incoming)?;
     let mut changes = field_changes(place, &incoming, &with);
     let here: HashSet<&str> = place.samples.iter().map(|sample| &*sample.id).collect();
     let shared = incoming

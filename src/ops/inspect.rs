@@ -134,7 +134,7 @@ impl OperationOutput for Inspected {
         format!("{}: {samples}", self.reader.info().path.display())
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }

@@ -19,7 +19,7 @@ use crate::jobs::JobContext;
 use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 
 /// The request with the column that is there: `split` was called otherwise in the first generation.
-fn settled(
+fn resolve_split_column(
     request: &LeakageRequest,
     count: usize,
     has: &dyn Fn(usize, &str) -> bool,
@@ -164,7 +164,7 @@ impl OperationOutput for Leakage {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 
@@ -184,7 +184,7 @@ pub fn leakage_of_container(
 ) -> Result<Leakage> {
     let store = reader.levels();
     let has = |level: usize, name: &str| store.fields(level).iter().any(|field| field.name == name);
-    let request = &settled(request, store.count(), &has);
+    let request = &resolve_split_column(request, store.count(), &has);
     let levels = Levels::choose(request, store.count(), &has)?;
     let tree = store.skeleton(ctx)?;
     let table = store.columns(levels.parts, &[&request.column], ctx)?;
@@ -232,7 +232,7 @@ pub fn leakage_of_container(
             samples.push(LeakSample {
                 path: tree.archive_path(level, row as u32),
                 part,
-                facts: LeakFacts::of(&value),
+                facts: LeakFacts::from_row_values(&value),
             });
         }
     }
@@ -270,7 +270,7 @@ pub fn leakage_of_draft(
             .get(level)
             .is_some_and(|names| names.iter().any(|known| known == name))
     };
-    let request = &settled(request, depth, &has);
+    let request = &resolve_split_column(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
     let mut walk = LeakageWalk {
         looked_at: levels.looked_at(),
@@ -279,7 +279,7 @@ pub fn leakage_of_draft(
         samples: Vec::new(),
         ctx,
     };
-    walk.below(&dataset.root, 0, &mut Vec::new(), None)?;
+    walk.collect_samples(&dataset.root, 0, &mut Vec::new(), None)?;
     leakage(&walk.samples, request, walk.levels.parts, ctx)
 }
 
@@ -292,7 +292,7 @@ struct LeakageWalk<'a> {
 }
 
 impl LeakageWalk<'_> {
-    fn below(
+    fn collect_samples(
         &mut self,
         tortilla: &Tortilla,
         level: usize,
@@ -333,11 +333,11 @@ impl LeakageWalk<'_> {
                 self.samples.push(LeakSample {
                     path,
                     part: part.clone(),
-                    facts: LeakFacts::of(&value),
+                    facts: LeakFacts::from_row_values(&value),
                 });
             }
             if let Some(children) = sample.children() {
-                self.below(children, level + 1, ids, part)?;
+                self.collect_samples(children, level + 1, ids, part)?;
             }
             ids.pop();
         }

@@ -70,7 +70,7 @@ impl OperationOutput for ExtensionList {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }
@@ -110,7 +110,7 @@ impl OperationOutput for RuleList {
         tr_n!(self.0.len(), "{n} rule", "{n} rules", n = self.0.len())
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }

@@ -27,7 +27,7 @@ pub struct MissingParts {
 impl MissingParts {
     /// Missing parts of this dataset; `None` for a complete one and for other generations. Checks
     /// which files exist.
-    pub fn of(reader: &dyn ContainerReader) -> Option<Self> {
+    pub fn from_reader(reader: &dyn ContainerReader) -> Option<Self> {
         let Physical::Tortilla(tortilla) = reader.physical() else {
             return None;
         };
@@ -56,7 +56,7 @@ impl MissingParts {
     }
 
     /// The names that are lacking, as far as a message lists them.
-    pub fn named(&self) -> String {
+    pub fn listed_names(&self) -> String {
         let names = self
             .names
             .iter()
@@ -76,7 +76,7 @@ impl MissingParts {
             return format!(
                 "of the {} parts of this dataset {} {verb} missing",
                 self.count,
-                self.named()
+                self.listed_names()
             );
         }
         let why = if self.numbered {
@@ -101,7 +101,7 @@ pub fn need_all_parts(
     allow: bool,
     ctx: &JobContext,
 ) -> Result<Vec<Finding>> {
-    let Some(lacking) = MissingParts::of(reader) else {
+    let Some(lacking) = MissingParts::from_reader(reader) else {
         return Ok(Vec::new());
     };
     if !allow {

@@ -81,7 +81,7 @@ pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice};
 pub use extend::{ExtendRequest, Extended, extend_draft};
-pub use filter::{KeptRows, kept};
+pub use filter::{KeptRows, find_matching_rows};
 pub use first_rows::{FirstRows, first_rows};
 pub use folder_table::folder_table;
 pub use footprints::{

@@ -95,10 +95,10 @@ pub trait OperationOutput: Debug + Send + 'static {
     fn summary(&self) -> String;
 
     /// The files and folders that were written.
-    fn written(&self) -> Vec<&Path>;
+    fn output_paths(&self) -> Vec<&Path>;
 
     /// The dataset that was written, where the operation writes one.
-    fn built(&self) -> Option<&Built> {
+    fn built_dataset(&self) -> Option<&Built> {
         None
     }
 
@@ -131,7 +131,7 @@ macro_rules! operations {
 
             /// Name, purpose and request of each operation, in the order of the list.
             pub fn descriptions() -> Vec<OperationDescription> {
-                vec![$(OperationDescription::of::<$request>($name, concat!($($doc),*)),)*]
+                vec![$(OperationDescription::for_operation::<$request>($name, concat!($($doc),*)),)*]
             }
 
             /// JSON Schema of the request of the operation of this name; `None` when there is none.
@@ -290,7 +290,7 @@ pub struct OperationDescription {
 }
 
 impl OperationDescription {
-    fn of<O: Operation>(name: &'static str, purpose: &'static str) -> Self {
+    fn for_operation<O: Operation>(name: &'static str, purpose: &'static str) -> Self {
         Self {
             name,
             purpose: purpose.trim(),
@@ -377,12 +377,12 @@ impl OperationOutput for AnyOutput {
         self.output().summary()
     }
 
-    fn written(&self) -> Vec<&Path> {
-        self.output().written()
+    fn output_paths(&self) -> Vec<&Path> {
+        self.output().output_paths()
     }
 
-    fn built(&self) -> Option<&Built> {
-        self.output().built()
+    fn built_dataset(&self) -> Option<&Built> {
+        self.output().built_dataset()
     }
 
     fn is_sound(&self) -> bool {
@@ -406,7 +406,7 @@ impl OperationOutput for WrittenFile {
         tr!("Saved {path}", path = self.path.display())
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         vec![&self.path]
     }
 }
@@ -435,7 +435,7 @@ impl OperationOutput for Built {
         tr!("Saved {path}", path = self.path.display())
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         match self.parts.as_slice() {
             [] => vec![&self.path],
             parts => parts
@@ -446,7 +446,7 @@ impl OperationOutput for Built {
         }
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built_dataset(&self) -> Option<&Built> {
         Some(self)
     }
 

@@ -197,7 +197,7 @@ impl OperationOutput for Optimised {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         vec![&self.path]
     }
 
@@ -256,11 +256,11 @@ fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         }),
         // Other faults are reported when it is opened as a raster.
         Err(_) if is_folder => folder(request, ctx),
-        Err(_) => one(request, ctx),
+        Err(_) => optimise_one_raster(request, ctx),
     }
 }
 
-fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+fn optimise_one_raster(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let asset = AssetPath::file(&*request.input);
     if request.output.is_dir() {
         return Err(

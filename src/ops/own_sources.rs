@@ -20,7 +20,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn of(outputs: &[PathBuf]) -> Self {
+    fn from_paths(outputs: &[PathBuf]) -> Self {
         let there = outputs
             .iter()
             .filter_map(|output| output.canonicalize().ok());
@@ -101,7 +101,7 @@ impl Outputs {
 ///
 /// [`crate::error::Kind::Usage`] with the first such sample.
 pub(super) fn refuse_own_sources(dataset: &Dataset, outputs: &[PathBuf]) -> Result<()> {
-    let mut outputs = Outputs::of(outputs);
+    let mut outputs = Outputs::from_paths(outputs);
     if outputs.is_empty() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ pub(super) fn refuse_own_sources(dataset: &Dataset, outputs: &[PathBuf]) -> Resu
 /// # Errors
 /// As [`refuse_own_sources`].
 pub(super) fn refuse_sources_of(assembly: &Assembly, outputs: &[PathBuf]) -> Result<()> {
-    let mut outputs = Outputs::of(outputs);
+    let mut outputs = Outputs::from_paths(outputs);
     if outputs.is_empty() {
         return Ok(());
     }

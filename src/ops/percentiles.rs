@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::export_subset::{Keeping, RowChoice, chosen};
+use super::export_subset::{Keeping, RowChoice, choose_rows};
 use super::histograms::{BINS, MAXIMUM, MINIMUM};
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::tables::tables_of;
@@ -142,7 +142,7 @@ impl OperationOutput for Percentiles {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }
@@ -180,7 +180,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
         padding: false,
         siblings: false,
     };
-    let keep = chosen(
+    let keep = choose_rows(
         &request.rows,
         keeping,
         &tables_of(reader.as_ref(), ctx)?,
@@ -203,12 +203,12 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
             continue;
         }
         ctx.stage(tr!("Reading the histograms"), Some(rows.len() as u64));
-        let scales = LevelScales::of(reader.as_ref(), depth, ctx)?;
+        let scales = LevelScales::from_level(reader.as_ref(), depth, ctx)?;
         let read: Vec<Vec<BandCounts>> = try_map(&rows, |_, &row| {
             let (asset, _) = reader.asset(depth, row)?;
             let counts = read_counts(&RasterSource::member(asset), &scales.of_row(row)?, ctx);
             ctx.step(1);
-            counts.map_err(|error| error.at(tree.path(depth, row)))
+            counts.map_err(|error| error.at_place(tree.path(depth, row)))
         })?;
         for (&row, counts) in rows.iter().zip(read) {
             let path = tree.path(depth, row);
@@ -225,7 +225,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
             }
             let (rasters, sum) = groups.entry((sample, position)).or_default();
             *rasters += 1;
-            add(sum, counts).map_err(|error| error.at(path))?;
+            add(sum, counts).map_err(|error| error.at_place(path))?;
         }
     }
     reader.expect_unchanged()?;
@@ -326,7 +326,7 @@ struct LevelScales {
 }
 
 impl LevelScales {
-    fn of(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
+    fn from_level(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
         let table = reader.levels().columns(level, &[MINIMUM, MAXIMUM], ctx)?;
         match [MINIMUM, MAXIMUM].map(|name| table.column_index(name)) {
             [Some(low), Some(high)] => Ok(Self {

@@ -70,7 +70,7 @@ pub fn outline_of(reader: &dyn ContainerReader) -> DatasetOutline {
             .collect(),
         columns: (0..levels.count()).map(of_data).collect(),
         size_bytes: reader.info().size_bytes,
-        lacking: MissingParts::of(reader),
+        lacking: MissingParts::from_reader(reader),
         changes,
     }
 }

@@ -79,7 +79,7 @@ impl OperationOutput for QueryResult {
         tr_n!(self.row_count, "{n} row", "{n} rows", n = self.row_count)
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }

@@ -59,7 +59,7 @@ impl OperationOutput for CacheState {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }

@@ -15,7 +15,7 @@ use crate::container::{
     self, Assembly, BuildOptions, Built, ByteSource, ContainerReader, OnDamage, OpenOptions,
     Scratch, extent_of_samples, rezipped_dataset,
 };
-use crate::error::{Error, Result, settled};
+use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
@@ -62,11 +62,11 @@ impl OperationOutput for Repaired {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
-        self.built.written()
+    fn output_paths(&self) -> Vec<&Path> {
+        self.built.output_paths()
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built_dataset(&self) -> Option<&Built> {
         Some(&self.built)
     }
 
@@ -221,10 +221,10 @@ fn unpacked_archive(
         return Ok(None);
     }
     // Other errors are those of opening the dataset, which follows.
-    let Ok(file) = settled(ByteSource::open(input))? else {
+    let Ok(file) = separate_transient_error(ByteSource::open(input))? else {
         return Ok(None);
     };
-    if !settled(file.read(0, (ZIP.len() as u64).min(file.size_bytes())))?
+    if !separate_transient_error(file.read(0, (ZIP.len() as u64).min(file.size_bytes())))?
         .is_ok_and(|head| &*head == ZIP)
     {
         return Ok(None);
@@ -338,7 +338,7 @@ fn refuse_damaged(report: &Report) -> Result<()> {
         Some(finding) => Err(Error::invalid(
             "the bytes of a member are damaged, and a repair would hide it",
         )
-        .at(&finding.at)
+        .at_place(&finding.at)
         .hint("take the dataset from another copy")),
         None => Ok(()),
     }

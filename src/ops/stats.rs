@@ -98,7 +98,7 @@ impl OperationOutput for PooledReport {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 }
@@ -155,7 +155,7 @@ pub fn pooled_statistics(
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
         asset: Box::new(|level, row| Ok(reader.raster(level, row)?.0)),
     };
-    let report = pooled(&source, request, among, ctx)
+    let report = pool_statistics(&source, request, among, ctx)
         .map_err(|error| reader.opening().version.explain(error))?;
     reader.expect_unchanged()?;
     Ok(report)
@@ -217,10 +217,10 @@ pub fn pooled_statistics_of_draft(
             }
         }),
     };
-    pooled(&source, request, None, ctx)
+    pool_statistics(&source, request, None, ctx)
 }
 
-fn pooled(
+fn pool_statistics(
     source: &StatsSource,
     request: &StatsRequest,
     among: Option<&[u32]>,

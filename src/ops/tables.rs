@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 use crate::container::{self, ContainerReader, Physical, TacocatReader};
-use crate::error::{Error, Result, settled};
+use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, is_remote, vsi_place};
 use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
@@ -25,7 +25,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
     for level in 0..reader.levels().count() {
         ctx.check()?;
         if wrong(reader, level, ctx)? {
-            tables.push_table(Arc::new(corrected(reader, level, ctx)?));
+            tables.push_table(Arc::new(read_corrected_table(reader, level, ctx)?));
         } else if let Some(head) = reader.levels().head(level) {
             tables.push_parquet(head.clone());
         } else {
@@ -135,10 +135,10 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
         if missing.contains(&part) {
             continue;
         }
-        let Ok((name, member)) = settled(index.member(level, row as u32))? else {
+        let Ok((name, member)) = separate_transient_error(index.member(level, row as u32))? else {
             continue;
         };
-        let Ok(zip) = settled(index.part(&name))? else {
+        let Ok(zip) = separate_transient_error(index.part(&name))? else {
             missing.insert(part);
             continue;
         };
@@ -171,7 +171,11 @@ fn positions(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Re
     Ok((Int64Array::from(offsets), Int64Array::from(sizes)))
 }
 
-fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<LevelTable> {
+fn read_corrected_table(
+    reader: &dyn ContainerReader,
+    level: usize,
+    ctx: &JobContext,
+) -> Result<LevelTable> {
     let table = reader.levels().table(level, ctx)?;
     let batch = table.to_batch()?;
     let (offsets, sizes) = positions(reader, level, ctx)?;

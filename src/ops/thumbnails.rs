@@ -320,7 +320,7 @@ fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> 
     info.warn_of_variable(&request.source.asset().to_string(), ctx);
     ctx.check()?;
     if info.band_count == 0 {
-        return Err(Error::unsupported("this file has no pixels").at(&request.source));
+        return Err(Error::unsupported("this file has no pixels").at_place(&request.source));
     }
     let side = request.side.clamp(8, 1024);
     let window = Window::full(info.width, info.height);

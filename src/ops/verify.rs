@@ -122,7 +122,7 @@ pub fn verify(
             samples
         ));
     }
-    let files = chosen(&opened, depth);
+    let files = choose_files(&opened, depth);
     ctx.stage(tr!("Comparing"), Some(files.len() as u64));
     if let Some(&(part, level, row)) = files.first()
         && let Some((reader, _)) = opened.get(part)
@@ -165,18 +165,25 @@ pub fn verify(
 }
 
 fn counts(dataset: &Dataset) -> (u64, u64) {
-    fn below(tortilla: &Tortilla) -> u64 {
+    fn count_samples(tortilla: &Tortilla) -> u64 {
         tortilla
             .samples
             .iter()
-            .map(|sample| 1 + sample.children().map_or(0, |children| below(children)))
+            .map(|sample| {
+                1 + sample
+                    .children()
+                    .map_or(0, |children| count_samples(children))
+            })
             .sum()
     }
-    (dataset.root.samples.len() as u64, below(&dataset.root))
+    (
+        dataset.root.samples.len() as u64,
+        count_samples(&dataset.root),
+    )
 }
 
 /// The FILEs to compare, as (part, level, row).
-fn chosen(
+fn choose_files(
     opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)],
     depth: Depth,
 ) -> Vec<(usize, usize, u32)> {
@@ -266,7 +273,7 @@ pub fn verify_members_of_draft(
     built: &Built,
     ctx: &JobContext,
 ) -> Result<Vec<String>> {
-    let tree = Skeleton::of(dataset);
+    let tree = Skeleton::from_dataset(dataset);
     let mut files = Vec::new();
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for level in 0..tree.levels.len() {

@@ -40,7 +40,7 @@ impl<'a> StatementSource<'a> {
             end,
         });
         error
-            .at(format!("{}line {line}, column {column}", self.prefix()))
+            .at_place(format!("{}line {line}, column {column}", self.prefix()))
             .caused_by(cause)
     }
 
@@ -50,7 +50,7 @@ impl<'a> StatementSource<'a> {
         if self.statements < 2 || error.place().is_some() {
             return error;
         }
-        error.at(format!("{}line 1, column 1", self.prefix()))
+        error.at_place(format!("{}line 1, column 1", self.prefix()))
     }
 
     /// The text from the start of `span`.

@@ -73,7 +73,7 @@ pub(super) fn check_blocks(
                 band.index,
                 whole >> 20
             );
-            return Err(Error::unsupported(summary).at(source).hint(
+            return Err(Error::unsupported(summary).at_place(source).hint(
                 "its fields are decoded whole; write it in tiles, for example: \
                     gdal_translate -of COG IN OUT",
             ));
@@ -90,7 +90,7 @@ pub(super) fn check_blocks(
                 ),
             };
             let hint = "rewrite the file in tiles, for example: gdal_translate -of COG IN OUT";
-            return Err(Error::unsupported(summary).at(source).hint(hint));
+            return Err(Error::unsupported(summary).at_place(source).hint(hint));
         }
     }
     Ok(())
@@ -126,7 +126,7 @@ pub(super) fn check_padding(info: &RasterInfo, side: u32, source: &RasterSource)
             info.band_count
         );
         return Err(Error::unsupported(summary)
-            .at(source)
+            .at_place(source)
             .hint("write fewer bands into a file: gdal_translate -b 1 -b 2 IN OUT"));
     }
     let tiles = |length: usize| (length as u64).div_ceil(u64::from(side)).max(1);
@@ -143,7 +143,7 @@ pub(super) fn check_padding(info: &RasterInfo, side: u32, source: &RasterSource)
             mostly of padding"
     );
     Err(Error::unsupported(summary)
-        .at(source)
+        .at_place(source)
         .hint("choose smaller tiles (--block-size 16), or write fewer bands into a file"))
 }
 
@@ -165,7 +165,7 @@ fn hollow(info: &RasterInfo, source: &RasterSource) -> Error {
         info.width, info.height
     );
     Error::unsupported(summary)
-        .at(source)
+        .at_place(source)
         .hint("most of its blocks are missing; write the part that has data, or overviews")
 }
 
@@ -185,7 +185,7 @@ pub(super) fn check_whole(info: &RasterInfo, source: &RasterSource) -> Result<()
             claimed_bytes(info) >> 40
         );
         return Err(Error::unsupported(summary)
-            .at(source)
+            .at_place(source)
             .hint("read a part of it"));
     }
     Ok(())

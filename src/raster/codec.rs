@@ -91,7 +91,7 @@ pub(super) fn missing_codec(
             its statistics";
         return Some(
             Error::unsupported(summary)
-                .at(asset)
+                .at_place(asset)
                 .hint(hint)
                 .caused_by(Cause::MissingCodec),
         );
@@ -114,7 +114,7 @@ pub(super) fn missing_codec(
                 or rio convert IN.tif OUT.tif --co compress=deflate";
     Some(
         Error::unsupported(summary)
-            .at(asset)
+            .at_place(asset)
             .hint(hint)
             .caused_by(Cause::MissingCodec),
     )

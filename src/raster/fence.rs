@@ -167,7 +167,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
             "this raster keeps its overviews in another file: {}",
             file.printable_line()
         ))
-        .at(asset)
+        .at_place(asset)
         .hint(
             "a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out \
                 of the file",
@@ -259,7 +259,7 @@ fn with_pixels(
         let driver = driver_of_subdataset(candidate, path);
         let outside = || {
             Error::unsupported("a subdataset that is not in the sample itself is not opened")
-                .at(source.asset())
+                .at_place(source.asset())
         };
         return Ok((open(candidate, driver.ok_or_else(outside)?)?, Some(at)));
     }

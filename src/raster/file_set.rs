@@ -496,7 +496,7 @@ fn mount(named: &NamedAsset) -> Result<Mounted> {
         (None, AssetPath::Vsi(_)) => Err(Error::unsupported(
             "a path that only GDAL knows has no bytes to mount",
         )
-        .at(&named.asset)),
+        .at_place(&named.asset)),
     }
 }
 

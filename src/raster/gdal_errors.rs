@@ -107,7 +107,7 @@ pub(super) fn open(
     let (opened, said) = listen(work);
     opened.map_err(|error| {
         let faulty = vsi_plugin::has_fault();
-        let summary = Error::format("GDAL could not open the raster").at(asset);
+        let summary = Error::format("GDAL could not open the raster").at_place(asset);
         let told = because(summary, &said, Some(&error));
         if faulty {
             told

@@ -21,7 +21,7 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
     let names = |what: &str| {
         Err(
             Error::unsupported(format!("this HDF5 file names {what}, which is not read"))
-                .at(asset)
+                .at_place(asset)
                 .hint(hint),
         )
     };
@@ -34,10 +34,10 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
             "a chunk of this HDF5 file takes {} MiB",
             bytes >> 20
         ))
-        .at(asset)
+        .at_place(asset)
         .hint("write it with smaller chunks, for example: h5repack -l CHUNK=1x512x512 IN OUT")),
         Err(Unread::Damaged) => {
-            Err(Error::format("the objects of this HDF5 file can't be listed").at(asset))
+            Err(Error::format("the objects of this HDF5 file can't be listed").at_place(asset))
         }
         #[cfg_attr(
             feature = "bundled-gdal",
@@ -46,7 +46,7 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
         Err(Unread::Unknown) => Err(Error::unsupported(
             "this build can't tell whether an HDF5 file names other files",
         )
-        .at(asset)
+        .at_place(asset)
         .hint(
             "use the build with GDAL inside, which is the default one, or open the file by \
                 its own path",

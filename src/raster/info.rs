@@ -140,11 +140,11 @@ impl RasterInfo {
             let error = Error::unsupported("this file holds vector layers and no pixels")
                 .caused_by(Cause::VectorFile);
             return error
-                .at(asset)
+                .at_place(asset)
                 .hint("look at its features in the preview, or rasterise it first");
         }
         Error::unsupported("this file has no bands")
-            .at(asset)
+            .at_place(asset)
             .hint("choose one of its subdatasets, if it has any")
     }
 

@@ -230,11 +230,11 @@ pub(super) fn read(
             "the window is outside the raster of {} × {} pixels",
             info.width, info.height
         ))
-        .at(asset));
+        .at_place(asset));
     };
     let (width, height) = request.out;
     if width == 0 || height == 0 || request.bands.is_empty() {
-        return Err(Error::usage("a read needs at least one pixel and one band").at(asset));
+        return Err(Error::usage("a read needs at least one pixel and one band").at_place(asset));
     }
     check_size(info, request, window, source)?;
     let mut masks: Vec<(usize, Arc<[bool]>)> = Vec::new();
@@ -280,7 +280,7 @@ fn check_size(
             "there is no band {missing}; the raster has {}",
             info.band_count
         );
-        return Err(Error::usage(summary).at(asset));
+        return Err(Error::usage(summary).at_place(asset));
     }
     if bytes.is_none_or(|bytes| bytes > READ_LIMIT_BYTES) {
         let summary = format!(
@@ -290,7 +290,7 @@ fn check_size(
             request.out.1
         );
         return Err(Error::usage(summary)
-            .at(asset)
+            .at_place(asset)
             .hint("read fewer pixels or fewer bands at once"));
     }
     budget::check_blocks(info, request.bands.iter().copied(), source)?;
@@ -321,7 +321,7 @@ fn read_band(
         ctx,
     } = read;
     let Some(info) = opened.info.band(index) else {
-        return Err(Error::internal(format!("band {index} is not described")).at(asset));
+        return Err(Error::internal(format!("band {index} is not described")).at_place(asset));
     };
     let (result, said) = gdal_errors::listen(|| {
         let band = opened
@@ -351,9 +351,9 @@ fn read_band(
             crate::error::Kind::Io,
             "there is not enough memory for these pixels",
         )
-        .at(asset),
+        .at_place(asset),
         ReadFault::Gdal(error) => {
-            let summary = Error::format(format!("band {index} could not be read")).at(asset);
+            let summary = Error::format(format!("band {index} could not be read")).at_place(asset);
             gdal_errors::because(summary, &said, Some(&error))
                 .hint("the file may be damaged: check it with `taco-studio validate --deep`")
         }

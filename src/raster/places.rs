@@ -65,25 +65,26 @@ fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) ->
             "there is no band {band}; the raster has {}",
             info.band_count
         ))
-        .at(source.asset()));
+        .at_place(source.asset()));
     };
     if header.is_complex() {
         return Err(Error::unsupported(format!(
             "band {band} holds complex numbers, which have no mean"
         ))
-        .at(source.asset()));
+        .at_place(source.asset()));
     }
     let inverse = info.geotransform.and_then(inverted);
-    inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at(source.asset()))
+    inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at_place(source.asset()))
 }
 
 /// The transformation from longitude and latitude to the coordinate system of a raster.
 fn way_to(source: &RasterSource, info: &RasterInfo) -> Result<CoordTransform> {
     let wkt = info.crs_wkt.as_deref();
-    let wkt =
-        wkt.ok_or_else(|| Error::usage("the raster has no coordinate system").at(source.asset()))?;
+    let wkt = wkt.ok_or_else(|| {
+        Error::usage("the raster has no coordinate system").at_place(source.asset())
+    })?;
     from_lonlat(wkt).ok_or_else(|| {
-        Error::unsupported("the coordinate system can't be reached").at(source.asset())
+        Error::unsupported("the coordinate system can't be reached").at_place(source.asset())
     })
 }
 
@@ -364,14 +365,14 @@ pub fn attribute_at(
                     return Ok(Err(Error::unsupported(
                         "the coordinate system of the layer can't be reached",
                     )
-                    .at(asset)));
+                    .at_place(asset)));
                 }
             },
             None if layer.get_extent().is_ok_and(|bounds| !is_degrees(&bounds)) => {
                 let error = Error::usage(
                     "the layer names no coordinate system, and its coordinates are no degrees",
                 )
-                .at(asset);
+                .at_place(asset);
                 return Ok(Err(error.hint(
                     "write the coordinate system into the file (`ogr2ogr -a_srs`)",
                 )));
@@ -409,7 +410,7 @@ pub fn attribute_at(
     });
     ctx.check()?;
     values.map_err(|error| {
-        let summary = Error::usage("the polygons can't be asked").at(asset);
+        let summary = Error::usage("the polygons can't be asked").at_place(asset);
         gdal_errors::because(summary, &said, Some(&error))
             .hint("check the names of the layer and the field")
     })?

@@ -222,7 +222,7 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
     let asset = source.asset();
     if let AssetPath::Packed(member) = asset {
         return match member.size {
-            0 => Err(Error::format("the file is empty").at(asset)),
+            0 => Err(Error::format("the file is empty").at_place(asset)),
             size => crate::unpack::expect_archive(member).map(|()| PooledStamp::Local(size, None)),
         };
     }
@@ -231,7 +231,7 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
             true => Err(Error::unsupported(
                 "a path that only GDAL knows is no sample of a dataset",
             )
-            .at(asset)),
+            .at_place(asset)),
             false => Ok(PooledStamp::None),
         };
     };
@@ -240,13 +240,13 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
     }
     let metadata = crate::files::metadata(path).io_at("open the raster", path)?;
     if source.is_fenced() && !metadata.is_file() {
-        return Err(Error::format("this is no file but a folder, pipe or device").at(asset));
+        return Err(Error::format("this is no file but a folder, pipe or device").at_place(asset));
     }
     let length = metadata.len();
     check_version(asset, &metadata)?;
     check_range(asset, length)?;
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
-        return Err(Error::format("the file is empty").at(asset));
+        return Err(Error::format("the file is empty").at_place(asset));
     }
     Ok(PooledStamp::Local(length, metadata.modified().ok()))
 }
@@ -271,7 +271,7 @@ fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> 
         Kind::Changed,
         "the file was written to since this sample was found in it",
     )
-    .at(asset);
+    .at_place(asset);
     Err(error.hint("open the dataset again"))
 }
 
@@ -281,7 +281,7 @@ fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
     };
     if *size == 0 {
         return Err(Error::format("this sample holds no bytes")
-            .at(asset)
+            .at_place(asset)
             .hint("it is padding, or its size was written as 0"));
     }
     if offset.checked_add(*size).is_none_or(|end| end > length) {
@@ -289,7 +289,7 @@ fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
             "bytes {offset} to {} lie outside the file, which has {length}",
             offset.saturating_add(*size)
         );
-        return Err(Error::format(summary).at(asset).hint(
+        return Err(Error::format(summary).at_place(asset).hint(
             "check the dataset: the container was cut, or the offsets belong to another file",
         ));
     }
@@ -340,7 +340,7 @@ fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) ->
         }
         (None, AssetPath::Packed(member)) => Mounted::packed(member, &name),
         (None, AssetPath::Vsi(_)) => {
-            Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset))
+            Err(Error::internal("a path of GDAL's has no bytes to mount").at_place(asset))
         }
     }
 }

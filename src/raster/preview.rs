@@ -87,7 +87,9 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
         Some(window) => window,
         // No pixels at all: reading says why.
         None if info.band_count == 0 => full,
-        None => return Err(Error::usage("the window is outside the raster").at(&request.source)),
+        None => {
+            return Err(Error::usage("the window is outside the raster").at_place(&request.source));
+        }
     };
     let bands = request.options.bands.resolve(&info);
     let out = if info.band_count == 0 {

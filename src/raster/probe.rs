@@ -72,7 +72,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
             "there is no pixel at column {column}, row {row}: the raster has {} × {}",
             info.width, info.height
         );
-        return Err(Error::usage(summary).at(asset));
+        return Err(Error::usage(summary).at_place(asset));
     }
     budget::check_blocks(
         &info,
@@ -91,7 +91,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
                 "band {} could not be read at column {column}, row {row}",
                 band.index
             ))
-            .at(asset);
+            .at_place(asset);
             return Err(gdal_errors::because(error, &said, None));
         };
         values.push(value);

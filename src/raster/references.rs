@@ -200,7 +200,7 @@ impl References {
                 are{names}",
             self.kind
         ))
-        .at(asset)
+        .at_place(asset)
         .hint(
             "nothing that a dataset names is read; put the pixels themselves into the dataset, \
             for example as GeoTIFF",

@@ -312,7 +312,7 @@ impl RasterScan<'_> {
                 Error::format(format!(
                     "a block of the raster has {size} pixels, which no memory holds"
                 ))
-                .at(self.asset)
+                .at_place(self.asset)
             })?;
             self.read(window, &bands, buffer)?;
             for ((&position, missing), values) in self
@@ -356,7 +356,7 @@ impl RasterScan<'_> {
         let flags = band.map_err(|error| {
             Error::format("the mask could not be read")
                 .because(error)
-                .at(self.asset)
+                .at_place(self.asset)
         })?;
         let nodata = self
             .opened
@@ -434,7 +434,7 @@ impl RasterScan<'_> {
         if status == gdal_sys::CPLErr::CE_None {
             return Ok(());
         }
-        let error = Error::format("the pixels could not be read").at(self.asset);
+        let error = Error::format("the pixels could not be read").at_place(self.asset);
         Err(gdal_errors::because(error, said, None)
             .hint("the file may be damaged: check it with `taco-studio validate --deep`"))
     }

@@ -532,7 +532,7 @@ impl BandTally {
 
 fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
     let asset = source.asset();
-    let wrong = |summary: String| Error::unsupported(summary).at(asset);
+    let wrong = |summary: String| Error::unsupported(summary).at_place(asset);
     if info.band_count == 0 {
         return Err(info.without_bands(asset));
     }

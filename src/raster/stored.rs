@@ -86,7 +86,7 @@ pub fn stored_values(
     if wide < columns || high < rows || lease.dataset.raster_count() < bands {
         return Err(
             Error::format("the raster decodes to another number of values than it should")
-                .at(asset),
+                .at_place(asset),
         );
     }
     let mut bytes = Vec::with_capacity(bands * rows * columns * width);
@@ -94,16 +94,16 @@ pub fn stored_values(
         let band = lease.dataset.rasterband(band).map_err(|error| {
             Error::format("a band can't be read")
                 .because(error)
-                .at(asset)
+                .at_place(asset)
         })?;
         if value_width(&band) != width {
             return Err(Error::format(
                 "the raster decodes to values of another type than it should",
             )
-            .at(asset));
+            .at_place(asset));
         }
         let mut values = stored_lines(&band, 0, columns, rows, columns * width)
-            .map_err(|error| error.at(asset))?;
+            .map_err(|error| error.at_place(asset))?;
         if cfg!(target_endian = "big") {
             values.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }

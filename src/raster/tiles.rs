@@ -50,11 +50,11 @@ pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout
     let storage = tiff_storage(&lease, asset)?;
     ctx.check()?;
     let file = StoredFile::open(&lease.dataset)
-        .ok_or_else(|| Error::format("the raster can't be read as a file").at(asset))?;
+        .ok_or_else(|| Error::format("the raster can't be read as a file").at_place(asset))?;
     let chunks = chunk_layout(&|at, length| file.read(at, length), file.size()?)
-        .map_err(|error| error.at(asset))?;
-    let chunks =
-        chunks.ok_or_else(|| Error::unsupported("this TIFF has no regular tiles").at(asset))?;
+        .map_err(|error| error.at_place(asset))?;
+    let chunks = chunks
+        .ok_or_else(|| Error::unsupported("this TIFF has no regular tiles").at_place(asset))?;
     Ok(TileLayout { storage, chunks })
 }
 
@@ -71,7 +71,7 @@ pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStora
         .ok_or_else(|| info.without_bands(asset))?;
     if info.driver != "GTiff" && info.driver != "COG" {
         return Err(
-            Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset),
+            Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at_place(asset),
         );
     }
     let item = |key: &str| {

@@ -147,7 +147,7 @@ pub fn write_tog(
             "this file holds {count} rasters{names}; a GeoTIFF holds one"
         ));
         return Err(error
-            .at(asset)
+            .at_place(asset)
             .hint("choose one with the option --variable"));
     }
     budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
@@ -170,7 +170,7 @@ pub fn write_tog(
                 Kind::Io,
                 "GDAL could not write the raster as a TACO Optimized GeoTIFF",
             )
-            .at(asset)
+            .at_place(asset)
         })?;
         // GDAL can write wrong values without an error when NBITS is less than the type's width, so
         // the file is compared with its source.
@@ -178,7 +178,7 @@ pub fn write_tog(
             if error.is_cancelled() {
                 error
             } else {
-                error.at(asset)
+                error.at_place(asset)
             }
         })
     })

@@ -195,7 +195,7 @@ fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
         "the file has no variable {}",
         shortened(&wanted.printable_line())
     ))
-    .at(source.asset())
+    .at_place(source.asset())
     .hint(format!("it has {}{rest}", listed.join(", ")))
     .caused_by(Cause::NoVariable)
 }

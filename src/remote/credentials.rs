@@ -106,7 +106,7 @@ pub fn set_access(access: Access) -> Result<()> {
         if let Some(host) = hosts.iter().find(open) {
             let error =
                 Error::usage("a token is not sent without encryption, as it could be intercepted")
-                    .at(host);
+                    .at_place(host);
             return Err(error.hint("use the server's https:// address, or omit the token"));
         }
     }
@@ -198,7 +198,7 @@ pub(super) fn cleaned(address: Address) -> Address {
 pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)> {
     let bad = |error: object_store::path::Error| {
         Error::usage("this address can't be read")
-            .at(address)
+            .at_place(address)
             .because(error.to_string())
     };
     let key = match address.is_web() {
@@ -252,10 +252,10 @@ enum CredentialFault {
 impl CredentialFault {
     fn at(self, address: &Address) -> Error {
         match self {
-            CredentialFault::Own(error) => error.at(address),
+            CredentialFault::Own(error) => error.at_place(address),
             CredentialFault::Store(error) => {
                 Error::usage("the settings for this address are not complete")
-                    .at(address)
+                    .at_place(address)
                     .because(root_cause(&error))
                     .hint(
                         "set the variables that its provider's own tools use, or try it without \
@@ -307,7 +307,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
                     "outputs are written to this machine, or to an s3://, \
                         gs://, az:// or oss:// address",
                 )
-                .at(address)
+                .at_place(address)
                 .hint(
                     "write to a file or folder here, and bring it there with the tool of that \
                     store",

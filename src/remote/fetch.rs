@@ -672,7 +672,7 @@ pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Erro
     } else {
         Kind::Io
     };
-    let error = Error::new(kind, summary).at(address).hint(hint);
+    let error = Error::new(kind, summary).at_place(address).hint(hint);
     let error = match fault {
         RequestFault::Changed => error.hint(
             "if it was not replaced, its server states several ETags or dates for one version: \

@@ -104,7 +104,7 @@ pub(super) fn forget_open() {
 /// Closes the files below a remote folder, so that they are revalidated on next use. Users of an
 /// open file keep it. Does nothing for local folders.
 pub fn forget_below(path: &Path) {
-    let Some(address) = Address::of(path) else {
+    let Some(address) = Address::from_path(path) else {
         return;
     };
     // The query follows the path, so it is removed for the comparison.
@@ -144,7 +144,7 @@ pub(super) fn forget(path: &Path) {
 }
 
 fn target_of(path: &Path) -> Result<RemoteTarget> {
-    let address = Address::of(path)
+    let address = Address::from_path(path)
         .ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.
     let address = cleaned(address);
@@ -177,7 +177,7 @@ impl RemoteFile {
     /// When the job is cancelled; other errors are in the results.
     pub fn open_tails(paths: &[&Path], last: u64) -> Result<Vec<Result<Arc<Self>>>> {
         // Azure does not support suffix ranges.
-        let part = match paths.first().and_then(|path| Address::of(path)) {
+        let part = match paths.first().and_then(|path| Address::from_path(path)) {
             Some(address) if address.scheme == Scheme::Az => FetchPart::Range(0..last),
             _ => FetchPart::Tail(last),
         };
@@ -262,7 +262,7 @@ impl RemoteFile {
             for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
                 answer.map_err(|error| match means_absent(&error) {
                     true => Error::new(Kind::Changed, "the file is no longer on the server")
-                        .at(file.text())
+                        .at_place(file.text())
                         .because(error)
                         .hint("open the dataset again: it was replaced or removed meanwhile"),
                     false => error,
@@ -414,7 +414,7 @@ impl RemoteFile {
                 "{size} bytes at {offset} lie outside the file, which has {} bytes",
                 self.identity.size
             ))
-            .at(&self.target.text)
+            .at_place(&self.target.text)
             .hint("the file may be cut short: compare its size with the original")),
         }
     }
@@ -435,7 +435,7 @@ impl RemoteFile {
             let summary =
                 format!("a remote read of {total} bytes exceeds the limit of {READ_MAX} bytes");
             return Err(Error::format(summary)
-                .at(&self.target.text)
+                .at_place(&self.target.text)
                 .hint("download the file and open it from this disk"));
         }
         let mut state = self.lock();
@@ -469,7 +469,7 @@ impl RemoteFile {
         }
         let lost = || {
             Error::internal("a range is not among the bytes that were read for it")
-                .at(&self.target.text)
+                .at_place(&self.target.text)
         };
         let mut filled = Vec::with_capacity(ranges.len());
         for range in ranges {

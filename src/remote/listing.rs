@@ -36,10 +36,10 @@ pub struct ListedFile {
 /// When the server refuses a list, answers with something else, or can't be reached; for more files
 /// than are listed; cancellation.
 pub fn list_files(folder: &Path, ctx: &JobContext) -> Result<Vec<ListedFile>> {
-    let address = Address::of(folder).ok_or_else(|| {
+    let address = Address::from_path(folder).ok_or_else(|| {
         Error::usage("this is not the address of a remote folder").at_path(folder)
     })?;
-    let mut found = match HubListing::of(&address) {
+    let mut found = match HubListing::from_address(&address) {
         Some(_) => files_of_repository(&address)?,
         None if address.is_web() => files_of_pages(&address, ctx)?,
         None => {
@@ -63,7 +63,7 @@ pub fn list_files(folder: &Path, ctx: &JobContext) -> Result<Vec<ListedFile>> {
 
 fn too_many(address: &Address) -> Error {
     Error::unsupported("the folder has more files than are listed")
-        .at(address)
+        .at_place(address)
         .hint("name a folder in it")
 }
 
@@ -72,17 +72,21 @@ fn too_many(address: &Address) -> Error {
 /// # Errors
 /// When the hub refuses the list, or answers with something else.
 pub fn hub_files(address: &Address) -> Result<Option<Vec<String>>> {
-    let Some(listing) = HubListing::of(address) else {
+    let Some(listing) = HubListing::from_address(address) else {
         return Ok(None);
     };
     // Hubs answer without ranges.
     let file = RemoteFile::open(Path::new(&listing.request), LIST_MAX)?;
     if file.size_bytes() > LIST_MAX {
-        return Err(Error::too_large("the list of the repository is too long").at(&listing.request));
+        return Err(
+            Error::too_large("the list of the repository is too long").at_place(&listing.request)
+        );
     }
     let files = listing.files(&file.read(0, file.size_bytes())?);
     files
-        .ok_or_else(|| Error::format("the hub answered with no list of files").at(&listing.request))
+        .ok_or_else(|| {
+            Error::format("the hub answered with no list of files").at_place(&listing.request)
+        })
         .map(Some)
 }
 
@@ -124,13 +128,14 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
         };
         let file = RemoteFile::open(Path::new(&page.to_string()), LIST_MAX)?;
         if file.size_bytes() > LIST_MAX {
-            return Err(Error::too_large("the page of the folder is too long").at(&page));
+            return Err(Error::too_large("the page of the folder is too long").at_place(&page));
         }
         let text = file.read(0, file.size_bytes())?;
         let text = String::from_utf8_lossy(&text);
         if !text.trim_start().starts_with('<') {
             return Err(
-                Error::format("the server has no page with the files of this folder").at(&page),
+                Error::format("the server has no page with the files of this folder")
+                    .at_place(&page),
             );
         }
         for name in links_below(&text, &page) {

@@ -177,7 +177,7 @@ impl Resolve for Hosts {
 /// When the thread of requests can't be started.
 pub fn may_link_to(from: &Path, to: &Path) -> Result<bool> {
     let url = |path: &Path| {
-        Address::of(path)
+        Address::from_path(path)
             .filter(Address::is_web)
             .and_then(|address| Url::parse(&address.to_string()).ok())
     };

@@ -43,7 +43,7 @@ impl OpenDataset {
         tree: Arc<Skeleton>,
         options: OpenOptions,
     ) -> Self {
-        let lacking = MissingParts::of(reader.as_ref());
+        let lacking = MissingParts::from_reader(reader.as_ref());
         Self {
             reader,
             tree,
@@ -104,7 +104,7 @@ impl DraftViews {
             self.tree = self
                 .tree
                 .take()
-                .and_then(|tree| tree.after(dataset, &changes))
+                .and_then(|tree| tree.apply_root_changes(dataset, &changes))
                 .map(Arc::new);
         }
     }
@@ -242,7 +242,7 @@ impl DraftDocument {
     pub fn tray_index(&self) -> Arc<TrayIndex> {
         let mut index = self.tray.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(index.files(), self.draft.tray()) {
-            *index = Arc::new(TrayIndex::of(self.draft.tray().clone()));
+            *index = Arc::new(TrayIndex::from_files(self.draft.tray().clone()));
         }
         index.clone()
     }
@@ -279,7 +279,7 @@ impl DraftDocument {
             lens.update(dataset);
             let tree = lens
                 .tree
-                .get_or_insert_with(|| Arc::new(Skeleton::of(dataset)))
+                .get_or_insert_with(|| Arc::new(Skeleton::from_dataset(dataset)))
                 .clone();
             let fields = level_fields(dataset, tree.levels.len());
             Derived { tree, fields }

@@ -20,7 +20,7 @@ impl Studio {
         }
         let sets = edit.only_sets();
         self.change(|draft| {
-            let told = edit.told(draft.content());
+            let told = edit.describe_effect(draft.content());
             draft.apply(edit.clone())?;
             Ok(((told, sets), DraftChange::Do(edit)))
         })

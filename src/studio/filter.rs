@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{DocumentId, Event, Finish, Outcome, Studio};
 use crate::error::Result;
 use crate::jobs::JobId;
-use crate::ops::{KeptRows, kept};
+use crate::ops::{KeptRows, find_matching_rows};
 use crate::query::Filter;
 
 /// State of the filter: request, job and result.
@@ -40,7 +40,7 @@ impl Studio {
             return Ok(Outcome::Done(Event::Filtered));
         }
         let outcome = self.start(tr!("Filter"), move |ctx| {
-            let outcome = kept(reader.as_ref(), &filters, ctx);
+            let outcome = find_matching_rows(reader.as_ref(), &filters, ctx);
             ctx.check()?;
             Ok(Box::new(move |studio: &mut Studio| {
                 // A newer filter may have replaced this one.

@@ -114,7 +114,7 @@ impl FixFinder {
 
     fn structure(&self) -> &Structure {
         self.structure.get_or_init(|| {
-            let mut structure = Structure::of(&self.content.dataset);
+            let mut structure = Structure::from_dataset(&self.content.dataset);
             structure.choose(self.choice.clone());
             structure
         })
@@ -122,7 +122,7 @@ impl FixFinder {
 
     fn tray(&self) -> &TrayIndex {
         self.tray
-            .get_or_init(|| TrayIndex::of(self.content.tray.clone()))
+            .get_or_init(|| TrayIndex::from_files(self.content.tray.clone()))
     }
 }
 

@@ -392,7 +392,7 @@ impl Studio {
         let applied = outcome.and_then(|finish| {
             self.log(
                 LogLevel::Info,
-                format!("{label} took {:.1} s", job.elapsed().as_secs_f32()),
+                format!("{label} took {:.1} s", job.elapsed_time().as_secs_f32()),
             );
             finish(self)
         });
@@ -546,7 +546,7 @@ impl Studio {
             topic: *topic,
             label: job.label().to_owned(),
             progress: job.progress(),
-            elapsed: job.elapsed(),
+            elapsed: job.elapsed_time(),
         };
         self.running.iter().map(view).collect()
     }

@@ -27,7 +27,8 @@ pub fn replay(
     let lines = read_script(file)?;
     let count = lines.len();
     for (number, line) in lines.into_iter().enumerate() {
-        let place = |error: Error| error.at(format!("{} line {}", file.display(), number + 1));
+        let place =
+            |error: Error| error.at_place(format!("{} line {}", file.display(), number + 1));
         match line {
             ScriptLine::Command(line) => run_line(*line, studio, on_progress),
             ScriptLine::Step(step) => run_step(step, studio, on_progress),

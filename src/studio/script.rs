@@ -276,7 +276,7 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
                     "a picture is saved in the folder of the screenshots, so its name is a file \
                         name alone",
                 );
-                return Err(error.at(name.printable_line()));
+                return Err(error.at_place(name.printable_line()));
             }
             ScriptLine::Step(Step::Resize { width, height })
                 if !(SIDE.contains(&*width) && SIDE.contains(&*height)) =>

@@ -8,7 +8,7 @@ use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{DraftOrigin, is_project};
 use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
-use crate::draft::{Draft, Edit, Unplaced, joined};
+use crate::draft::{Draft, Edit, Unplaced, join_tortillas};
 use crate::error::{Error, Result};
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
@@ -79,8 +79,10 @@ impl Studio {
     pub(super) fn fork(&mut self) -> Result<Outcome> {
         let (reader, document) = (self.need_opened()?.reader.clone(), self.document_id());
         Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
-            let draft =
-                DraftDocument::with_derived_data(Draft::of(draft_of(reader.as_ref(), ctx)?));
+            let draft = DraftDocument::with_derived_data(Draft::from_dataset(draft_of(
+                reader.as_ref(),
+                ctx,
+            )?));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 studio.show(Document::Draft(Box::new(draft)));
@@ -184,7 +186,7 @@ impl Studio {
             .dataset()
             .tortilla(&into)
             .ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
-        let merged = joined(tortilla, &incoming.root)?;
+        let merged = join_tortillas(tortilla, &incoming.root)?;
         let label = match incoming.root.samples.as_slice() {
             [one] => tr!("Add {name}", name = one.id),
             many => tr_n!(

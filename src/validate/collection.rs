@@ -94,7 +94,7 @@ fn check_id(collection: &Collection, report: &mut Report) {
                     let message = tr!(
                         "The id \"{id}\" {fault}.",
                         id = id.escape_default(),
-                        fault = fault.said()
+                        fault = fault.localized_text()
                     );
                     report.add(rule, at("id"), message);
                 }

@@ -148,7 +148,7 @@ fn check_field(field: &FieldSpec, at: Location, format: Format, report: &mut Rep
             let message = tr!(
                 "The field name \"{name}\" {fault}.",
                 name = field.name.printable_line(),
-                fault = fault.said()
+                fault = fault.localized_text()
             );
             report.add(Rule::FieldName, at, message);
         } else if format == Format::Zip
@@ -240,7 +240,7 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
             }
         }
     }
-    let Some(found) = PitSchema::of(tree) else {
+    let Some(found) = PitSchema::from_skeleton(tree) else {
         return;
     };
     if declared.root.kind == found.root.kind && declared.root.n != found.root.n {

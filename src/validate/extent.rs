@@ -216,7 +216,7 @@ fn check_spatial(
         return report.add(Rule::ExtentCovers, at(), message);
     }
     let whole = west <= -180.0 && east >= 180.0 && south <= -90.0 && north >= 90.0;
-    let stated = ExtentOrigin::of(reader.collection()) == Some(ExtentOrigin::Stated)
+    let stated = ExtentOrigin::from_collection(reader.collection()) == Some(ExtentOrigin::Stated)
         && reader
             .collection()
             .get(crate::model::EXTENT_ORIGIN)

@@ -248,7 +248,7 @@ impl LiveCheck {
         let shapes = self.shapes.shapes();
         let deepest = self
             .shapes
-            .held()
+            .used_shapes()
             .map(|(shape, _)| shapes.counts(shape).len() + 1)
             .max()
             .unwrap_or(0);
@@ -264,7 +264,7 @@ impl LiveCheck {
         }
         let held = self
             .shapes
-            .held()
+            .used_shapes()
             .filter(|(shape, _)| shapes.is_folder(*shape));
         let folders: usize = held.map(|(_, count)| count as usize).sum();
         if folders != 0 && folders != samples.len() {
@@ -277,7 +277,7 @@ impl LiveCheck {
                     values: Arc::from([]),
                 },
             });
-            let tree = Skeleton::of(&Dataset {
+            let tree = Skeleton::from_dataset(&Dataset {
                 root: Tortilla::new(bare.collect()).into(),
                 ..Dataset::default()
             });
@@ -307,10 +307,10 @@ impl LiveCheck {
         let conforms = |shape: ShapeId| {
             shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape)
         };
-        if !is_common && self.shapes.held().any(|(shape, _)| !conforms(shape)) {
+        if !is_common && self.shapes.used_shapes().any(|(shape, _)| !conforms(shape)) {
             let sizes = self
                 .shapes
-                .held()
+                .used_shapes()
                 .map(|(shape, _)| shapes.total(shape))
                 .collect();
             pit::report_tie(dataset.root.samples.len(), sizes, report);
@@ -321,7 +321,7 @@ impl LiveCheck {
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
         // When no shape, schema and id in use is invalid, no root is.
         let sound = self.bad_ids.iter().all(|bad| !bad)
-            && self.shapes.held().all(|(shape, _)| {
+            && self.shapes.used_shapes().all(|(shape, _)| {
                 remembered(&mut self.conforming, shape, || {
                     !is_common || conforms(shape)
                 }) && !shapes.is_faulty(shape)
@@ -436,7 +436,7 @@ fn look(
         .into(),
         ..Dataset::default()
     };
-    let tree = Skeleton::of(&mini);
+    let tree = Skeleton::from_dataset(&mini);
     let mut report = Report::default();
     pit::check_ids(&tree, None, &mut report);
     pit::check_case(&tree, false, &mut report);
@@ -482,7 +482,7 @@ fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {
         ..Dataset::default()
     };
     let mut report = Report::default();
-    schema::check_draft(&mini, &Skeleton::of(&mini), &mut report);
+    schema::check_draft(&mini, &Skeleton::from_dataset(&mini), &mut report);
     report
         .findings
         .retain(|finding| finding.rule == Rule::FieldName);

@@ -97,7 +97,7 @@ pub fn dataset_beside(
     ctx: &JobContext,
 ) -> Result<Report> {
     let mut report = Report::default();
-    let tree = Skeleton::of(dataset);
+    let tree = Skeleton::from_dataset(dataset);
     pit::check_ids(&tree, None, &mut report);
     pit::check_case(&tree, true, &mut report);
     ctx.check()?;

@@ -29,14 +29,14 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
                 let message = tr!(
                     "The id \"{id}\" {fault}.",
                     id = id.escape_default(),
-                    fault = fault.said()
+                    fault = fault.localized_text()
                 );
                 report.add(Rule::IdCharacters, at(tree, depth, row), message);
             } else if let Err(fault) = check_portable_name(id) {
                 let message = tr!(
                     "The id \"{id}\" {fault}.",
                     id = id.escape_default(),
-                    fault = fault.said()
+                    fault = fault.localized_text()
                 );
                 report.add(Rule::IdPortable, at(tree, depth, row), message);
             }
@@ -508,7 +508,7 @@ mod tests {
     }
 
     fn findings(roots: Vec<Sample>) -> Vec<(Rule, String, String)> {
-        let tree = Skeleton::of(&Dataset {
+        let tree = Skeleton::from_dataset(&Dataset {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         });

@@ -48,7 +48,7 @@ fn check_level(
             let message = tr!(
                 "The field name \"{name}\" {fault}.",
                 name = field.name,
-                fault = fault.said()
+                fault = fault.localized_text()
             );
             report.add(Rule::FieldName, at, message);
         }

@@ -67,7 +67,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             }
             covered.extend(covers);
             let path: SamplePath = tree
-                .get_or_insert_with(|| Skeleton::of(dataset))
+                .get_or_insert_with(|| Skeleton::from_dataset(dataset))
                 .path(depth, row as u32);
             report.add(
                 rule,
@@ -119,7 +119,7 @@ fn check_layout(
         }
         _ => None,
     };
-    transposed::check(&Skeleton::of(dataset), &asset, cache, report, ctx)
+    transposed::check(&Skeleton::from_dataset(dataset), &asset, cache, report, ctx)
 }
 
 /// A fault of the file behind a sample.

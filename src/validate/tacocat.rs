@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::container::{ContainerReader, IndexRows, TacocatReader, ZipReader};
-use crate::error::{Result, settled};
+use crate::error::{Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{Finding, Location, Report, Rule, is_remote};
 use crate::text::PrintableLine;
@@ -68,11 +68,11 @@ fn check_values(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Ok(part) = settled(index.part(name))? else {
+    let Ok(part) = separate_transient_error(index.part(name))? else {
         return Ok(());
     };
     // A table that can't be read is reported by the check of the part.
-    let Ok(found) = settled(values.first_stale(name, &part, ctx))? else {
+    let Ok(found) = separate_transient_error(values.first_stale(name, &part, ctx))? else {
         return Ok(());
     };
     let Some(stale) = found else { return Ok(()) };

@@ -32,7 +32,7 @@ impl AllowedPlaces {
             base: PathBuf::new(),
         };
         for place in named {
-            match Address::of(place) {
+            match Address::from_path(place) {
                 Some(address) => places.addresses.push(address),
                 None => places
                     .folders
@@ -55,7 +55,7 @@ impl AllowedPlaces {
 
     /// The path of a request: a relative one starts at the first folder.
     pub fn resolve_path(&self, path: &Path) -> PathBuf {
-        if Address::of(path).is_some() {
+        if Address::from_path(path).is_some() {
             path.to_owned()
         } else {
             self.base.join(path)
@@ -67,7 +67,7 @@ impl AllowedPlaces {
     /// # Errors
     /// [`crate::error::Kind::Usage`] with the folders and addresses that may be named.
     pub fn admit(&self, path: &Path) -> Result<()> {
-        let is_inside = match Address::of(path) {
+        let is_inside = match Address::from_path(path) {
             Some(address) => self
                 .addresses
                 .iter()

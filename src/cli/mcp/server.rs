@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use super::answer::{OperationAnswer, failure};
 use super::places::AllowedPlaces;
-use crate::binding::admitted;
+use crate::binding::detach_credentials;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::{Job, Jobs, Progress};
 use crate::ops::{AnyOperation, OperationDescription};
@@ -60,7 +60,9 @@ impl OperationServer {
     fn admit_operation(&self, call: CallToolRequestParams) -> Result<AnyOperation> {
         let request = Json::Object(call.arguments.unwrap_or_default());
         let mut operation = AnyOperation::from_request(&call.name, request)?;
-        operation.visit_paths(&mut |_, path| *path = admitted(&self.places.resolve_path(path)));
+        operation.visit_paths(&mut |_, path| {
+            *path = detach_credentials(&self.places.resolve_path(path))
+        });
         if !self.allow_write && !operation.is_read_only() {
             let error = Error::usage(format!(
                 "{} writes files, which the user has not agreed to",

@@ -97,16 +97,16 @@ impl CozipArchive {
         let entry = self.directory()?.find(name).ok_or_else(|| {
             Error::format("the archive has no such member")
                 .caused_by(Cause::MissingMember)
-                .at(name)
+                .at_place(name)
         })?;
         if entry.method != 0 || entry.flags & 1 != 0 {
             let error =
                 Error::format("the member is compressed or encrypted; TACO archives only store");
-            return Err(error.caused_by(Cause::CompressedMember).at(name));
+            return Err(error.caused_by(Cause::CompressedMember).at_place(name));
         }
         let header = LocalHeader::read(&self.file, entry.local)?;
         if !self.file.contains(header.data, entry.size) {
-            return Err(Error::format("the member runs past the end of the file").at(name));
+            return Err(Error::format("the member runs past the end of the file").at_place(name));
         }
         Ok((self.file.range(header.data, entry.size), entry.size))
     }

@@ -19,7 +19,7 @@ use crate::container::{
     ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, OpeningFacts,
     Physical, asset_size, children_table, read_collection, read_collection_file,
 };
-use crate::error::{Error, IoContext, Result, settled};
+use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{
@@ -177,7 +177,7 @@ impl Taco3Reader {
         let store = CozipStore::open(path, base)?;
         let members = store.tables()?;
         let version = store.version(path, &members)?;
-        let collection = settled(store.collection())?;
+        let collection = separate_transient_error(store.collection())?;
         let is_flat = collection.as_ref().is_ok_and(|fields| {
             fields
                 .fields
@@ -543,7 +543,7 @@ impl CozipStore {
             CozipStore::Folder(root) => {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset")
-                        .at(name.escape_default()));
+                        .at_place(name.escape_default()));
                 }
                 let path = root.path(name);
                 let meta = root
@@ -554,7 +554,7 @@ impl CozipStore {
             CozipStore::Remote { root, .. } => {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset")
-                        .at(name.escape_default()));
+                        .at_place(name.escape_default()));
                 }
                 let asset = AssetPath::file(place_below(root, name));
                 let size = asset_size(&asset)?;
@@ -883,9 +883,11 @@ impl ContainerReader for Taco3Reader {
                 .cloned()
         };
         let source = at(&self.sources).filter(|source| !source.is_empty());
-        let source = source.ok_or_else(|| Error::format("the sample names no archive").at(path))?;
-        let (offset, size) = stated
-            .ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
+        let source =
+            source.ok_or_else(|| Error::format("the sample names no archive").at_place(path))?;
+        let (offset, size) = stated.ok_or_else(|| {
+            Error::format("the sample has no position in its archive").at_place(path)
+        })?;
         let archive = parts.path(&source)?;
         if let Some(target) = parts.leads_out(&source) {
             return Err(Outside::LeadsOut(target).into_error("open the archive", &archive));
@@ -893,7 +895,7 @@ impl ContainerReader for Taco3Reader {
         let file = LocalFile::open(&archive)?;
         if !file.contains(offset, size) {
             let error = Error::format("the sample runs past the end of its archive")
-                .at(format!("{source}, DATA/{path}"));
+                .at_place(format!("{source}, DATA/{path}"));
             return Err(error.hint(
                 "the archive is not the one that the index was made for: write the index again",
             ));

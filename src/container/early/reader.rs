@@ -12,7 +12,7 @@ use crate::container::{
     ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, OpeningFacts, Physical,
     ZipReader, children_table, read_collection_file,
 };
-use crate::error::{Error, IoContext, Result, settled};
+use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Root;
 use crate::jobs::JobContext;
 use crate::model::{
@@ -75,7 +75,8 @@ impl EarlyReader {
             DatasetVersion::of_files(members.iter().map(std::path::PathBuf::as_path))?;
         let version =
             DatasetVersion::of_all([DatasetVersion::of_folder(path, METADATA), tables_version]);
-        let collection = settled(read_collection_file(&root.path("COLLECTION.json")))?;
+        let collection =
+            separate_transient_error(read_collection_file(&root.path("COLLECTION.json")))?;
         let empty = Collection::default();
         let names = data_files(&root.path("DATA"))?;
         let tree = EarlyTree::of(&tables, collection.as_ref().unwrap_or(&empty), &names)
@@ -115,7 +116,7 @@ impl EarlyReader {
         if has_columns_of_today(zip.levels()) {
             return Ok(Err(zip));
         }
-        let Ok(tree) = settled(tree_in(&zip, ctx))? else {
+        let Ok(tree) = separate_transient_error(tree_in(&zip, ctx))? else {
             return Ok(Err(zip));
         };
         if !tree.is_marked && tree.levels.len() < 2 {
@@ -125,7 +126,9 @@ impl EarlyReader {
         for (level, files) in levels.iter_mut().zip(&tree.files) {
             ctx.check()?;
             let range = |file: &Option<Box<str>>| match file {
-                Some(file) => Ok(settled(zip.member_range(&format!("DATA/{file}")))?.ok()),
+                Some(file) => {
+                    Ok(separate_transient_error(zip.member_range(&format!("DATA/{file}")))?.ok())
+                }
                 None => Ok(None),
             };
             level.ranges = Some(files.iter().map(range).collect::<Result<_>>()?);
@@ -237,11 +240,11 @@ impl ContainerReader for EarlyReader {
             let path = tree.path(level, row);
             return Err(match tree.levels[level].folder[row as usize] {
                 true => Error::usage("a FOLDER of this layout has no bytes of its own")
-                    .at(path)
+                    .at_place(path)
                     .hint("name one of its samples"),
                 false => {
                     Error::format("no file under DATA/ is called as this sample with one suffix")
-                        .at(path)
+                        .at_place(path)
                 }
             });
         };
@@ -255,7 +258,7 @@ impl ContainerReader for EarlyReader {
                 let path = root.path(&name);
                 if !safe_relative(&name) {
                     return Err(Error::format("this path leads outside the dataset")
-                        .at(name.escape_default()));
+                        .at_place(name.escape_default()));
                 }
                 let meta = root
                     .file(&name)

@@ -105,7 +105,7 @@ impl FolderEdit {
         let at = || tree.path(level, row);
         let table = reader
             .local_meta(level, row)
-            .map_err(|error| error.at(at()))?;
+            .map_err(|error| error.at_place(at()))?;
         let (children, below) = (tree.levels[level].children(row), &tree.levels[level + 1]);
         let rows: HashMap<&str, u32> = children
             .iter()
@@ -113,7 +113,7 @@ impl FolderEdit {
             .collect();
         let unlike = || {
             Error::format("`__meta__` and the level table have different samples")
-                .at(at())
+                .at_place(at())
                 .hint("`repair` writes both anew")
         };
         let ids = table.strings("id")?.ok_or_else(unlike)?;
@@ -128,7 +128,7 @@ impl FolderEdit {
         let old = table.to_batch()?;
         let new = edit
             .apply(&old, &UInt32Array::from(order))
-            .map_err(|error| error.at(at()))?;
+            .map_err(|error| error.at_place(at()))?;
         if new.schema().fields() == old.schema().fields() && new.columns() == old.columns() {
             return Ok(None);
         }

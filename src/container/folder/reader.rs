@@ -68,7 +68,7 @@ impl FolderReader {
         if !safe_relative(&path) || ids.0.len() != level + 1 {
             return Err(
                 Error::format("the ids of this sample lead outside the dataset")
-                    .at(path.escape_default()),
+                    .at_place(path.escape_default()),
             );
         }
         Ok(if table.folder[row as usize] {

@@ -351,7 +351,7 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
         let error = Error::invalid(format!(
             "a name {why}, so not every system can hold this FOLDER"
         ))
-        .at(name.printable_line());
+        .at_place(name.printable_line());
         error.hint("write a .tacozip, which holds every id, or rename the sample")
     };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());

@@ -132,7 +132,7 @@ impl JoinedReader {
         }
         if let Some(name) = names.iter().find(|name| !safe_relative(name)) {
             let message = "the name of this part leads outside the folder of the parts";
-            return Err(Error::format(message).at(name.escape_default()));
+            return Err(Error::format(message).at_place(name.escape_default()));
         }
         let beside = match is_remote(path) {
             true => place_above(path),
@@ -362,8 +362,8 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
         levels: (0..levels.count()).map(schema).collect(),
     };
     let tree = levels.skeleton(ctx)?;
-    let pit = PitSchema::of(&tree)
-        .ok_or_else(|| Error::invalid("the dataset has no samples").at(&name))?;
+    let pit = PitSchema::from_skeleton(&tree)
+        .ok_or_else(|| Error::invalid("the dataset has no samples").at_place(&name))?;
     let collection = reader.collection().clone();
     let extent = collection.get("extent").cloned().unwrap_or_default();
     let facts = PartFacts {

@@ -11,7 +11,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::container::{ContainerReader, Physical};
-use crate::error::{Error, Result, settled};
+use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Skeleton};
 
@@ -239,9 +239,11 @@ impl LevelRows<'_> {
             }
             _ => {
                 let path = |row: usize| {
-                    Ok(settled(self.reader.asset(self.level, row as u32))?
-                        .ok()
-                        .map(|(path, _)| path))
+                    Ok(
+                        separate_transient_error(self.reader.asset(self.level, row as u32))?
+                            .ok()
+                            .map(|(path, _)| path),
+                    )
                 };
                 rows.map(path).collect::<Result<_>>()?
             }

@@ -14,7 +14,7 @@ use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, OpeningFacts,
     Physical, ZipReader, read_collection,
 };
-use crate::error::{Error, IoContext, Result, settled};
+use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Outside;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, SampleKind, is_remote, place_above};
@@ -74,7 +74,8 @@ impl TacocatReader {
             heads.push(head.map_err(|error| unreadable(level, error).at_path(path))?);
         }
         let stored = index.collection;
-        let collection = settled(read_collection(&file, stored.offset, stored.size))?;
+        let collection =
+            separate_transient_error(read_collection(&file, stored.offset, stored.size))?;
         let info = ContainerInfo {
             format: Format::TacocatFile,
             path: path.to_owned(),
@@ -150,12 +151,13 @@ impl TacocatReader {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
         let source = self.opening.levels.sources(level, &ctx)?.of(row);
-        let source = source
-            .ok_or_else(|| Error::format("the sample names no part").at(tree.path(level, row)))?;
+        let source = source.ok_or_else(|| {
+            Error::format("the sample names no part").at_place(tree.path(level, row))
+        })?;
         let path = tree.path(level, row);
         if path.0.len() != level + 1 {
             return Err(Error::format("the sample has no parent in its part")
-                .at(path)
+                .at_place(path)
                 .hint("validate the dataset"));
         }
         let folder = tree.levels[level].kind(row) == SampleKind::Folder;
@@ -226,7 +228,8 @@ impl TacocatReader {
         let Some(number) = number else {
             return Ok(false);
         };
-        Ok(settled(self.tiling(ctx))?.is_ok_and(|tiling| tiling.get(number) == Some(&true)))
+        Ok(separate_transient_error(self.tiling(ctx))?
+            .is_ok_and(|tiling| tiling.get(number) == Some(&true)))
     }
 
     /// True when the ranges of every part tile.

@@ -18,7 +18,7 @@ use crate::container::{
     ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, OpeningFacts, Physical,
     read_collection,
 };
-use crate::error::{Error, Kind, Result, settled};
+use crate::error::{Error, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Report, Rule};
 use crate::table::LevelTable;
@@ -89,7 +89,7 @@ impl TortillaReader {
                 (levels, None)
             }
         };
-        let collection = settled(collection_of(&files, &roots))?;
+        let collection = separate_transient_error(collection_of(&files, &roots))?;
         let names: Vec<Arc<str>> = files.iter().map(|file| name_of(file.path())).collect();
         let mut widened = Vec::new();
         let mut made = Vec::with_capacity(levels.len());
@@ -252,7 +252,7 @@ impl TortillaReader {
                     .map(|tree| tree.path(level, row).to_string())
                     .unwrap_or_default();
                 Error::format("the footer places this sample outside its tortilla")
-                    .at(path)
+                    .at_place(path)
                     .hint("validate the dataset")
             })
     }

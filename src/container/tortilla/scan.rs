@@ -378,7 +378,7 @@ pub fn scan(
                     let path = path_of(&scan.levels, depth, row);
                     return Err(Error::format("a nested tortilla can't be read")
                         .because(error)
-                        .at(path));
+                        .at_place(path));
                 }
                 Some(Err(error)) => {
                     let message = format!(

@@ -2,7 +2,7 @@
 
 use super::directory::{CentralDirectory, LocalHeader};
 use crate::container::ByteSource;
-use crate::error::{Result, settled};
+use crate::error::{Result, separate_transient_error};
 
 /// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
@@ -71,7 +71,7 @@ impl Checksums {
             // The extra field is empty or ZIP64; with other tools' extra fields only the local
             // header gives the data's offset.
             if matches!(extra, Some(0 | 20))
-                || settled(LocalHeader::read(file, local))?
+                || separate_transient_error(LocalHeader::read(file, local))?
                     .is_ok_and(|header| header.data == offset)
             {
                 return Ok(Some(member.crc));
@@ -89,7 +89,7 @@ impl Checksums {
 pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
     for room in ROOM {
         let start = offset.saturating_sub(room);
-        let Ok(bytes) = settled(file.read(start, offset - start))? else {
+        let Ok(bytes) = separate_transient_error(file.read(start, offset - start))? else {
             continue;
         };
         let Some(last) = bytes.len().checked_sub(FIXED as usize) else {
@@ -99,7 +99,8 @@ pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option
             .rev()
             .filter(|&at| bytes[at..].starts_with(b"PK\x03\x04"))
         {
-            let Ok(header) = settled(LocalHeader::read(file, start + at as u64))? else {
+            let Ok(header) = separate_transient_error(LocalHeader::read(file, start + at as u64))?
+            else {
                 continue;
             };
             let whole = header.size == u32::MAX || u64::from(header.size) == size;
@@ -120,7 +121,8 @@ pub const HEADER_ROOM: u64 = ROOM[0];
 /// When it cannot be read for now (a failed request or a cancelled job).
 pub fn is_archive(file: &ByteSource) -> Result<bool> {
     Ok(file.size_bytes() >= FIXED
-        && settled(file.read(0, 4))?.is_ok_and(|start| start[..] == *b"PK\x03\x04"))
+        && separate_transient_error(file.read(0, 4))?
+            .is_ok_and(|start| start[..] == *b"PK\x03\x04"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::ZipReader;
 use crate::container::ContainerReader;
-use crate::error::{Result, settled};
+use crate::error::{Result, separate_transient_error};
 use crate::jobs::JobContext;
 
 /// Number of FILEs of a level that are compared with the archive before the level's ranges are
@@ -70,7 +70,7 @@ impl ZipReader {
             let range = self
                 .member_name(level, row)
                 .and_then(|name| self.member_range(&name));
-            let range = settled(range)?.ok();
+            let range = separate_transient_error(range)?.ok();
             found.push(range.map(|(offset, size)| (offset as i64, size as i64)));
         }
         Ok(found)

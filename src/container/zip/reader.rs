@@ -13,7 +13,7 @@ use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical,
     read_collection,
 };
-use crate::error::{Cause, Error, Kind, Result, settled};
+use crate::error::{Cause, Error, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
 use crate::table::{LevelTable, TableHead};
@@ -80,7 +80,7 @@ impl ZipReader {
         // is damaged.
         if let (Some(stated), Some(contents)) = (&header, &read)
             && !contents.is_whole()
-            && let Ok(found) = settled(CentralDirectory::read(&file))?
+            && let Ok(found) = separate_transient_error(CentralDirectory::read(&file))?
         {
             let (levels, collection) = by_name(&file, &found)?;
             let stands_elsewhere = !levels.is_empty()
@@ -173,14 +173,15 @@ impl ZipReader {
     /// When the archive cannot be read for now (a failed request or a cancelled job).
     pub fn is_data_of(&self, name: &str, offset: u64, size: u64) -> Result<bool> {
         if self.file.is_remote() {
-            return Ok(settled(self.member_range(name))?.is_ok_and(|range| range == (offset, size)));
+            return Ok(separate_transient_error(self.member_range(name))?
+                .is_ok_and(|range| range == (offset, size)));
         }
         // The extra field is empty, or ZIP64 for members larger than 4 GiB.
         for extra in [0u64, 20] {
             let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else {
                 continue;
             };
-            let Ok(header) = settled(LocalHeader::read(&self.file, local))? else {
+            let Ok(header) = separate_transient_error(LocalHeader::read(&self.file, local))? else {
                 continue;
             };
             if header.data == offset
@@ -202,7 +203,10 @@ impl ZipReader {
     pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
         if self.file.is_remote() {
             return match stated {
-                Some(range) if settled(self.tiles(&JobContext::default()))?.unwrap_or(false) => {
+                Some(range)
+                    if separate_transient_error(self.tiles(&JobContext::default()))?
+                        .unwrap_or(false) =>
+                {
                     Ok(range)
                 }
                 _ => self.member_range(name),
@@ -240,7 +244,7 @@ impl ZipReader {
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
         let missing = || {
             Error::format("the sample is not in the archive")
-                .at(name)
+                .at_place(name)
                 .caused_by(Cause::MissingMember)
         };
         let directory = self.directory()?;
@@ -257,7 +261,7 @@ impl ZipReader {
             return Err(Error::format(
                 "the member is compressed or encrypted; TACO archives only store",
             )
-            .at(name)
+            .at_place(name)
             .caused_by(Cause::CompressedMember)
             .hint(
                 "unpack the archive and open the folder, or write it again with `taco-studio \
@@ -265,7 +269,7 @@ impl ZipReader {
             ));
         }
         if !self.file.contains(header.data, entry.size) {
-            return Err(Error::format("the member runs past the end of the file").at(name));
+            return Err(Error::format("the member runs past the end of the file").at_place(name));
         }
         Ok((header.data, entry.size))
     }
@@ -328,7 +332,7 @@ impl ArchiveContents {
         collection: Option<HeaderEntry>,
     ) -> Result<Self> {
         let head = |entry: &HeaderEntry| {
-            settled(
+            separate_transient_error(
                 file.parquet(entry.offset, entry.size)
                     .and_then(TableHead::read),
             )
@@ -336,7 +340,7 @@ impl ArchiveContents {
         let heads = levels.iter().map(head).collect::<Result<_>>()?;
         Ok(Self {
             heads,
-            collection: settled(collection_at(file, collection))?,
+            collection: separate_transient_error(collection_at(file, collection))?,
         })
     }
 
@@ -407,7 +411,7 @@ fn by_name(
         let Some(entry) = directory.find(name) else {
             return Ok(None);
         };
-        let Ok(header) = settled(LocalHeader::read(file, entry.local))? else {
+        let Ok(header) = separate_transient_error(LocalHeader::read(file, entry.local))? else {
             return Ok(None);
         };
         let inside = file.contains(header.data, entry.size);

@@ -9,7 +9,7 @@ use flate2::read::DeflateDecoder;
 
 use super::directory::{CentralDirectory, DirectoryEntry, LocalHeader};
 use crate::container::{ByteSource, Scratch};
-use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::text::PrintableLine;
@@ -223,7 +223,7 @@ impl RezippedDataset {
 /// # Errors
 /// When the file can't be read for now.
 pub fn rezipped_dataset(file: &ByteSource) -> Result<Option<RezippedDataset>> {
-    let directory = settled(CentralDirectory::read(file))?;
+    let directory = separate_transient_error(CentralDirectory::read(file))?;
     Ok(directory
         .ok()
         .and_then(|directory| RezippedDataset::find(&directory))
@@ -268,7 +268,7 @@ fn checked_name<'a>(name: &'a str, entry: &DirectoryEntry) -> Result<&'a str> {
         false => Err(Error::format(
             "the name of a member leads out of its archive, or is no file name",
         )
-        .at(entry.name.printable_line())),
+        .at_place(entry.name.printable_line())),
     }
 }
 
@@ -281,13 +281,14 @@ fn unpack_member(
     let name = entry.name.printable_line();
     if entry.flags & 1 != 0 || !matches!(entry.method, STORE | DEFLATE) {
         let error = Error::unsupported(format!("a member {}", state_of(entry)))
-            .at(&name)
+            .at_place(&name)
             .caused_by(Cause::CompressedMember);
         return Err(
             error.hint("unpack the archive with the program that wrote it, and open the folder")
         );
     }
-    let damaged = |what: &str| Error::format(format!("a member of the archive {what}")).at(&name);
+    let damaged =
+        |what: &str| Error::format(format!("a member of the archive {what}")).at_place(&name);
     let start = LocalHeader::read(file, entry.local)?.data;
     if !file.contains(start, entry.stored) {
         return Err(damaged("runs past the end of the file"));

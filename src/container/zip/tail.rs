@@ -18,7 +18,7 @@ use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
 use crate::container::dataset_version::changed;
 use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
-use crate::error::{Cause, Error, IoContext, Result, settled};
+use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
@@ -79,7 +79,7 @@ impl TailEdit {
         else {
             return Ok(Err(FixedTail::Header));
         };
-        let Ok(directory) = settled(reader.directory())? else {
+        let Ok(directory) = separate_transient_error(reader.directory())? else {
             return Ok(Err(FixedTail::Directory));
         };
         let version = reader
@@ -138,9 +138,12 @@ impl TailEdit {
                 if first_table >= plan.data_end && listed >= first_table =>
             {
                 let length = reader.file().size_bytes();
-                let end = settled(CentralDirectory::end_of(reader.file(), directory.offset))?
-                    .ok()
-                    .flatten();
+                let end = separate_transient_error(CentralDirectory::end_of(
+                    reader.file(),
+                    directory.offset,
+                ))?
+                .ok()
+                .flatten();
                 let size = end.filter(|end| *end <= length).unwrap_or(length);
                 Ok(Ok(Self {
                     plan,
@@ -283,16 +286,16 @@ pub fn unfinished_end(reader: &ZipReader) -> Result<Option<u64>> {
     // The tools write the directory right behind COLLECTION.json.
     let HeaderEntry { offset, size } = header.collection();
     let start = offset + size;
-    if settled(CentralDirectory::is_last(reader.file(), start))?.unwrap_or(true) {
+    if separate_transient_error(CentralDirectory::is_last(reader.file(), start))?.unwrap_or(true) {
         return Ok(None);
     }
-    let end = settled(CentralDirectory::end_of(reader.file(), start))?
+    let end = separate_transient_error(CentralDirectory::end_of(reader.file(), start))?
         .ok()
         .flatten();
     let Some(end) = end.filter(|end| *end < reader.file().size_bytes()) else {
         return Ok(None);
     };
-    Ok(match settled(reader.directory())? {
+    Ok(match separate_transient_error(reader.directory())? {
         Err(error) => error.is_caused_by(Cause::ZipDirectory).then_some(end),
         // Another program may have added bytes behind a directory that it has written itself.
         Ok(directory) => {

@@ -60,7 +60,7 @@ pub struct ArrangedFiles {
 
 impl ArrangedFiles {
     /// Number of files with a place.
-    pub fn placed(&self) -> usize {
+    pub fn placed_file_count(&self) -> usize {
         self.positions.iter().map(|position| position.matched).sum()
     }
 
@@ -71,7 +71,7 @@ impl ArrangedFiles {
 
     /// Share of the cells that have a file, 0 to 1.
     pub fn fill(&self) -> f64 {
-        self.placed() as f64 / (self.roots.len() * self.positions.len()).max(1) as f64
+        self.placed_file_count() as f64 / (self.roots.len() * self.positions.len()).max(1) as f64
     }
 }
 
@@ -493,7 +493,7 @@ pub(super) fn arrange(
         with_split,
         (&mut taken, &mut places),
     );
-    Ok(settled(paths, &cells, &places, with_split))
+    Ok(build_arrangement(paths, &cells, &places, with_split))
 }
 
 /// Gives files that describe others a place in the roots that those make.
@@ -571,7 +571,7 @@ fn place_beside(
 }
 
 /// The arrangement of files that have a place each.
-fn settled(
+fn build_arrangement(
     paths: &[ParsedPath],
     cells: &[Option<PathReading>],
     places: &[Option<(String, String)>],

@@ -39,7 +39,7 @@ pub(super) struct ParsedPath {
 
 impl ParsedPath {
     /// Parses a path with `/` between its parts.
-    pub fn of(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folders: Vec<&str> = above.split('/').filter(|part| !part.is_empty()).collect();
         let mut is_candidate = true;
@@ -84,23 +84,26 @@ impl ParsedPath {
     /// Parses all paths. Where stems in one folder share a beginning that ends with a number, what
     /// follows tells products apart, though it may have numbers in some of them; and what all of
     /// them repeat after it belongs to the scene.
-    pub fn all(paths: &[String]) -> Vec<Self> {
-        Self::settled(paths, paths.iter().map(|path| Self::of(path)).collect())
+    pub fn from_paths(paths: &[String]) -> Vec<Self> {
+        Self::settle_parts_by_folder(
+            paths,
+            paths.iter().map(|path| Self::from_path(path)).collect(),
+        )
     }
 
     /// As [`ParsedPath::all`], for a layout that was chosen: labels and texts make the roots where
     /// there is nothing else.
     pub fn all_of_chosen_layout(paths: &[String]) -> Vec<Self> {
-        let mut parsed: Vec<Self> = paths.iter().map(|path| Self::of(path)).collect();
+        let mut parsed: Vec<Self> = paths.iter().map(|path| Self::from_path(path)).collect();
         if parsed.iter().all(|path| !path.is_main) {
             parsed
                 .iter_mut()
                 .for_each(|path| path.is_main = path.is_candidate);
         }
-        Self::settled(paths, parsed)
+        Self::settle_parts_by_folder(paths, parsed)
     }
 
-    fn settled(paths: &[String], mut parsed: Vec<Self>) -> Vec<Self> {
+    fn settle_parts_by_folder(paths: &[String], mut parsed: Vec<Self>) -> Vec<Self> {
         let mut in_folder: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, path) in paths
             .iter()

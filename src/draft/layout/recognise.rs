@@ -49,7 +49,7 @@ enum LevelKind {
 /// # Errors
 /// What is to be asked.
 pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
-    let parsed = ParsedPath::all(paths);
+    let parsed = ParsedPath::from_paths(paths);
     let sample = sample_of(&parsed);
     let main: Vec<&ParsedPath> = sample.iter().filter(|path| path.is_main).collect();
     match main.len() {
@@ -71,7 +71,7 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     let mut tried: Vec<Tried> = Vec::new();
     for reading in candidates(&levels, &main) {
         if let Ok(found) = arrange(&sample, &reading) {
-            tried.push(Tried::of(reading, found, &levels, &sample));
+            tried.push(Tried::from_reading(reading, found, &levels, &sample));
         }
     }
     choose(tried, &sample, &levels)
@@ -80,7 +80,7 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
 /// True when the names of the outermost folders are numbered, as those of scenes are; fewer files
 /// may be beside them than in them. `paths` are below the folder of the dataset.
 pub fn folders_are_scenes(paths: &[String]) -> bool {
-    let parsed = ParsedPath::all(paths);
+    let parsed = ParsedPath::from_paths(paths);
     let (inside, beside): (Vec<&ParsedPath>, Vec<&ParsedPath>) = parsed
         .iter()
         .filter(|path| path.is_main)
@@ -107,7 +107,7 @@ fn too_few(summary: &str) -> LayoutQuestion {
 /// # Errors
 /// What is to be asked.
 pub fn folder_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
-    forced(paths, |main, levels| {
+    read_chosen_layout(paths, |main, levels| {
         let innermost = |depth: usize| (0..depth).rev().find(|&at| levels[at] != LevelKind::Fixed);
         let mut folders = roles_of_levels(levels);
         for path in main {
@@ -128,7 +128,7 @@ pub fn folder_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> 
 /// # Errors
 /// What is to be asked.
 pub fn stem_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
-    forced(paths, |main, levels| {
+    read_chosen_layout(paths, |main, levels| {
         let names = main
             .iter()
             .map(|path| (path.depth(), NameRole::RootAndPosition))
@@ -140,7 +140,7 @@ pub fn stem_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
     })
 }
 
-fn forced(
+fn read_chosen_layout(
     paths: &[String],
     reading: impl FnOnce(&[&ParsedPath], &[LevelKind]) -> LayoutReading,
 ) -> Result<LayoutReading, LayoutQuestion> {
@@ -342,7 +342,7 @@ struct Tried {
 }
 
 impl Tried {
-    fn of(
+    fn from_reading(
         mut reading: LayoutReading,
         found: ArrangedFiles,
         levels: &[LevelKind],
@@ -381,7 +381,7 @@ impl Tried {
             false => (false, false),
         };
         let fill = found.fill();
-        let mean = found.placed() as f64 / found.roots.len().max(1) as f64;
+        let mean = found.placed_file_count() as f64 / found.roots.len().max(1) as f64;
         let main = paths.iter().filter(|path| path.is_main).count().max(1);
         let placed = paths
             .iter()
@@ -420,7 +420,7 @@ impl Tried {
             .map(|position| position.matched)
             .max()
             .unwrap_or(0);
-        let mean = self.found.placed() as f64 / self.found.roots.len().max(1) as f64;
+        let mean = self.found.placed_file_count() as f64 / self.found.roots.len().max(1) as f64;
         let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
         most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions
             || self.found.by_date
@@ -543,7 +543,7 @@ fn choose(
         found.has_products
             && !found.found.has_file_roots()
             && !found.found.by_date
-            && found.found.placed() > found.found.roots.len()
+            && found.found.placed_file_count() > found.found.roots.len()
     });
     tried.retain(|found| found.score > 0.0);
     tried.sort_by(|a, b| {

@@ -161,7 +161,7 @@ pub(super) enum WordPart {
 
 /// The words of a folder's name or of a file's stem.
 pub(super) fn words_of(text: &str) -> Vec<TextToken> {
-    let name = TokenizedPath::of(text.to_owned(), false);
+    let name = TokenizedPath::from_text(text.to_owned(), false);
     let mut last = 0;
     let mut words = Vec::with_capacity(name.tokens.len());
     for (index, token) in name.tokens.iter().enumerate() {

@@ -60,13 +60,13 @@ impl Cohort {
     ///
     /// # Errors
     /// The reason, for the user, why the names form no table.
-    pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
+    pub fn from_tray(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
         let folder = common_folder(
             tray.iter()
                 .map(|file| &file.path)
                 .chain(examples.iter().map(|example| &example.file)),
         );
-        let name = |path: &Path| TokenizedPath::of(relative(path, &folder), fine);
+        let name = |path: &Path| TokenizedPath::from_text(relative(path, &folder), fine);
         let names: Vec<TokenizedPath> =
             examples.iter().map(|example| name(&example.file)).collect();
         let templates = templates(&names, examples)?;
@@ -263,7 +263,8 @@ fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<Strin
         std::cmp::Ordering::Equal => tr!("its parts are separated in another way").into(),
         std::cmp::Ordering::Greater => {
             let odd = (0..found).find(|&index| {
-                name.token(index) != example.token(index) && !alike(name, index, example, index)
+                name.token(index) != example.token(index)
+                    && !is_same_token_kind(name, index, example, index)
             });
             tr!(
                 "its name has an extra part: {part}",
@@ -274,7 +275,7 @@ fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<Strin
     })
 }
 
-fn alike(a: &TokenizedPath, at: usize, b: &TokenizedPath, place: usize) -> bool {
+fn is_same_token_kind(a: &TokenizedPath, at: usize, b: &TokenizedPath, place: usize) -> bool {
     matches!((a.tokens.get(at), b.tokens.get(place)), (Some(a), Some(b)) if a.kind == b.kind)
 }
 

@@ -97,7 +97,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
             return group;
         }
         let id = match &self.root_parts {
-            Some(parts) => self.reader.composed(parts, row),
+            Some(parts) => self.reader.compose_id(parts, row),
             None => {
                 let classes = self
                     .reader
@@ -126,7 +126,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         let place = match &self.position_parts {
             None => NOWHERE,
             Some(parts) => {
-                let text = self.reader.composed(parts, row);
+                let text = self.reader.compose_id(parts, row);
                 let path: IdPath = text.split('/').map(Arc::from).collect();
                 let known = self.reader.draft.positions.contains(&path);
                 self.place_called(path, known)

@@ -72,7 +72,7 @@ const BAND_WORDS: [&str; 16] = [
 impl TokenizedPath {
     /// Splits a path with `/` separators. With `fine`, words are also split from trailing numbers:
     /// img0001.
-    pub fn of(text: String, fine: bool) -> Self {
+    pub fn from_text(text: String, fine: bool) -> Self {
         let mut tokens = Vec::new();
         let bytes = text.as_bytes();
         let base = text.rfind('/').map_or(0, |slash| slash + 1);
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str, fine: bool) -> Vec<(String, TokenKind)> {
-        let name = TokenizedPath::of(text.into(), fine);
+        let name = TokenizedPath::from_text(text.into(), fine);
         (0..name.tokens.len())
             .map(|index| (name.token(index).to_owned(), name.tokens[index].kind))
             .collect()
@@ -305,7 +305,7 @@ mod tests {
             &[("été", Word), ("v1", Word), ("2", Number)],
         );
         assert_eq!(
-            TokenizedPath::of("a-b/c_d.tif".into(), false).shape,
+            TokenizedPath::from_text("a-b/c_d.tif".into(), false).shape,
             "*-*/*_*.*"
         );
         let mut ids = ["s_10", "s_9", "r_11", "s_9b"];

@@ -18,7 +18,7 @@ type PlacingPath = Vec<Arc<str>>;
 /// [`Kind::Usage`](crate::error::Kind::Usage) when the tray changed since the pattern was derived,
 /// a position is occupied, or there is no file to place.
 pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<Edit> {
-    let order = PositionOrder::of(&content.dataset.root, alternative);
+    let order = PositionOrder::from_root(&content.dataset.root, alternative);
     let roots: HashMap<&str, usize> = content
         .dataset
         .root
@@ -103,7 +103,7 @@ struct PositionOrder {
 }
 
 impl PositionOrder {
-    fn of(root: &Tortilla, alternative: &Alternative) -> Self {
+    fn from_root(root: &Tortilla, alternative: &Alternative) -> Self {
         fn note(path: &[Arc<str>], ranks: &mut HashMap<PlacingPath, usize>) {
             for length in 1..=path.len() {
                 let next = ranks.len();

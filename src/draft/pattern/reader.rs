@@ -30,7 +30,7 @@ pub(super) struct ExistingStructure {
 }
 
 impl ExistingStructure {
-    pub fn of(dataset: &Dataset, examples: &[Example]) -> Self {
+    pub fn from_dataset(dataset: &Dataset, examples: &[Example]) -> Self {
         fn walk(tortilla: &Tortilla, above: &mut IdPath, found: &mut Vec<(IdPath, bool)>) {
             for sample in &tortilla.samples {
                 above.push(sample.id.clone());
@@ -89,7 +89,7 @@ pub(super) struct PatternInput<'a> {
 
 impl PatternInput<'_> {
     /// The id of a file, formed from these parts.
-    pub fn composed(&self, parts: &IdParts, row: usize) -> String {
+    pub fn compose_id(&self, parts: &IdParts, row: usize) -> String {
         let part = |part: &IdPart| match part {
             IdPart::Text(text) => text.clone(),
             IdPart::Token { class, token } => {

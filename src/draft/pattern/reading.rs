@@ -45,16 +45,16 @@ pub fn find_pattern(
             .iter()
             .any(|other| (&other.root, &other.position) == (&example.root, &example.position))
         {
-            return Err(Error::usage("two files have the same position").at(&example.root));
+            return Err(Error::usage("two files have the same position").at_place(&example.root));
         }
     }
-    let draft = ExistingStructure::of(&content.dataset, examples);
+    let draft = ExistingStructure::from_dataset(&content.dataset, examples);
     let mut best: Option<PatternReport> = None;
     // First with separators only; words are split from trailing numbers only when that finds no
     // pattern.
     for fine in [false, true] {
         ctx.check()?;
-        let report = match Cohort::of(&content.tray, examples, fine) {
+        let report = match Cohort::from_tray(&content.tray, examples, fine) {
             Err(trouble) => PatternReport {
                 trouble: Some(trouble),
                 ..PatternReport::default()
@@ -200,7 +200,7 @@ impl PatternInput<'_> {
             .iter()
             .all(|outcome| outcome.placed <= self.examples.len() + self.cohort.rows.len() / 10)
         {
-            outcomes.extend(self.ordered(explained[0], &in_root, &in_position));
+            outcomes.extend(self.find_ordered_readings(explained[0], &in_root, &in_position));
         }
         Ok(self.settle(outcomes))
     }
@@ -318,7 +318,7 @@ impl PatternInput<'_> {
         }
         parts.push(IdPart::Text(first[last..].to_owned()));
         let holds = |example: usize| {
-            self.composed(&parts, self.cohort.examples[example]) == id(&self.examples[example])
+            self.compose_id(&parts, self.cohort.examples[example]) == id(&self.examples[example])
         };
         Some((0..self.examples.len()).all(holds).then_some(parts))
     }
@@ -468,7 +468,7 @@ impl PatternInput<'_> {
 
     /// Readings in which the position is determined by order, such as the earlier and the later
     /// file.
-    fn ordered(
+    fn find_ordered_readings(
         &self,
         explained: bool,
         in_root: &[Option<usize>],
@@ -521,7 +521,7 @@ impl PatternInput<'_> {
         let mut kept: Vec<ReadingOutcome> = Vec::new();
         for outcome in outcomes {
             let covered = kept.iter().any(|known| {
-                let within = within(&outcome.cells, &known.cells);
+                let within = is_extended_by(&outcome.cells, &known.cells);
                 within
                     && same_ids(&outcome, known)
                     && (!known.risky || outcome.risky || outcome.placed == known.placed)
@@ -651,7 +651,7 @@ impl PatternInput<'_> {
 
 /// True when `large` places every file that `small` places, with the same grouping by root and
 /// position.
-fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
+fn is_extended_by(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
     let (mut there, mut back, mut positions) = (HashMap::new(), HashMap::new(), HashMap::new());
     small.iter().zip(large).all(|(a, b)| match (a, b) {
         (None, _) => true,

@@ -107,7 +107,7 @@ pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
         let kind = parser.word().to_lowercase();
         match kind.as_str() {
             "comment" | "" => {}
-            "preamble" => drop(parser.braced()),
+            "preamble" => drop(parser.parse_braced_text()),
             "string" => {
                 parser.open("@string")?;
                 let fields = parser.fields("@string")?;
@@ -185,7 +185,7 @@ impl Parser<'_> {
     }
 
     /// The content of a braced text; `None` when the braces are unbalanced.
-    fn braced(&mut self) -> Option<String> {
+    fn parse_braced_text(&mut self) -> Option<String> {
         if !self.eat('{') {
             return None;
         }
@@ -208,7 +208,7 @@ impl Parser<'_> {
         None
     }
 
-    fn quoted(&mut self) -> Option<String> {
+    fn parse_quoted_text(&mut self) -> Option<String> {
         let mut depth = 0usize;
         let mut escaped = false;
         for (at, letter) in self.rest.char_indices() {
@@ -247,10 +247,10 @@ impl Parser<'_> {
             loop {
                 self.skip();
                 let part = match self.rest.chars().next() {
-                    Some('{') => self.braced(),
+                    Some('{') => self.parse_braced_text(),
                     Some('"') => {
                         self.rest = &self.rest[1..];
-                        self.quoted()
+                        self.parse_quoted_text()
                     }
                     _ => Some(self.word())
                         .filter(|word| !word.is_empty())
@@ -313,14 +313,14 @@ fn plain(text: &str) -> String {
                 base
             }
         }) {
-            out.push_str(&composed(base, mark));
+            out.push_str(&compose_accented_letter(base, mark));
         }
     }
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The precomposed character where there is one, else the letter with a combining mark.
-fn composed(base: char, mark: &str) -> String {
+fn compose_accented_letter(base: char, mark: &str) -> String {
     let table = [
         ("\u{301}", "aáeéiíoóuúyýnńcćAÁEÉIÍOÓUÚsśzź"),
         ("\u{300}", "aàeèiìoòuùAÀEÈIÌOÒUÙ"),

@@ -35,7 +35,7 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::CommandLine,
             mark!("one line, such as python3 prog.py"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("timeout"),
             OptionKind::Number,

@@ -39,7 +39,7 @@ impl CollectionExtension for ConstantFields {
     }
 }
 
-fn known(
+fn make_constant_fields(
     name: &str,
     specs: &[OptionSpec],
     given: &Json,
@@ -57,7 +57,7 @@ const LABELS: ExtensionEntry = ExtensionEntry {
     summary: mark!("Names the classes of a labelled dataset."),
     scope: ExtensionScope::Collection,
     options: labels_options,
-    make: |given| known("labels", &labels_options(), given, labels::labels),
+    make: |given| make_constant_fields("labels", &labels_options(), given, labels::labels),
 };
 
 fn labels_options() -> Vec<OptionSpec> {
@@ -67,7 +67,7 @@ fn labels_options() -> Vec<OptionSpec> {
             OptionKind::Json,
             mark!("a list of {name, category, description, colour}"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("description"),
             OptionKind::Text,
@@ -82,7 +82,7 @@ const OPTICAL: ExtensionEntry = ExtensionEntry {
     summary: mark!("Describes the sensor and its bands, looked up for fourteen sensors."),
     scope: ExtensionScope::Collection,
     options: optical_options,
-    make: |given| known("optical", &optical_options(), given, optical::optical),
+    make: |given| make_constant_fields("optical", &optical_options(), given, optical::optical),
 };
 
 fn optical_options() -> Vec<OptionSpec> {
@@ -92,7 +92,7 @@ fn optical_options() -> Vec<OptionSpec> {
             OptionKind::Text,
             mark!("for example sentinel2msi, or landsat8oli[B02,B03] for some bands"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("bands"),
             OptionKind::Json,
@@ -116,7 +116,7 @@ const PUBLICATIONS: ExtensionEntry = ExtensionEntry {
     scope: ExtensionScope::Collection,
     options: publications_options,
     make: |given| {
-        known(
+        make_constant_fields(
             "publications",
             &publications_options(),
             given,
@@ -147,7 +147,7 @@ const SCIENTIFIC: ExtensionEntry = ExtensionEntry {
     scope: ExtensionScope::Collection,
     options: scientific_options,
     make: |given| {
-        known(
+        make_constant_fields(
             "scientific",
             &scientific_options(),
             given,
@@ -179,7 +179,7 @@ const SPLIT_STRATEGY: ExtensionEntry = ExtensionEntry {
     scope: ExtensionScope::Collection,
     options: strategy_options,
     make: |given| {
-        known(
+        make_constant_fields(
             "split_strategy",
             &strategy_options(),
             given,
@@ -195,7 +195,7 @@ fn strategy_options() -> Vec<OptionSpec> {
             OptionKind::Choice(&texts::STRATEGIES),
             mark!("the method"),
         )
-        .required(),
+        .make_required(),
     ]
 }
 
@@ -205,7 +205,7 @@ const RAI: ExtensionEntry = ExtensionEntry {
     summary: mark!("Answers questions on collection, labels, limits and effects of the data."),
     scope: ExtensionScope::Collection,
     options: rai_options,
-    make: |given| known("rai", &rai_options(), given, texts::rai),
+    make: |given| make_constant_fields("rai", &rai_options(), given, texts::rai),
 };
 
 fn rai_options() -> Vec<OptionSpec> {
@@ -263,7 +263,7 @@ fn template_options() -> Vec<OptionSpec> {
             OptionKind::Choice(&templates::KINDS),
             mark!("the kind of dataset, or its task"),
         )
-        .required(),
+        .make_required(),
     ]
 }
 

@@ -41,7 +41,7 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::Choice(&KINDS),
             mark!("the convention"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("class_values"),
             OptionKind::List(&OptionKind::Integer),

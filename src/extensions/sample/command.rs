@@ -35,7 +35,7 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::CommandLine,
             mark!("one line, such as python3 prog.py"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("fields"),
             OptionKind::Json,
@@ -44,7 +44,7 @@ fn options() -> Vec<OptionSpec> {
                 string, timestamp[us], list<double>, …"
             ),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("batch"),
             OptionKind::Integer,
@@ -319,7 +319,7 @@ impl TortillaExtension for CommandColumns {
             .map(|_| Vec::with_capacity(samples.len()))
             .collect();
         for (sample, row) in samples.iter().zip(rows) {
-            let row = row.map_err(|error| error.at(sample.path()))?;
+            let row = row.map_err(|error| error.at_place(sample.path()))?;
             columns
                 .iter_mut()
                 .zip(row)

@@ -31,13 +31,13 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::Number,
             mark!("where the first bin begins"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("high"),
             OptionKind::Number,
             mark!("where the last bin ends; this value itself counts to it"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("bins"),
             OptionKind::Integer,

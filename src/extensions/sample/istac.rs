@@ -143,7 +143,7 @@ impl Istac {
             Some(vector) => RasterPlace::of_vector(vector, self.crs.as_deref()),
             None => {
                 info = sample.raster()?;
-                RasterPlace::of(&info, self.crs.as_deref())
+                RasterPlace::from_info(&info, self.crs.as_deref())
             }
         };
         if place.crs.is_none() {

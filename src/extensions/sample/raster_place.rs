@@ -22,7 +22,7 @@ pub struct RasterPlace<'a> {
 
 impl<'a> RasterPlace<'a> {
     /// The place of a raster; `given` is the coordinate system of files that name none.
-    pub fn of(info: &'a RasterInfo, given: Option<&'a str>) -> Self {
+    pub fn from_info(info: &'a RasterInfo, given: Option<&'a str>) -> Self {
         let warped = info.warped.as_ref();
         let (code, wkt) = match warped {
             Some(warped) if info.crs_wkt.is_none() => {
@@ -34,7 +34,8 @@ impl<'a> RasterPlace<'a> {
         let (width, height) = (info.width as f64, info.height as f64);
         let grid = info.geotransform.filter(|_| warped.is_none());
         let corners = |t| {
-            [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)].map(|(x, y)| at(t, x, y))
+            [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+                .map(|(x, y)| apply_geotransform(t, x, y))
         };
         Self {
             crs,
@@ -68,7 +69,7 @@ impl<'a> RasterPlace<'a> {
 }
 
 /// Coordinates of a column and row by GDAL's geotransform `t`.
-fn at(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
+fn apply_geotransform(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [
         t[0] + column * t[1] + row * t[2],
         t[3] + column * t[4] + row * t[5],
@@ -77,7 +78,7 @@ fn at(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
 
 /// The middle of a grid in its coordinate system, including rotation.
 pub fn middle_of(t: [f64; 6], width: usize, height: usize) -> [f64; 2] {
-    at(t, width as f64 / 2.0, height as f64 / 2.0)
+    apply_geotransform(t, width as f64 / 2.0, height as f64 / 2.0)
 }
 
 /// Longitude and latitude of a point of a coordinate system. Without them `column` is noted as

@@ -121,18 +121,18 @@ impl ScalingExtension {
             Some(numbers) => numbers
                 .as_list()
                 .first()
-                .map_or(Value::Null, |number| rounded(*number)),
+                .map_or(Value::Null, |number| round_to_float32(*number)),
         }
     }
 }
 
 /// Rounded to float32 as stored, so that the draft shows the value that readers get.
-fn rounded(number: f64) -> Value {
+fn round_to_float32(number: f64) -> Value {
     Value::Float(f64::from(number as f32))
 }
 
 fn single(numbers: impl Iterator<Item = f64>) -> Value {
-    Value::List(numbers.map(rounded).collect())
+    Value::List(numbers.map(round_to_float32).collect())
 }
 
 impl SampleExtension for ScalingExtension {

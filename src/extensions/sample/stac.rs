@@ -183,7 +183,7 @@ impl Stac {
 
     /// Coordinate system, shape, geotransform and centroid, each as far as the raster has it.
     fn grid(&self, info: &RasterInfo, sample: &SampleView<'_>) -> [Value; 4] {
-        let place = RasterPlace::of(info, self.crs.as_deref());
+        let place = RasterPlace::from_info(info, self.crs.as_deref());
         let shape =
             [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
         let transform = match (place.warped, info.geotransform) {

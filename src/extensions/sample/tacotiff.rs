@@ -87,10 +87,10 @@ fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
     } else {
         None
     };
-    fault.map_or(Ok(()), |fault| Err(refused(&fault)))
+    fault.map_or(Ok(()), |fault| Err(not_tacotiff_error(&fault)))
 }
 
-fn refused(fault: &str) -> Error {
+fn not_tacotiff_error(fault: &str) -> Error {
     let how = "write it with: gdal_translate -of COG -co COMPRESS=ZSTD -co INTERLEAVE=TILE -co \
         OVERVIEWS=NONE -co BIGTIFF=YES IN OUT";
     Error::unsupported(format!("this is no TACOTIFF: {fault}")).hint(how)
@@ -109,16 +109,16 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     }
     let chunks = &layout.chunks;
     if chunks.stripped {
-        return Err(refused("it is made of strips, not of tiles"));
+        return Err(not_tacotiff_error("it is made of strips, not of tiles"));
     }
     // In the order of the file.
     let mut tiles = chunks.places.clone();
     tiles.sort_unstable();
     let Some(&(first, _)) = tiles.first() else {
-        return Err(refused("it has no tiles"));
+        return Err(not_tacotiff_error("it has no tiles"));
     };
     if tiles.iter().any(|(_, size)| *size == 0) {
-        return Err(refused("it has tiles without bytes"));
+        return Err(not_tacotiff_error("it has tiles without bytes"));
     }
     let apart = |pair: &[(u64, u64)]| {
         matches!(
@@ -127,7 +127,7 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
         )
     };
     if tiles.windows(2).any(apart) {
-        return Err(refused(
+        return Err(not_tacotiff_error(
             "its tiles do not lie one after the other with eight bytes between them",
         ));
     }

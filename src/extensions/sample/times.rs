@@ -130,7 +130,7 @@ impl Times {
     ///
     /// # Errors
     /// When the pattern or column has no time, or the start is after the end.
-    pub fn of(&self, sample: &SampleView<'_>) -> Result<[Option<i64>; 3]> {
+    pub fn find_sample_times(&self, sample: &SampleView<'_>) -> Result<[Option<i64>; 3]> {
         let (mut start, mut end) = (self.start, self.end);
         if let Some(pattern) = &self.pattern {
             let (from, to) = find(pattern, sample)?;
@@ -161,7 +161,7 @@ impl Times {
     /// # Errors
     /// When the job is cancelled.
     pub fn values(&self, sample: &SampleView<'_>, names: &[&'static str; 3]) -> Result<[Value; 3]> {
-        match self.of(sample) {
+        match self.find_sample_times(sample) {
             Ok(times) => Ok(times.map(|time| time.map_or(Value::Null, Value::Int))),
             Err(error) if error.is_cancelled() => Err(error),
             Err(error) => {

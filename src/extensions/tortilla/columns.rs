@@ -39,7 +39,7 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::Path,
             mark!("the CSV, JSON or Parquet file"),
         )
-        .required(),
+        .make_required(),
         OptionSpec::new(
             mark!("key"),
             OptionKind::Text,
@@ -118,7 +118,11 @@ fn make(given: &Json) -> Result<Extension> {
 }
 
 fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
-    let wanted = options.columns.as_ref().map(wanted).transpose()?;
+    let wanted = options
+        .columns
+        .as_ref()
+        .map(parse_requested_columns)
+        .transpose()?;
     let declared: HashSet<&str> = wanted
         .iter()
         .flatten()
@@ -167,7 +171,7 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
             ))
             .at_path(&options.table)
         })?;
-        let array = typed(&table, index, &column)?;
+        let array = cast_to_declared_type(&table, index, &column)?;
         specs.push(FieldSpec {
             name: column.name,
             dtype: array.data_type().clone(),
@@ -188,7 +192,7 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
     })
 }
 
-fn wanted(given: &Json) -> Result<Vec<RequestedColumn>> {
+fn parse_requested_columns(given: &Json) -> Result<Vec<RequestedColumn>> {
     let wrong = |what: &Json| {
         Error::usage(format!("option columns of columns can't be {what}")).hint(
             "write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \
@@ -243,7 +247,11 @@ fn wanted(given: &Json) -> Result<Vec<RequestedColumn>> {
 }
 
 /// Casts a column to its declared type; a value that does not fit is an error with its key.
-fn typed(table: &KeyedTable, index: usize, column: &RequestedColumn) -> Result<ArrayRef> {
+fn cast_to_declared_type(
+    table: &KeyedTable,
+    index: usize,
+    column: &RequestedColumn,
+) -> Result<ArrayRef> {
     let array = table.table.column(index)?;
     let Some(dtype) = &column.dtype else {
         return Ok(array);

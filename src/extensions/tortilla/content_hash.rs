@@ -43,7 +43,9 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
             path: AssetPath::Vsi(text),
             ..
         } => {
-            return Err(Error::unsupported("only samples on this machine can be hashed").at(text));
+            return Err(
+                Error::unsupported("only samples on this machine can be hashed").at_place(text),
+            );
         }
         Payload::Asset { path, .. } => {
             stream_asset(path, OnDamage::Keep, ctx, &mut |piece| {

@@ -72,7 +72,7 @@ impl<'a> BorderBytes<'a> {
         Some(f64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    fn unsigned(&mut self) -> Option<u64> {
+    fn read_unsigned(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..63).step_by(7) {
             let byte = *self.take(1)?.first()?;
@@ -84,20 +84,20 @@ impl<'a> BorderBytes<'a> {
         None
     }
 
-    fn signed(&mut self) -> Option<i64> {
-        let number = self.unsigned()? as i64;
+    fn read_signed(&mut self) -> Option<i64> {
+        let number = self.read_unsigned()? as i64;
         Some((number >> 1) ^ -(number & 1))
     }
 
     fn text(&mut self) -> Option<String> {
-        let length = self.unsigned()? as usize;
+        let length = self.read_unsigned()? as usize;
         String::from_utf8(self.take(length)?.to_vec()).ok()
     }
 
     /// Decodes a list: its length, then each element. The length is checked against the remaining
     /// bytes before allocation.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let length = self.unsigned()? as usize;
+        let length = self.read_unsigned()? as usize;
         if length > self.0.len() {
             return None;
         }
@@ -119,8 +119,8 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
     let arcs = bytes.list(|bytes| {
         let (mut x, mut y) = (0i64, 0i64);
         bytes.list(|bytes| {
-            x = x.checked_add(bytes.signed()?)?;
-            y = y.checked_add(bytes.signed()?)?;
+            x = x.checked_add(bytes.read_signed()?)?;
+            y = y.checked_add(bytes.read_signed()?)?;
             Some(Coord {
                 x: x as f64 * scale_x + x0,
                 y: y as f64 * scale_y + y0,
@@ -129,10 +129,10 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
     })?;
     bytes.list(|bytes| {
         let (name, alpha2, alpha3) = (bytes.text()?, bytes.text()?, bytes.text()?);
-        let number = u16::try_from(bytes.unsigned()?).ok()?;
+        let number = u16::try_from(bytes.read_unsigned()?).ok()?;
         let polygons = bytes.list(|bytes| {
             let mut rings = bytes
-                .list(|bytes| Some(ring(&arcs, &bytes.list(BorderBytes::signed)?)))?
+                .list(|bytes| Some(ring(&arcs, &bytes.list(BorderBytes::read_signed)?)))?
                 .into_iter()
                 .flatten();
             let outer = rings.next()?;

@@ -367,7 +367,7 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
         };
         match view.sample().children() {
             Some(children) if !here => {
-                below(&view.path().to_archive(), &part, children, &mut samples)
+                collect_leak_samples(&view.path().to_archive(), &part, children, &mut samples)
             }
             _ => {
                 let value = |name: &str| {
@@ -379,7 +379,7 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
                 samples.push(LeakSample {
                     path: view.path().to_archive(),
                     part,
-                    facts: LeakFacts::of(&value),
+                    facts: LeakFacts::from_row_values(&value),
                 });
             }
         }
@@ -396,7 +396,12 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
 }
 
 /// Appends the samples of the first level below with the needed columns, else the FILEs.
-fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut Vec<LeakSample>) {
+fn collect_leak_samples(
+    path: &str,
+    part: &Option<Arc<str>>,
+    tortilla: &Tortilla,
+    samples: &mut Vec<LeakSample>,
+) {
     let here = GROUND_COLUMNS
         .iter()
         .chain(&[HASH_COLUMN])
@@ -408,7 +413,7 @@ fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut
     {
         let path = format!("{path}/{}", sample.id);
         match sample.children() {
-            Some(children) if !here => below(&path, part, children, samples),
+            Some(children) if !here => collect_leak_samples(&path, part, children, samples),
             _ => {
                 let value = |name: &str| match tortilla.field(name) {
                     Some(index) => (
@@ -423,7 +428,7 @@ fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut
                 samples.push(LeakSample {
                     path,
                     part: part.clone(),
-                    facts: LeakFacts::of(&value),
+                    facts: LeakFacts::from_row_values(&value),
                 });
             }
         }

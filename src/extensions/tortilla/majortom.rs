@@ -41,7 +41,7 @@ impl Starts {
     }
 
     /// The start at `index` of the sorted list, in degrees.
-    fn at(self, index: u64) -> f64 {
+    fn start_at(self, index: u64) -> f64 {
         let k = (index + self.turn) % self.count;
         let value = raw(k, self.count, self.span);
         let wrapped = if value < 0.0 {
@@ -98,8 +98,8 @@ impl MajorTomGrid {
         }
         let rows = (PI * EQUATOR_RADIUS_KM / dist_km).ceil() as u64;
         let lats = Starts::new(rows, 180.0);
-        let first = partition(0, rows, |row| lats.at(row) < latitude.0);
-        let end = partition(first, rows, |row| lats.at(row) <= latitude.1);
+        let first = partition(0, rows, |row| lats.start_at(row) < latitude.0);
+        let end = partition(first, rows, |row| lats.start_at(row) <= latitude.1);
         if first >= end || longitude.0.is_nan() || longitude.1.is_nan() {
             return Err(Error::usage(format!(
                 "no row of the grid is between {} and {} degrees",
@@ -131,11 +131,11 @@ impl MajorTomGrid {
         }
         let lats = Starts::new(self.rows, 180.0);
         let (first, last) = self.kept;
-        let row = partition(first, last + 1, |row| lats.at(row) < lat)
+        let row = partition(first, last + 1, |row| lats.start_at(row) < lat)
             .saturating_sub(1)
             .max(first);
         let row_label = label(row, lats.zero(), 'U', 'D');
-        let column_label = self.column(lats.at(row), lon);
+        let column_label = self.column(lats.start_at(row), lon);
         let separator = &self.separator;
         Some(format!(
             "{:04}km{separator}{row_label}{separator}{column_label}",
@@ -149,13 +149,17 @@ impl MajorTomGrid {
         let lons = Starts::new(columns, 360.0);
         let (mut first, mut end) = (0, columns);
         if self.longitude.0 > -180.0 || self.longitude.1 < 180.0 {
-            first = partition(0, columns, |column| lons.at(column) < self.longitude.0);
-            end = partition(first, columns, |column| lons.at(column) <= self.longitude.1);
+            first = partition(0, columns, |column| {
+                lons.start_at(column) < self.longitude.0
+            });
+            end = partition(first, columns, |column| {
+                lons.start_at(column) <= self.longitude.1
+            });
             if first >= end {
                 return "0000R".into();
             }
         }
-        let below = partition(first, end, |column| lons.at(column) < lon);
+        let below = partition(first, end, |column| lons.start_at(column) < lon);
         // Columns wrap around: west of the first column is the last.
         let column = if below == first { end - 1 } else { below - 1 };
         label(column, lons.zero(), 'R', 'L')

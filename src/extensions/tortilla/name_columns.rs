@@ -34,7 +34,7 @@ fn options() -> Vec<OptionSpec> {
         "the whole id with columns in braces: S2A_{tile}_{date}_v{version:int}; types are int, \
             float and date, otherwise text"
     );
-    vec![OptionSpec::new(mark!("pattern"), OptionKind::Text, help).required()]
+    vec![OptionSpec::new(mark!("pattern"), OptionKind::Text, help).make_required()]
 }
 
 #[derive(serde::Deserialize)]

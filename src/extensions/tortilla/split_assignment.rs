@@ -208,12 +208,12 @@ fn deal_groups(
 
 fn shuffle<T>(list: &mut [T], random: &mut ChaCha8Rng) {
     for end in (1..list.len()).rev() {
-        list.swap(end, below(end as u64 + 1, random) as usize);
+        list.swap(end, random_below(end as u64 + 1, random) as usize);
     }
 }
 
 /// A uniformly distributed number below `limit`.
-fn below(limit: u64, random: &mut ChaCha8Rng) -> u64 {
+fn random_below(limit: u64, random: &mut ChaCha8Rng) -> u64 {
     let whole_runs = u64::MAX - u64::MAX % limit;
     loop {
         let bits = random.next_u64();

@@ -72,7 +72,7 @@ pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
 /// Draws the list of missing parts and the choice to continue without them.
 pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
     let (opened, count) = (lacking.opened, lacking.count);
-    let text = match lacking.named() {
+    let text = match lacking.listed_names() {
         names if names.is_empty() => tr!(
             "{opened} of {count} parts of this dataset are open.",
             opened,

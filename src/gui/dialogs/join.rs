@@ -291,7 +291,7 @@ impl JoinDialog {
             .ok_or_else(|| refused.clone())?
             .trim()
             .to_owned();
-        check_field_name(&name).map_err(|fault| fault.said())?;
+        check_field_name(&name).map_err(|fault| fault.localized_text())?;
         let others = level
             .columns
             .iter()

@@ -61,7 +61,7 @@ impl AccessForm {
         Access {
             hosts: paths
                 .iter()
-                .filter_map(|path| Some(Address::of(path)?.origin()))
+                .filter_map(|path| Some(Address::from_path(path)?.origin()))
                 .collect(),
             endpoint: text(&self.endpoint),
             region: text(&self.region),
@@ -181,7 +181,7 @@ impl OpenPath {
         let opens = matches!(self.request, FileRequest::Open | FileRequest::OpenFolder);
         let schemes: Vec<Scheme> = paths
             .iter()
-            .filter_map(|path| Some(Address::of(path)?.scheme))
+            .filter_map(|path| Some(Address::from_path(path)?.scheme))
             .filter(|_| opens)
             .collect();
         let saves = matches!(
@@ -232,7 +232,7 @@ impl OpenPath {
         }
         let schemes: Vec<Scheme> = paths
             .iter()
-            .filter_map(|path| Some(Address::of(path)?.scheme))
+            .filter_map(|path| Some(Address::from_path(path)?.scheme))
             .filter(|_| opens)
             .collect();
         let blocked = match paths.is_empty() {

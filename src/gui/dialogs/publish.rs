@@ -106,8 +106,8 @@ impl PublishDialog {
     fn request(&self) -> PublishRequest {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let prices = Prices {
-            full_reads_month: Prices::typed(&self.reads),
-            limit_month: Prices::typed(&self.limit),
+            full_reads_month: Prices::parse_price(&self.reads),
+            limit_month: Prices::parse_price(&self.limit),
             ..self.prices.clone()
         };
         PublishRequest {

@@ -46,7 +46,7 @@ impl RepositoryDialog {
         let folder = self.folder.clone();
         self.datasets
             .update(cx.jobs, (), tr!("Datasets of the repository"), move |_| {
-                let listed = Address::of(&folder)
+                let listed = Address::from_path(&folder)
                     .map(|address| datasets_of_hub(&address))
                     .transpose()?;
                 Ok(Arc::new(listed.flatten().unwrap_or_default()))

@@ -264,7 +264,7 @@ impl SettingsDialog {
         {
             row_ui(ui, crate::text::translate_text(words), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
-                    let wrong = !field.trim().is_empty() && Prices::typed(field).is_none();
+                    let wrong = !field.trim().is_empty() && Prices::parse_price(field).is_none();
                     let field = TextField::new(crate::text::translate_text(name), field)
                         .hide_label()
                         .mono()
@@ -278,7 +278,11 @@ impl SettingsDialog {
                 }
             });
         }
-        let typed = |at: usize| self.prices.get(at).and_then(|text| Prices::typed(text));
+        let typed = |at: usize| {
+            self.prices
+                .get(at)
+                .and_then(|text| Prices::parse_price(text))
+        };
         self.settings.publish_prices = Prices {
             storage_gb_month: typed(0),
             egress_gb: typed(1),

@@ -181,7 +181,12 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
             ((y - request.view.middle[1]) * request.view.scale) as f32,
         )
     };
-    let all: Vec<Pos2> = request.footprints.of(row).iter().map(place).collect();
+    let all: Vec<Pos2> = request
+        .footprints
+        .points_of_row(row)
+        .iter()
+        .map(place)
+        .collect();
     if all.is_empty() {
         return;
     }

@@ -142,7 +142,7 @@ impl Projected {
         };
         let mut boxes: Vec<[f64; 4]> = Vec::with_capacity(footprints.rows());
         for row in 0..footprints.rows() as u32 {
-            let ring = footprints.of(row);
+            let ring = footprints.points_of_row(row);
             if ring.is_empty() {
                 made.middles.push([f32::NAN; 2]);
                 made.halves.push(0.0);

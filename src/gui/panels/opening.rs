@@ -212,7 +212,7 @@ fn format_location(path: &Path) -> String {
 }
 
 fn name_of(path: &Path) -> String {
-    match Address::of(path) {
+    match Address::from_path(path) {
         Some(address) if address.name().is_empty() => address.host(),
         Some(address) => address.name().to_owned(),
         None => path

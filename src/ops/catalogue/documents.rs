@@ -27,7 +27,7 @@ const HEAD: usize = 64 << 10;
 /// columns; an address by its name, which is that of a JSON document, of a search, of a list of
 /// items or of an API (`…/stac`, `…/stac/v1`).
 pub fn is_catalogue(path: &Path) -> bool {
-    if let Some(address) = Address::of(path) {
+    if let Some(address) = Address::from_path(path) {
         let name = address.name().to_ascii_lowercase();
         let parent = address.parent();
         let is_listed = matches!(parent.name(), "items" | "collections");

@@ -63,7 +63,7 @@ impl CatalogueChoice {
     pub fn reads(&self, source: &Path) -> bool {
         is_catalogue(source)
             || (*self != Self::default()
-                && Address::of(source).is_some_and(|address| address.is_web()))
+                && Address::from_path(source).is_some_and(|address| address.is_web()))
     }
 }
 
@@ -77,7 +77,7 @@ impl CatalogueChoice {
 pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
     ctx.stage(tr!("Reading the catalogue"), None);
     let limit = choice.limit.unwrap_or(LIMIT);
-    let mut items = read_items(path, &ItemSearch::of(choice, limit)?, limit, ctx)?;
+    let mut items = read_items(path, &ItemSearch::from_choice(choice, limit)?, limit, ctx)?;
     if items.is_empty() {
         return Err(Error::usage("the catalogue has no items")
             .at_path(path)
@@ -198,7 +198,7 @@ fn check_servers(items: &[StacItem]) -> Result<()> {
     for item in items {
         for asset in &item.assets {
             let servers = [&item.document, &asset.place]
-                .map(|place| Address::of(place).map(|address| address.origin()));
+                .map(|place| Address::from_path(place).map(|address| address.origin()));
             if let [Some(from), Some(to)] = servers
                 && known.insert((from, to))
             {

@@ -37,7 +37,7 @@ pub(super) struct ItemSearch {
 impl ItemSearch {
     /// # Errors
     /// For a box that is none, and a text that is no range of time.
-    pub fn of(choice: &CatalogueChoice, limit: usize) -> Result<Self> {
+    pub fn from_choice(choice: &CatalogueChoice, limit: usize) -> Result<Self> {
         let boxes = match choice.bbox {
             Some(bbox) => {
                 check_box(bbox)?;
@@ -113,7 +113,7 @@ impl ItemSearch {
     /// The address of the search by its name, `…/search` or `…/items`; `None` for other places,
     /// whose document has to be read.
     pub fn address(&self, place: &Path) -> Option<PathBuf> {
-        let address = Address::of(place).filter(Address::is_web)?;
+        let address = Address::from_path(place).filter(Address::is_web)?;
         match address.name() {
             _ if self.is_empty() => None,
             "search" => Some(self.asked_at(place, true)),
@@ -128,7 +128,7 @@ impl ItemSearch {
     /// # Errors
     /// For a link to another network.
     pub fn linked_address(&self, place: &Path, document: &Json) -> Result<Option<PathBuf>> {
-        if self.is_empty() || Address::of(place).filter(Address::is_web).is_none() {
+        if self.is_empty() || Address::from_path(place).filter(Address::is_web).is_none() {
             return Ok(None);
         }
         let links = || {
@@ -196,7 +196,10 @@ pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBu
         .at_path(place)
         .hint("use the address of the search with its parameters behind `?`")
     };
-    if Address::of(&linked).filter(Address::is_web).is_none() {
+    if Address::from_path(&linked)
+        .filter(Address::is_web)
+        .is_none()
+    {
         return Err(by_post(""));
     }
     let body = link
@@ -310,7 +313,7 @@ mod tests {
     fn choice(collections: &[&str], bbox: Option<[f64; 4]>, datetime: Option<&str>) -> ItemSearch {
         let collections = collections.iter().map(|name| (*name).to_owned()).collect();
         let datetime = datetime.map(str::to_owned);
-        ItemSearch::of(
+        ItemSearch::from_choice(
             &CatalogueChoice {
                 bbox,
                 datetime,

@@ -47,7 +47,7 @@ pub(super) struct RootNames {
 
 impl RootNames {
     /// Ids, and the names, stems and paths of all files.
-    pub fn of(arrangement: &ArrangedFiles, paths: &[String]) -> Self {
+    pub fn from_arrangement(arrangement: &ArrangedFiles, paths: &[String]) -> Self {
         let mut names: HashMap<String, Vec<usize>> = HashMap::new();
         let mut folders = Vec::with_capacity(arrangement.roots.len());
         let split = arrangement
@@ -507,7 +507,7 @@ impl ListFile<'_> {
         }
         columns
             .into_iter()
-            .map(|(name, values)| typed(&name, values))
+            .map(|(name, values)| column_from_json(&name, values))
             .collect()
     }
 
@@ -532,7 +532,7 @@ impl ListFile<'_> {
 }
 
 /// The column of JSON values: numbers, texts or flags where all are, else their JSON.
-fn typed(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Value)>) {
+fn column_from_json(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Value)>) {
     let all =
         |is: &dyn Fn(&Json) -> bool| values.iter().all(|(_, value)| value.is_null() || is(value));
     let dtype = match () {

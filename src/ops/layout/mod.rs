@@ -357,7 +357,7 @@ fn layout_of_files(
             .collect();
         expect_whole_files(&files, &|index| placed.contains(&index), source, ctx)?;
     }
-    let names = RootNames::of(&arrangement, &paths);
+    let names = RootNames::from_arrangement(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
     Ok(FoundLayout::Proposal(Box::new(proposal(
         reading,
@@ -480,7 +480,10 @@ fn proposal(
             .collect(),
         contradictions,
         renamed: arrangement.renamed,
-        unplaced: left_over.iter().filter_map(|file| unplaced(file)).collect(),
+        unplaced: left_over
+            .iter()
+            .filter_map(|file| unplaced_from_file(file))
+            .collect(),
         is_plain,
         root,
     }
@@ -500,7 +503,7 @@ fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
             .flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)))
     };
     let in_folders = placed().filter(|(_, file)| inside(file).is_some()).count();
-    in_folders * 2 > arrangement.placed()
+    in_folders * 2 > arrangement.placed_file_count()
         && placed().all(|(id, file)| {
             inside(file).is_none_or(|(folder, name)| folder == id && !name.contains('/'))
         })
@@ -511,7 +514,7 @@ fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
 }
 
 /// A file for the tray, which holds files of folders.
-fn unplaced(file: &FoundFile) -> Option<Unplaced> {
+fn unplaced_from_file(file: &FoundFile) -> Option<Unplaced> {
     match &file.asset {
         AssetPath::File(path) if !is_remote(path) => Some(Unplaced {
             path: path.to_path_buf(),
@@ -871,7 +874,7 @@ fn more_lines(count: usize) -> String {
 /// Removes samples whose path of ids one of `patterns` matches, and FOLDERs that are empty then.
 /// Returns the paths.
 pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec<String> {
-    fn kept(
+    fn remove_excluded_samples(
         tortilla: &Tortilla,
         above: &str,
         patterns: &[String],
@@ -891,7 +894,7 @@ pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec
             match sample.children() {
                 None => samples.push(sample.clone()),
                 Some(children) => {
-                    let below = kept(children, &path, patterns, removed);
+                    let below = remove_excluded_samples(children, &path, patterns, removed);
                     if !below.samples.is_empty() {
                         samples.push(Sample {
                             values: sample.values.clone(),
@@ -908,7 +911,7 @@ pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec
     }
     let mut removed = Vec::new();
     if !patterns.is_empty() {
-        dataset.root = kept(&dataset.root, "", patterns, &mut removed).into();
+        dataset.root = remove_excluded_samples(&dataset.root, "", patterns, &mut removed).into();
     }
     removed
 }

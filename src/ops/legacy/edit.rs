@@ -626,21 +626,23 @@ fn new_collection(
             .into_iter()
             .filter(|finding| finding.severity == Severity::Error)
     };
-    let before: Vec<Finding> = errors(super::checked(
+    let before: Vec<Finding> = errors(super::check_collection_fields(
         &container::ContainerReader::collection(tortilla).fields,
         Profile::Tools,
     ))
     .collect();
-    if let Some(found) = errors(super::checked(&fields, Profile::Tools)).find(|found| {
-        !before
-            .iter()
-            .any(|old| old.rule == found.rule && old.at == found.at)
-    }) {
+    if let Some(found) =
+        errors(super::check_collection_fields(&fields, Profile::Tools)).find(|found| {
+            !before
+                .iter()
+                .any(|old| old.rule == found.rule && old.at == found.at)
+        })
+    {
         let error = Error::invalid(format!(
             "the new collection would break the rule {}",
             found.rule
         ))
-        .at(&found.at);
+        .at_place(&found.at);
         return Err(error.hint(found.message));
     }
     warn_of_classes(&fields, ctx);

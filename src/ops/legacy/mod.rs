@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::draft_of_assembly::draft_of_assembly;
-use super::export_subset::{Keeping, RowChoice, chosen};
+use super::export_subset::{Keeping, RowChoice, choose_rows};
 use super::migrate::{assembly_of, assembly_of_rows};
 use super::missing_parts::need_all_parts;
 use super::operation::{Operation, PathUse, PathVisitor};
@@ -210,7 +210,7 @@ fn whole_collection(
 ) -> Result<Map<String, Json>> {
     let mut given = given.clone();
     // An unknown extent is the whole world in 2.0; TACO 0.2 demands a known one.
-    if ExtentOrigin::of(&Collection {
+    if ExtentOrigin::from_collection(&Collection {
         fields: given.clone(),
     }) == Some(ExtentOrigin::Unknown)
     {
@@ -242,7 +242,7 @@ fn whole_collection(
         old.put_text_form();
     }
     collection::need_core_fields(&old.fields)?;
-    let report = checked(
+    let report = check_collection_fields(
         &old.fields,
         if text_form {
             Profile::Spec
@@ -258,7 +258,7 @@ fn whole_collection(
 }
 
 /// The findings of a collection of TACO 0.2.
-fn checked(fields: &Map<String, Json>, profile: Profile) -> Report {
+fn check_collection_fields(fields: &Map<String, Json>, profile: Profile) -> Report {
     let mut report = Report::default();
     validate::check_taco_0_2(fields, &mut report);
     report.keep(profile);
@@ -329,31 +329,35 @@ fn draft_of(
                 losses.add_unreadable(&path(), reason);
             }
             let is_nested = format == NESTED_FORMAT;
-            items.push(match (samples.data(row).source(), samples.below(row)) {
-                (None, below) => {
-                    let below =
-                        below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
-                    let (inner, lost) = draft_of(&below, &format!("{}/", path()), form, ctx)?;
-                    losses.add(lost);
-                    TortillaItem::Nested(Box::new(inner))
-                }
-                (Some(_), _) if is_nested && found.nested.is_none() => {
-                    let error = Error::usage(
-                        "tortilla:file_format is TORTILLA, and this file is \
-                        not a readable TORTILLA",
-                    );
-                    return Err(error.at(path()).hint(
-                        "write the name of GDAL's driver, or BYTES, or leave the value empty",
-                    ));
-                }
-                (Some(source), _) => match found.nested.filter(|_| is_nested && form.stream) {
-                    Some((file, range)) => {
-                        let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
-                        TortillaItem::Nested(Box::new(inner.map_err(|error| error.at(path()))?))
+            items.push(
+                match (samples.data(row).source(), samples.child_rows(row)) {
+                    (None, below) => {
+                        let below =
+                            below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
+                        let (inner, lost) = draft_of(&below, &format!("{}/", path()), form, ctx)?;
+                        losses.add(lost);
+                        TortillaItem::Nested(Box::new(inner))
                     }
-                    None => TortillaItem::Source(source),
+                    (Some(_), _) if is_nested && found.nested.is_none() => {
+                        let error = Error::usage(
+                            "tortilla:file_format is TORTILLA, and this file is \
+                                not a readable TORTILLA",
+                        );
+                        return Err(error.at_place(path()).hint(
+                            "write the name of GDAL's driver, or BYTES, or leave the value empty",
+                        ));
+                    }
+                    (Some(source), _) => match found.nested.filter(|_| is_nested && form.stream) {
+                        Some((file, range)) => {
+                            let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
+                            TortillaItem::Nested(Box::new(
+                                inner.map_err(|error| error.at_place(path()))?,
+                            ))
+                        }
+                        None => TortillaItem::Source(source),
+                    },
                 },
-            });
+            );
         }
     }
     let ids = rows.iter().map(|&row| samples.id(row));
@@ -462,7 +466,7 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         padding: false,
         siblings: true,
     };
-    let keep = chosen(
+    let keep = choose_rows(
         &request.rows,
         keeping,
         &tables_of(reader.as_ref(), ctx)?,
@@ -572,7 +576,7 @@ pub(super) fn part_of(
             Some(file) => {
                 let inner = taken_apart(file, (*offset, size), 1, &mut entered, ctx);
                 Ok(TortillaItem::Nested(Box::new(
-                    inner.map_err(|error| error.at(tree.path(0, row)))?,
+                    inner.map_err(|error| error.at_place(tree.path(0, row)))?,
                 )))
             }
             None => Ok(TortillaItem::Source(RowSource::asset(path, size))),

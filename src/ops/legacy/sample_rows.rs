@@ -50,7 +50,7 @@ pub trait SampleRows: Sync + Sized {
     fn data(&self, row: usize) -> SampleData<'_>;
 
     /// The samples of a FOLDER; `None` for a FILE.
-    fn below(&self, row: usize) -> Option<Self>;
+    fn child_rows(&self, row: usize) -> Option<Self>;
 
     /// Name and values of every metadata column, for these samples.
     ///
@@ -63,7 +63,7 @@ pub trait SampleRows: Sync + Sized {
         let is_padded = |of: &Self, row: usize| is_padding(of.id(row));
         !is_padded(self, row)
             && self
-                .below(row)
+                .child_rows(row)
                 .is_none_or(|below| (0..below.count()).any(|row| !is_padded(&below, row)))
     }
 }
@@ -89,7 +89,7 @@ impl<'a> SampleRows for &'a Tortilla {
         }
     }
 
-    fn below(&self, row: usize) -> Option<Self> {
+    fn child_rows(&self, row: usize) -> Option<Self> {
         let tortilla: &'a Tortilla = self;
         tortilla.samples[row].children().map(AsRef::as_ref)
     }
@@ -149,7 +149,7 @@ impl SampleRows for AssemblyRows<'_> {
         }
     }
 
-    fn below(&self, row: usize) -> Option<Self> {
+    fn child_rows(&self, row: usize) -> Option<Self> {
         let (level, row) = (&self.assembly.tree.levels[self.depth], self.rows[row]);
         let children = || Self {
             assembly: self.assembly,

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::extent::joined;
+use super::extent::join_extents;
 use crate::footprint::parse_time;
 use crate::model::{
     Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved,
@@ -502,7 +502,7 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
         },
         None => Vec::new(),
     };
-    let spatial = boxes.iter().copied().reduce(joined);
+    let spatial = boxes.iter().copied().reduce(join_extents);
     if boxes.len() > 1 {
         notes.push(tr!("one box around {n}", n = boxes.len()));
     }

@@ -23,7 +23,7 @@ pub fn cover_samples(
     ) else {
         return;
     };
-    let wide = joined(old, found);
+    let wide = join_extents(old, found);
     if wide == old {
         return;
     }
@@ -46,7 +46,7 @@ pub fn cover_samples(
 
 /// The old box, or as much more as the other needs. West greater than east crosses the
 /// antimeridian.
-pub(super) fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
+pub(super) fn join_extents(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
     let lower = |old: f64, found: f64| if found < old - SLACK { found } else { old };
     let higher = |old: f64, found: f64| if found > old + SLACK { found } else { old };
     let (south, north) = (lower(old[1], found[1]), higher(old[3], found[3]));
@@ -136,7 +136,7 @@ mod tests {
             ),
             (world, [179.0, 0.0, -179.0, 1.0], world),
         ] {
-            assert_eq!(joined(old, found), wanted, "{old:?} {found:?}");
+            assert_eq!(join_extents(old, found), wanted, "{old:?} {found:?}");
         }
     }
 

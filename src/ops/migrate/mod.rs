@@ -65,7 +65,7 @@ pub struct MigrateRequest {
 
 impl MigrateRequest {
     /// A request that only says what would be done.
-    pub fn of(input: PathBuf) -> Self {
+    pub fn for_input(input: PathBuf) -> Self {
         Self {
             input,
             options: None,
@@ -168,11 +168,11 @@ impl OperationOutput for Migrated {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
-        self.built.iter().flat_map(Built::written).collect()
+    fn output_paths(&self) -> Vec<&Path> {
+        self.built.iter().flat_map(Built::output_paths).collect()
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built_dataset(&self) -> Option<&Built> {
         self.built.as_ref()
     }
 
@@ -264,7 +264,7 @@ fn laid_out(
     }
     if request.fill_missing {
         let mut dataset = draft_of_assembly(&assembly, ctx)?;
-        if let Some((edit, roots)) = fill_missing(&dataset, &Structure::of(&dataset)) {
+        if let Some((edit, roots)) = fill_missing(&dataset, &Structure::from_dataset(&dataset)) {
             edit.apply(&mut dataset)?;
             let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
             let version = std::mem::take(&mut assembly.version);
@@ -324,7 +324,7 @@ fn lay_out(
             .filter(|note| note.rule != Rule::EarlyLayout)
             .cloned()
             .collect(),
-        lacking: MissingParts::of(reader),
+        lacking: MissingParts::from_reader(reader),
     };
     let mut columns = Vec::with_capacity(orders.len());
     let mut levels = Vec::with_capacity(orders.len());
@@ -367,7 +367,7 @@ fn lay_out(
             }
         }
         migrated.fields.extend(lines);
-        descriptions.insert(format!("level{depth}"), described(&new));
+        descriptions.insert(format!("level{depth}"), column_descriptions(&new));
         let batch = level_batch(&ids, &folder, new)?;
         let mut sources = Vec::with_capacity(order.len());
         for &row in order {
@@ -375,7 +375,7 @@ fn lay_out(
                 true => RowSource::Folder,
                 false => reader
                     .source(depth, row)
-                    .map_err(|error| error.at(tree.path(depth, row)))?,
+                    .map_err(|error| error.at_place(tree.path(depth, row)))?,
             });
         }
         columns.push((ids, folder, parents));
@@ -402,7 +402,7 @@ fn lay_out(
     ))
 }
 
-fn described(columns: &fields::NewColumns) -> Json {
+fn column_descriptions(columns: &fields::NewColumns) -> Json {
     let line = |(field, text, _): &(Field, String, ArrayRef)| json!([field.name(), "", text]);
     columns
         .iter()

@@ -78,7 +78,7 @@ pub struct AttemptError {
 }
 
 impl AttemptError {
-    fn of(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         let below = std::iter::successors(std::error::Error::source(error), |error| error.source());
         let reasons = below.map(|error| {
             error
@@ -206,7 +206,7 @@ impl AttemptRecord {
         let (state, error) = match outcome {
             Ok(_) => (AttemptState::Done, None),
             Err(error) if error.is_cancelled() => (AttemptState::Stopped, None),
-            Err(error) => (AttemptState::Failed, Some(AttemptError::of(error))),
+            Err(error) => (AttemptState::Failed, Some(AttemptError::from_error(error))),
         };
         write_json(
             &self.path,
@@ -359,8 +359,8 @@ mod tests {
     #[test]
     fn the_place_of_an_error_is_that_of_the_sample() {
         let error = Error::invalid("the part a can't be written")
-            .because(Error::invalid("the file changed").at("roi_7 / s2"));
-        let recorded = AttemptError::of(&error);
+            .because(Error::invalid("the file changed").at_place("roi_7 / s2"));
+        let recorded = AttemptError::from_error(&error);
         assert_eq!(
             (recorded.message.as_str(), recorded.place.as_deref()),
             (

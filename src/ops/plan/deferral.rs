@@ -12,7 +12,7 @@ use crate::extensions::{Extension, ExtensionCall, ExtensionRegistry};
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub(super) fn deferred(
+pub(super) fn find_deferred_calls(
     calls: &[ExtensionCall],
     grouped: &[String],
     registry: &ExtensionRegistry,
@@ -89,7 +89,7 @@ mod tests {
                     .collect::<Vec<_>>(),
             );
             let grouped: Vec<String> = grouped.iter().map(|name| (*name).to_owned()).collect();
-            super::deferred(&calls, &grouped, &builtin()).expect("knows them")
+            super::find_deferred_calls(&calls, &grouped, &builtin()).expect("knows them")
         };
         assert_eq!(deferred(&["stac", "stats"], &[]), [true, true]);
         // The split is of all samples, and its report reads the ground that `stac` gives, but not
@@ -122,7 +122,7 @@ mod tests {
             ),
         ]);
         assert_eq!(
-            super::deferred(&program, &[], &builtin()).expect("knows them"),
+            super::find_deferred_calls(&program, &[], &builtin()).expect("knows them"),
             [false, false],
             "a program reads any column"
         );

@@ -77,7 +77,7 @@ impl OperationOutput for Finished {
         )
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         self.parts
             .iter()
             .chain(self.indexes.iter().map(|index| &index.path))
@@ -164,7 +164,7 @@ fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<
     for part in &plan.parts {
         ctx.check()?;
         ctx.step(1);
-        match present(plan, part, request, ctx)? {
+        match find_present_result(plan, part, request, ctx)? {
             Some(result) => results.push(result),
             None => missing.push(part.number),
         }
@@ -202,7 +202,7 @@ fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<
     Err(error.hint("`plan submit` builds what is missing, `plan run --part` one part"))
 }
 
-fn present(
+fn find_present_result(
     plan: &Plan,
     part: &PlanPart,
     request: &FinishRequest,
@@ -365,7 +365,7 @@ fn compare(
         Error::invalid("the tree of the written dataset differs from that of the plan")
             .hint("make the plan again")
     };
-    let pit = PitSchema::of(&tree).ok_or_else(differs)?;
+    let pit = PitSchema::from_skeleton(&tree).ok_or_else(differs)?;
     // Padding may be left out when grouping by columns, so the numbers are compared above.
     if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
         return Err(differs());

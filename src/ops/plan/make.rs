@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::deferral::deferred;
+use super::deferral::find_deferred_calls;
 use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem};
 use crate::container::{
     Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly,
@@ -64,7 +64,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let folder = absolute(&request.folder)?;
     // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
-    let (mut assembly, calls) = arranged(
+    let (mut assembly, calls) = arrange_assembly(
         request,
         &BuildOptions {
             parts: Some(split.clone()),
@@ -192,7 +192,7 @@ fn estimate_of(data: u64, samples: u64, metadata: u64, computes: bool) -> Estima
 
 /// Assembly of the requested samples, and the calls that the parts run; the columns of these calls
 /// are null.
-fn arranged(
+fn arrange_assembly(
     request: &PlanRequest,
     options: &BuildOptions,
     ctx: &JobContext,
@@ -214,7 +214,7 @@ fn arranged(
         .map(|parts| parts.group_by.clone())
         .unwrap_or_default();
     let registry = builtin();
-    let later = deferred(&request.calls, &grouped, &registry)?;
+    let later = find_deferred_calls(&request.calls, &grouped, &registry)?;
     let (mut of_samples, mut of_collection) = (Vec::new(), Vec::new());
     for (call, &later) in request.calls.iter().zip(&later) {
         match registry.make(&call.extension, &call.options)? {
@@ -289,7 +289,7 @@ fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
             && level.meta_columns == found.meta_columns;
         if !same || piece.levels.len() != again.levels.len() {
             let error = Error::unsupported("a column has values of a type that a plan can't store")
-                .at(format!("level{depth}"));
+                .at_place(format!("level{depth}"));
             return Err(
                 error.hint("write the dataset with one process (`build`, `create`, `convert`)")
             );

@@ -58,7 +58,7 @@ impl OperationOutput for PartRun {
     }
 
     /// None: the result has the name of the part alone, and the plan its folder.
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 
@@ -118,7 +118,7 @@ fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     let plan = Plan::read(folder)?;
     let part = plan.part(request.part)?;
     if !request.again
-        && let Some(result) = written(&plan, folder, part, ctx)?
+        && let Some(result) = find_written_result(&plan, folder, part, ctx)?
     {
         tracing::info!("skips {}, which is written already", result.name);
         container::clear_interrupted(&plan.output_of(folder, part));
@@ -157,7 +157,7 @@ fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
 }
 
 /// The result of a part whose output has the size and hash in it.
-fn written(
+fn find_written_result(
     plan: &Plan,
     folder: &Path,
     part: &PlanPart,
@@ -197,7 +197,9 @@ fn build(
         return Err(error.hint("make the plan again"));
     }
     let mut piece = decode_assembly(&file, ctx)?;
-    map_sources(&mut piece, &|path| Ok(relocated(path, &request.relocate)))?;
+    map_sources(&mut piece, &|path| {
+        Ok(relocate_path(path, &request.relocate))
+    })?;
     // The writer compares it again: here before the extensions run.
     piece.version.expect_unchanged()?;
     let (computed, failures) = compute(plan, &mut piece, ctx)?;
@@ -244,7 +246,7 @@ fn build(
 }
 
 /// `path` with the prefix replaced by the first pair of `relocate` that matches.
-fn relocated(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
+fn relocate_path(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
     pairs
         .iter()
         .find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
@@ -331,7 +333,7 @@ fn settle(
             Ok(Some(whole.extent))
         }
         None => {
-            if ExtentOrigin::of(&piece.collection) != Some(ExtentOrigin::Stated) {
+            if ExtentOrigin::from_collection(&piece.collection) != Some(ExtentOrigin::Stated) {
                 put_extent(&mut piece.collection, None);
             }
             Ok(Some(

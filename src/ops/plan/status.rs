@@ -176,10 +176,10 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
     }
     let finished = read_json::<Finished>(&folder.join("finished.json"))?
         .filter(|finished| finished.plan == plan.id);
-    Ok(summed(&plan, folder, parts, finished))
+    Ok(summarize_parts(&plan, folder, parts, finished))
 }
 
-fn summed(
+fn summarize_parts(
     plan: &Plan,
     folder: &Path,
     parts: Vec<PartStatus>,

@@ -303,7 +303,7 @@ impl PublishCheck {
 
     /// Adds locations: at most 10 per call, further ones are dropped.
     #[must_use]
-    pub fn at(mut self, places: impl IntoIterator<Item = String>) -> Self {
+    pub fn at_places(mut self, places: impl IntoIterator<Item = String>) -> Self {
         self.places.extend(places.into_iter().take(PLACES));
         self
     }

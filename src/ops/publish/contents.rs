@@ -170,7 +170,9 @@ fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<PublishedCon
         let own = name_of(&entry.io_at("list", folder)?.path())?;
         match own.as_str() {
             COLLECTION => contents.first_read.push(member(&root, COLLECTION, &name)?),
-            "DATA" | "METADATA" => below(&root, &own, &name, &mut contents.data, ctx)?,
+            "DATA" | "METADATA" => {
+                collect_files_below(&root, &own, &name, &mut contents.data, ctx)?
+            }
             _ => contents.left_out.push(own),
         }
     }
@@ -194,7 +196,7 @@ fn member(root: &Root, below: &str, dataset: &str) -> Result<SourceFile> {
 }
 
 /// Adds the files below a folder of the dataset.
-fn below(
+fn collect_files_below(
     root: &Root,
     folder: &str,
     dataset: &str,
@@ -210,7 +212,7 @@ fn below(
             .entry(&inner)
             .map_err(|why| why.into_error("publish", &root.path(&inner)))?;
         match meta.is_dir() {
-            true => below(root, &inner, dataset, found, ctx)?,
+            true => collect_files_below(root, &inner, dataset, found, ctx)?,
             false => found.push(member(root, &inner, dataset)?),
         }
     }

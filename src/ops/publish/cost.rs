@@ -63,7 +63,7 @@ impl Prices {
 
     /// A price as it is typed, with a comma or a point; `None` for an empty field and for what is
     /// no price.
-    pub fn typed(text: &str) -> Option<f64> {
+    pub fn parse_price(text: &str) -> Option<f64> {
         text.trim()
             .replace(',', ".")
             .parse()
@@ -107,13 +107,13 @@ impl Prices {
 
     /// A number that is no price.
     fn wrong(&self) -> Option<f64> {
-        self.all()
+        self.to_array()
             .into_iter()
             .flatten()
             .find(|price| !price.is_finite() || *price < 0.0)
     }
 
-    fn all(&self) -> [Option<f64>; 6] {
+    fn to_array(&self) -> [Option<f64>; 6] {
         [
             self.storage_gb_month,
             self.egress_gb,
@@ -154,8 +154,8 @@ impl StoreRates {
     /// The prices for a target. Those of stores are approximate: the public list prices of November
     /// 2025 for the first step of the standard class, in AWS us-west-2, Google us-central1 and
     /// Azure West US 2.
-    pub fn of(target: &Path, prices: &Prices) -> Self {
-        let ([storage, egress, read, write], source) = match Address::of(target)
+    pub fn for_target(target: &Path, prices: &Prices) -> Self {
+        let ([storage, egress, read, write], source) = match Address::from_path(target)
             .map(|address| address.scheme)
         {
             Some(Scheme::S3) => (
@@ -265,7 +265,7 @@ mod tests {
             ..Prices::default()
         };
         let cost = Cost::new(
-            StoreRates::of(Path::new("s3://bucket/set"), &prices),
+            StoreRates::for_target(Path::new("s3://bucket/set"), &prices),
             28_500_000_000,
             12_103,
             480,
@@ -280,7 +280,7 @@ mod tests {
         near(cost.month, 103.45);
         assert!(cost.is_above_limit());
         let free = Cost::new(
-            StoreRates::of(Path::new("/data"), &Prices::default()),
+            StoreRates::for_target(Path::new("/data"), &Prices::default()),
             1 << 40,
             9,
             9,
@@ -304,7 +304,7 @@ mod tests {
         );
         write(r#"{"settings": {"publish_prices": {"egress_gb": 0.05, "limit_month": 9}}}"#);
         let prices = Prices::of_settings(&path).expect("reads");
-        let rates = StoreRates::of(Path::new("s3://bucket/set"), &prices);
+        let rates = StoreRates::for_target(Path::new("s3://bucket/set"), &prices);
         assert_eq!(
             (rates.egress_gb, rates.storage_gb_month, rates.set_by_user),
             (0.05, 0.023, 1)
@@ -329,7 +329,7 @@ mod tests {
             ..prices
         };
         assert_eq!(
-            StoreRates::of(Path::new("s3://bucket/set"), &own).source,
+            StoreRates::for_target(Path::new("s3://bucket/set"), &own).source,
             None
         );
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::container::Format;
-use crate::export::{CatalogueDocument, escaped};
+use crate::export::{CatalogueDocument, escape_html};
 use crate::model::{Address, Collection, Scheme};
 use crate::ops::command_line;
 
@@ -127,7 +127,7 @@ impl PublishLayout {
                 ..plain(50 * GB)
             },
             Self::SourceCooperative => plain(5 << 40),
-            Self::Store => match Address::of(target).map(|address| address.scheme) {
+            Self::Store => match Address::from_path(target).map(|address| address.scheme) {
                 Some(Scheme::S3 | Scheme::Gs) => plain(5 << 40),
                 Some(Scheme::Az) => plain(190 << 40),
                 _ => plain(u64::MAX),
@@ -370,7 +370,7 @@ fn deposit(collection: &Collection) -> Json {
         .map(str::trim)
         .filter(|text| !text.is_empty());
     let description: String = paragraphs
-        .map(|text| format!("<p>{}</p>", escaped(text)))
+        .map(|text| format!("<p>{}</p>", escape_html(text)))
         .collect();
     let mut metadata = json!({
         "upload_type": "dataset",

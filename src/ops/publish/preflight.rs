@@ -117,7 +117,7 @@ impl Subject<'_> {
         ctx.stage(tr!("Looking at the columns"), None);
         let columns = self.columns();
         checks.extend([
-            self.described(&columns),
+            self.check_descriptions(&columns),
             self.statistics(&columns),
             self.classes(&columns, ctx)?,
         ]);
@@ -172,7 +172,7 @@ impl Subject<'_> {
             Mend::Tables,
         )
         .figure(rows.to_string())
-        .at(places)
+        .at_places(places)
     }
 
     /// Columns of the levels that are not internal, as (level, name, type).
@@ -190,7 +190,7 @@ impl Subject<'_> {
             .collect()
     }
 
-    fn described(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
+    fn check_descriptions(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
         let kind = CheckKind::Columns;
         let own: Vec<_> = columns
             .iter()
@@ -235,7 +235,7 @@ impl Subject<'_> {
                         name: name.clone(),
                     },
                 )
-                .at(places)
+                .at_places(places)
             }
         }
     }
@@ -423,9 +423,9 @@ impl Subject<'_> {
             PublishCheck::pass(kind, tr!("Parts of the split share no ground and no bytes"))
         } else {
             PublishCheck::pass(kind, tr!("No leak was found in what could be compared"))
-                .at(found.unknown.iter().cloned())
+                .at_places(found.unknown.iter().cloned())
         };
-        Ok(check.figure(parts).at(found.lines()))
+        Ok(check.figure(parts).at_places(found.lines()))
     }
 
     fn file_names(&self) -> PublishCheck {
@@ -437,7 +437,7 @@ impl Subject<'_> {
             .map(|file| file.name.as_str())
             .collect();
         if self.contents.has_parts
-            && let Some((one, other)) = unsorted(&data)
+            && let Some((one, other)) = find_unsorted_pair(&data)
         {
             let message = tr!(
                 "Names of parts sort as {one}, {other}: write their numbers with leading zeros",
@@ -573,7 +573,7 @@ impl Subject<'_> {
             );
             return PublishCheck::warning(kind, message, Mend::Target)
                 .figure(place)
-                .at(others.into_iter().take(LISTED).cloned());
+                .at_places(others.into_iter().take(LISTED).cloned());
         }
         if left > 0 && state.published.is_none() {
             let message = tr_n!(
@@ -705,7 +705,8 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
                 n
             ),
         };
-        return PublishCheck::blocks(kind, message, Mend::Findings).at(listed(Severity::Error));
+        return PublishCheck::blocks(kind, message, Mend::Findings)
+            .at_places(listed(Severity::Error));
     }
     if warnings > 0 {
         let n = warnings;
@@ -723,7 +724,8 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
                 n
             ),
         };
-        return PublishCheck::warning(kind, message, Mend::Findings).at(listed(Severity::Warning));
+        return PublishCheck::warning(kind, message, Mend::Findings)
+            .at_places(listed(Severity::Warning));
     }
     PublishCheck::pass(
         kind,
@@ -852,7 +854,7 @@ fn description(collection: &Collection) -> PublishCheck {
 
 fn extent(collection: &Collection) -> PublishCheck {
     let kind = CheckKind::Extent;
-    match ExtentOrigin::of(collection) {
+    match ExtentOrigin::from_collection(collection) {
         None | Some(ExtentOrigin::Unknown) => {
             let message =
                 tr!("The extent is unknown: no search by place or time finds the dataset");
@@ -909,7 +911,7 @@ fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
             ),
         ),
     };
-    check.figure(place).at(shares)
+    check.figure(place).at_places(shares)
 }
 
 /// Checks every text of a collection for private content. Contacts may have e-mail addresses.
@@ -1010,7 +1012,7 @@ impl PrivateTexts {
                 first.clone(),
             ),
         };
-        made.at(lines)
+        made.at_places(lines)
     }
 }
 
@@ -1063,7 +1065,7 @@ fn has_text(dtype: &DataType) -> bool {
 }
 
 /// Two names, in text order, whose text order differs from the order of their numbers.
-fn unsorted<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
+fn find_unsorted_pair<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let mut sorted = names.to_vec();
     sorted.sort_unstable();
     sorted
@@ -1125,14 +1127,14 @@ mod tests {
     #[test]
     fn names_without_leading_zeros_do_not_sort() {
         assert_eq!(
-            unsorted(&["p_part1.tacozip", "p_part2.tacozip", "p_part10.tacozip"]),
+            find_unsorted_pair(&["p_part1.tacozip", "p_part2.tacozip", "p_part10.tacozip"]),
             Some(("p_part10.tacozip", "p_part2.tacozip"))
         );
         assert_eq!(
-            unsorted(&["p_part01.tacozip", "p_part10.tacozip", "p_part02.tacozip"]),
+            find_unsorted_pair(&["p_part01.tacozip", "p_part10.tacozip", "p_part02.tacozip"]),
             None
         );
-        assert_eq!(unsorted(&["a", "b_2", "b_3", "c"]), None);
+        assert_eq!(find_unsorted_pair(&["a", "b_2", "b_3", "c"]), None);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Preflight {
 /// For a dataset that can't be opened or is of another generation, an invalid request, and when the
 /// job is cancelled. An unusable target is a blocking check, not an error.
 pub fn preflight(request: &PublishRequest, ctx: &JobContext) -> Result<Preflight> {
-    let request = request.settled()?;
+    let request = request.to_validated()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     PreparedPublication::new(&request, reader.as_ref(), ctx)?.preflight(reader.as_ref(), ctx)
 }
@@ -182,7 +182,7 @@ impl<'a> PreparedPublication<'a> {
             .map(|file| object_requests(file.size_bytes))
             .sum::<u64>();
         let made = (self.names.len() - self.contents.data.len()) as u64;
-        let rates = StoreRates::of(&self.request.target, &self.request.prices);
+        let rates = StoreRates::for_target(&self.request.target, &self.request.prices);
         let cost = Cost::new(rates, size_bytes, files_of(reader, ctx)?, requests + made);
         let subject = Subject {
             request: self.request,
@@ -199,14 +199,14 @@ impl<'a> PreparedPublication<'a> {
             version: collection.text("dataset_version").to_owned(),
             target: self.request.target.clone(),
             checks,
-            files: self.planned(),
+            files: self.planned_files(),
             size_bytes,
             cost,
         })
     }
 
     /// The files in groups: data, indexes, documents.
-    fn planned(&self) -> Vec<PlannedFiles> {
+    fn planned_files(&self) -> Vec<PlannedFiles> {
         let data = &self.contents.data;
         let size = |files: &[SourceFile]| Some(files.iter().map(|file| file.size_bytes).sum());
         let name = match (data.first(), data.last()) {

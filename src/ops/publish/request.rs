@@ -56,7 +56,7 @@ impl PublishRequest {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when `repository` is not OWNER/NAME, or `url` is
     /// no address.
-    pub(super) fn settled(&self) -> Result<Self> {
+    pub(super) fn to_validated(&self) -> Result<Self> {
         if let Some(repository) = &self.repository {
             expect_repository(repository)?;
         }
@@ -66,7 +66,7 @@ impl PublishRequest {
         let url = match &self.url {
             Some(url) => Some(plain(url).ok_or_else(|| {
                 Error::usage("this is no address")
-                    .at(url.printable_line())
+                    .at_place(url.printable_line())
                     .hint("write https://HOST/PATH")
             })?),
             None => None,
@@ -141,7 +141,7 @@ fn expect_repository(repository: &str) -> Result<()> {
     match repository.split_once('/') {
         Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
         _ => Err(Error::usage("this is no repository")
-            .at(repository.printable_line())
+            .at_place(repository.printable_line())
             .hint("write OWNER/NAME")),
     }
 }

@@ -83,7 +83,7 @@ struct NewFile {
 }
 
 impl NewFile {
-    fn of(file: &SourceFile) -> Self {
+    fn from_source(file: &SourceFile) -> Self {
         Self {
             name: file.name.clone(),
             source: FileSource::File(file.path.clone(), file.size_bytes),
@@ -104,7 +104,7 @@ impl OperationOutput for Publication {
     }
 
     /// None: what was published may be at a store.
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         Vec::new()
     }
 
@@ -135,7 +135,7 @@ impl Operation for PublishRequest {
 
 fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let started = Instant::now();
-    let request = &request.settled()?;
+    let request = &request.to_validated()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let prepared = PreparedPublication::new(request, reader.as_ref(), ctx)?;
     let preflight = prepared.preflight(reader.as_ref(), ctx)?;
@@ -173,7 +173,12 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
             source: FileSource::Memory(document.bytes.into()),
         })
         .collect();
-    let data: Vec<NewFile> = prepared.contents.data.iter().map(NewFile::of).collect();
+    let data: Vec<NewFile> = prepared
+        .contents
+        .data
+        .iter()
+        .map(NewFile::from_source)
+        .collect();
     let has_first = !prepared.contents.first_read.is_empty();
     let mut files = if has_first {
         [data, documents].into_iter().flatten().collect()
@@ -182,7 +187,13 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     };
     files.extend(indexes.files);
     if !prepared.contents.has_parts {
-        files.extend(prepared.contents.first_read.iter().map(NewFile::of));
+        files.extend(
+            prepared
+                .contents
+                .first_read
+                .iter()
+                .map(NewFile::from_source),
+        );
     }
     let total = files.iter().map(|file| file.source.size_bytes()).sum();
     ctx.stage(tr!("Publishing"), Some(total));
@@ -317,7 +328,7 @@ fn indexes(prepared: &PreparedPublication<'_>, folder: &Path, ctx: &JobContext) 
         if contents.opened_as == name {
             found
                 .files
-                .extend(contents.first_read.iter().map(NewFile::of));
+                .extend(contents.first_read.iter().map(NewFile::from_source));
             found.opened = contents.first_read.first().map(|file| match format {
                 Format::Tacocat => file.path.parent().unwrap_or(Path::new("")).to_owned(),
                 _ => file.path.clone(),

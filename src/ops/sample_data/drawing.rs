@@ -54,10 +54,10 @@ pub fn label_options() -> Json {
 /// # Errors
 /// When a file can't be written.
 pub fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
-    let scene = SampleScene::numbered(index);
+    let scene = SampleScene::from_index(index);
     let folder = scenes.join(&scene.id);
     std::fs::create_dir_all(&folder).io_at("make a folder of the sample", &folder)?;
-    let terrain = Terrain::of(&scene);
+    let terrain = Terrain::for_scene(&scene);
     let [before, after] = [false, true].map(|is_after| SceneView {
         scene: &scene,
         terrain: &terrain,
@@ -148,7 +148,7 @@ fn raster<'a>(
 fn write_optical(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Result<()> {
     let seen: Vec<[f64; 4]> = places()
         .zip(surfaces)
-        .map(|([column, row], surface)| view.seen(surface, column, row))
+        .map(|([column, row], surface)| view.observed_reflectance(surface, column, row))
         .collect();
     let band = |band: usize| {
         Samples::U16(

@@ -6,7 +6,7 @@ use super::scenes::{Landscape, SampleScene};
 use super::surfaces::{
     BUILT_BLOCKS, block_number, field_grid, place_of_block, place_of_field, street_grid,
 };
-use super::terrain::{PIXEL, SIZE, Terrain, hashed};
+use super::terrain::{PIXEL, SIZE, Terrain, hash_place};
 use crate::error::Result;
 use crate::raster::CrsTransform;
 
@@ -107,8 +107,8 @@ fn outlines(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
         }
         Landscape::City => parks(scene),
         Landscape::Mountains => summits(scene, terrain),
-        Landscape::Lake => vec![around(scene, "lake")],
-        Landscape::Forest => vec![around(scene, "burnt area")],
+        Landscape::Lake => vec![outline_of_scene(scene, "lake")],
+        Landscape::Forest => vec![outline_of_scene(scene, "burnt area")],
     }
 }
 
@@ -118,7 +118,7 @@ fn steps() -> impl Iterator<Item = f64> {
 }
 
 /// The area inside the outline of the scene.
-fn around(scene: &SampleScene, kind: &'static str) -> SceneOutline {
+fn outline_of_scene(scene: &SampleScene, kind: &'static str) -> SceneOutline {
     let place = |turn: f64| {
         let direction = turn * std::f64::consts::TAU;
         let radius = scene.outline_radius(direction);
@@ -153,14 +153,14 @@ fn channels(scene: &SampleScene) -> Vec<SceneOutline> {
 /// The fields beside the river of which the crop was surveyed.
 fn fields(scene: &SampleScene) -> Vec<SceneOutline> {
     let cells = cells_of(scene, field_grid);
-    let surveyed = cells.filter(|[u, v]| hashed(scene.seed, *u, *v, 9) < 0.3);
+    let surveyed = cells.filter(|[u, v]| hash_place(scene.seed, *u, *v, 9) < 0.3);
     let outlined = surveyed.filter_map(|[u, v]| {
         let corners = corners([u, v], 0.06).map(place_of_field);
         let is_dry = corners.iter().all(|place| {
             scene.river_distance(*place) > 0.15 && scene.river_distance(*place) < 0.36
         });
         let crop =
-            ["barley", "maize", "rice", "wheat"][(hashed(scene.seed, u, v, 8) * 3.99) as usize];
+            ["barley", "maize", "rice", "wheat"][(hash_place(scene.seed, u, v, 8) * 3.99) as usize];
         let field = || SceneOutline {
             kind: "field",
             name: crop.to_owned(),

@@ -146,7 +146,7 @@ pub struct SampleScene {
 
 impl SampleScene {
     /// One of the scenes.
-    pub fn numbered(index: usize) -> Self {
+    pub fn from_index(index: usize) -> Self {
         let drawn = if index == OVERLAPPING {
             OVERLAPPED
         } else {

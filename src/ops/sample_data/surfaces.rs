@@ -1,7 +1,7 @@
 //! What optical and radar sensors see of an invented scene.
 
 use super::scenes::{Landscape, SampleScene};
-use super::terrain::{Courses, SIZE, Terrain, hashed, noise};
+use super::terrain::{Courses, SIZE, Terrain, hash_place, noise};
 
 /// Reflectance × 10 000 of blue, green, red and near infrared.
 type Reflectance = [f64; 4];
@@ -126,7 +126,8 @@ impl SceneView<'_> {
         } else {
             0.3 - 0.25 * depth
         };
-        let bands = mixed(CLEAR_WATER, SILT, muddy).map(|band| band * (0.93 + 0.14 * grain));
+        let bands =
+            mix_reflectances(CLEAR_WATER, SILT, muddy).map(|band| band * (0.93 + 0.14 * grain));
         Surface {
             cover: Cover::Water,
             bands,
@@ -174,14 +175,14 @@ impl SceneView<'_> {
         let [u, v] = field_grid([pixel.x, pixel.y]);
         let crop = noise(self.seed(37), u.floor() * 3.7 + 0.5, v.floor() * 5.3 + 0.5);
         let dry = ((crop - 0.5) * 2.6 + 0.42).clamp(0.0, 1.0);
-        let ripe = mixed(LEAF, STRAW, dry);
-        let bands = mixed(ripe, SOIL, (0.9 - self.scene.green()).max(0.0) * dry);
+        let ripe = mix_reflectances(LEAF, STRAW, dry);
+        let bands = mix_reflectances(ripe, SOIL, (0.9 - self.scene.green()).max(0.0) * dry);
         let edge = u
             .fract()
             .min(1.0 - u.fract())
             .min(v.fract().min(1.0 - v.fract()));
         let bands = if edge < 0.05 {
-            mixed(bands, TRACK, 0.5)
+            mix_reflectances(bands, TRACK, 0.5)
         } else {
             bands
         };
@@ -189,7 +190,7 @@ impl SceneView<'_> {
     }
 
     fn wood(&self, density: f64) -> Surface {
-        let leaves = mixed(BARE_WOOD, WOOD, 0.35 + 0.65 * self.scene.green());
+        let leaves = mix_reflectances(BARE_WOOD, WOOD, 0.35 + 0.65 * self.scene.green());
         land(leaves.map(|band| band * (0.55 + 0.9 * density)), -8.5)
     }
 
@@ -211,7 +212,11 @@ impl SceneView<'_> {
                 .map(|[middle, _]| (1.0 - (x - middle).abs() * 6.0).max(0.0));
             let plume =
                 plume.into_iter().fold(0.0, f64::max) * if self.is_after { 1.0 } else { 0.45 };
-            let bands = mixed(mixed(SHALLOWS, SEA, (out * 6.0).min(1.0)), SILT, plume);
+            let bands = mix_reflectances(
+                mix_reflectances(SHALLOWS, SEA, (out * 6.0).min(1.0)),
+                SILT,
+                plume,
+            );
             return Surface {
                 cover: Cover::Water,
                 bands,
@@ -233,7 +238,7 @@ impl SceneView<'_> {
             return self.river(0.8, grain);
         }
         let marsh = land(
-            mixed(MARSH, STRAW, (0.8 - 0.6 * self.scene.green()) * relief),
+            mix_reflectances(MARSH, STRAW, (0.8 - 0.6 * self.scene.green()) * relief),
             -10.5,
         );
         // Higher ground along the upper course is farmed; sand builds up at the shore.
@@ -268,8 +273,8 @@ impl SceneView<'_> {
             } else {
                 wave.powi(6) * 0.3
             };
-            let bands = mixed(
-                mixed(SHALLOWS, SEA, (out * 9.0).min(1.0)),
+            let bands = mix_reflectances(
+                mix_reflectances(SHALLOWS, SEA, (out * 9.0).min(1.0)),
                 CLOUD,
                 foam * (1.0 - out * 5.0).max(0.0),
             );
@@ -316,7 +321,7 @@ impl SceneView<'_> {
             return self.river(1.0 - distance / width, grain);
         }
         let [u, v] = street_grid(self.scene, [x, y]);
-        let block = hashed(self.seed(89), u.floor() as i64, v.floor() as i64, 0);
+        let block = hash_place(self.seed(89), u.floor() as i64, v.floor() as i64, 0);
         let street = u
             .fract()
             .min(1.0 - u.fract())
@@ -329,7 +334,7 @@ impl SceneView<'_> {
             let trees = noise(self.seed(51), x * 30.0, y * 30.0);
             return blend(
                 land(
-                    mixed(MEADOW, STRAW, 0.5 * (1.0 - self.scene.green())),
+                    mix_reflectances(MEADOW, STRAW, 0.5 * (1.0 - self.scene.green())),
                     -11.5,
                 ),
                 self.wood(trees),
@@ -409,10 +414,10 @@ impl SceneView<'_> {
                     backscatter: -20.5,
                 };
             }
-            let bands = mixed(ICE, SNOW, (relief * 1.6 - 0.4).clamp(0.0, 1.0))
+            let bands = mix_reflectances(ICE, SNOW, (relief * 1.6 - 0.4).clamp(0.0, 1.0))
                 .map(|band| band * (0.8 + 0.4 * cracks.min(0.5)));
             let bands = if self.is_after {
-                mixed(bands, CLEAR_WATER, 0.45)
+                mix_reflectances(bands, CLEAR_WATER, 0.45)
             } else {
                 bands
             };
@@ -424,9 +429,9 @@ impl SceneView<'_> {
         }
         let slope = pixel.slope;
         let open = if self.is_after {
-            land(mixed(STRAW, MEADOW, 0.3), -11.5)
+            land(mix_reflectances(STRAW, MEADOW, 0.3), -11.5)
         } else {
-            land(mixed(STRAW, SNOW, 0.75), -12.5)
+            land(mix_reflectances(STRAW, SNOW, 0.75), -12.5)
         };
         let wooded = blend(
             open,
@@ -452,9 +457,9 @@ impl SceneView<'_> {
         let slope = pixel.slope;
         // Clearings and forest roads.
         let [u, v] = field_grid([x * 0.5, y * 0.5]);
-        let cleared = hashed(self.seed(101), u.floor() as i64, v.floor() as i64, 0) > 0.88;
+        let cleared = hash_place(self.seed(101), u.floor() as i64, v.floor() as i64, 0) > 0.88;
         let stands = if cleared {
-            land(mixed(MEADOW, WOOD, 0.4 * relief), -11.0)
+            land(mix_reflectances(MEADOW, WOOD, 0.4 * relief), -11.0)
         } else {
             self.wood(slope)
         };
@@ -485,11 +490,16 @@ impl SceneView<'_> {
     }
 
     /// What the optical sensor sees at a pixel: the ground, the shadows of clouds, the clouds.
-    pub fn seen(&self, surface: &Surface, column: usize, row: usize) -> Reflectance {
+    pub fn observed_reflectance(
+        &self,
+        surface: &Surface,
+        column: usize,
+        row: usize,
+    ) -> Reflectance {
         let [east, south] = SHADOW;
         let shadow = self.cloud(column + east, row + south);
         let shaded = surface.bands.map(|band| band * (1.0 - 0.55 * shadow));
-        mixed(shaded, CLOUD, self.cloud(column, row))
+        mix_reflectances(shaded, CLOUD, self.cloud(column, row))
     }
 
     /// Backscatter of VV and VH in decibels, with the speckle of four looks.
@@ -497,7 +507,7 @@ impl SceneView<'_> {
         let light = self.terrain.light[row * SIZE + column];
         let speckle = |band: u32| {
             let looks = (0..4).map(|look| {
-                -(1.0 - hashed(self.seed(500 + band), column as i64, row as i64, look))
+                -(1.0 - hash_place(self.seed(500 + band), column as i64, row as i64, look))
                     .max(1e-6)
                     .ln()
             });
@@ -555,7 +565,7 @@ pub fn place_of_block(scene: &SampleScene, [u, v]: [f64; 2]) -> [f64; 2] {
 
 /// The number of a block that says whether it is built up.
 pub fn block_number(scene: &SampleScene, [u, v]: [i64; 2]) -> f64 {
-    hashed(scene.seed.wrapping_add(89), u, v, 0)
+    hash_place(scene.seed.wrapping_add(89), u, v, 0)
 }
 
 fn roofs(seed: u32, pixel: &Pixel<'_>) -> Surface {
@@ -576,12 +586,12 @@ fn blend(first: Surface, second: Surface, share: f64) -> Surface {
     let backscatter = first.backscatter + (second.backscatter - first.backscatter) * share;
     Surface {
         cover: first.cover,
-        bands: mixed(first.bands, second.bands, share),
+        bands: mix_reflectances(first.bands, second.bands, share),
         backscatter,
     }
 }
 
-fn mixed(first: Reflectance, second: Reflectance, share: f64) -> Reflectance {
+fn mix_reflectances(first: Reflectance, second: Reflectance, share: f64) -> Reflectance {
     std::array::from_fn(|band| first[band] + (second[band] - first[band]) * share)
 }
 
@@ -591,7 +601,7 @@ mod tests {
 
     #[test]
     fn grids_of_fields_and_blocks_lead_back_to_their_places() {
-        let scene = SampleScene::numbered(11);
+        let scene = SampleScene::from_index(11);
         let is_at = |found: [f64; 2], wanted: [f64; 2]| {
             (0..2).all(|axis| (found[axis] - wanted[axis]).abs() < 1e-12)
         };
@@ -607,11 +617,11 @@ mod tests {
     /// The scene in another part of the split shows the ground of its neighbour.
     #[test]
     fn overlapping_scenes_show_one_ground() {
-        let [first, second] = [11, 17].map(SampleScene::numbered);
+        let [first, second] = [11, 17].map(SampleScene::from_index);
         let moved = ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::terrain::PIXEL)
             as usize;
         assert_eq!(moved, SIZE / 4);
-        let [old, new] = [&first, &second].map(Terrain::of);
+        let [old, new] = [&first, &second].map(Terrain::for_scene);
         let view = |scene, terrain| SceneView {
             scene,
             terrain,

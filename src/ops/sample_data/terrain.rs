@@ -45,7 +45,7 @@ pub struct Courses {
 
 impl Terrain {
     /// The terrain of a scene.
-    pub fn of(scene: &SampleScene) -> Self {
+    pub fn for_scene(scene: &SampleScene) -> Self {
         let places = || (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE));
         let smooth = |layer: u32, scale: f64| -> Vec<f64> {
             places()
@@ -129,7 +129,7 @@ fn light(heights: &[f64], column: usize, row: usize) -> f64 {
 }
 
 /// A number in 0..1 for a place of a grid.
-pub fn hashed(seed: u32, x: i64, y: i64, layer: u32) -> f64 {
+pub fn hash_place(seed: u32, x: i64, y: i64, layer: u32) -> f64 {
     let mut hash = seed
         .wrapping_mul(0x9E37_79B9)
         .wrapping_add((x as u32).wrapping_mul(0x85EB_CA6B))
@@ -149,7 +149,7 @@ pub fn noise(seed: u32, x: f64, y: f64) -> f64 {
     for octave in 0..5 {
         let (px, py) = (x * scale, y * scale);
         let (ix, iy) = (px.floor() as i64, py.floor() as i64);
-        let corner = |ix: i64, iy: i64| hashed(seed, ix, iy, octave);
+        let corner = |ix: i64, iy: i64| hash_place(seed, ix, iy, octave);
         let (tx, ty) = (smooth(px - px.floor()), smooth(py - py.floor()));
         let top = corner(ix, iy) * (1.0 - tx) + corner(ix + 1, iy) * tx;
         let bottom = corner(ix, iy + 1) * (1.0 - tx) + corner(ix + 1, iy + 1) * tx;

@@ -163,7 +163,7 @@ pub fn library_collection(collection: &Collection) -> (Map<String, Json>, Vec<Co
         if done.contains(&key.as_str()) || is_made || value.is_null() {
             continue;
         }
-        let (namespace, own) = names.of(key);
+        let (namespace, own) = names.reserve_field_name(key);
         let namespace = if PARAMETERS.contains(&namespace.as_str()) {
             format!("of_{namespace}")
         } else {

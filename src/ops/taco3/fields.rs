@@ -64,7 +64,10 @@ pub fn level_fields(
     let mut fields = LevelFields::default();
     let mut names = FieldNames::default();
     let mut plain: Vec<(String, Vec<Json>)> = Vec::new();
-    let parts = profile.as_ref().map(ProfileParts::of).unwrap_or_default();
+    let parts = profile
+        .as_ref()
+        .map(ProfileParts::from_profile)
+        .unwrap_or_default();
     let centroid = profile
         .as_ref()
         .filter(|profile| profile.profile != Taco3Profile::Temporal && !profile.is_optional);
@@ -160,7 +163,7 @@ pub fn level_fields(
             fields.moves.push(moved);
             continue;
         }
-        let (namespace, own) = names.of(name);
+        let (namespace, own) = names.reserve_field_name(name);
         let to = format!("{namespace}:{own}");
         let text = described(name);
         let declared = json!({ "name": own, "type": spec, "nullable": true, "description": text });
@@ -192,7 +195,7 @@ struct ProfileParts {
 }
 
 impl ProfileParts {
-    fn of(profile: &LevelProfile) -> Self {
+    fn from_profile(profile: &LevelProfile) -> Self {
         Self {
             namespace: profile.profile.namespace(),
             place: profile.profile != Taco3Profile::Temporal,
@@ -314,7 +317,7 @@ pub struct FieldNames {
 
 impl FieldNames {
     /// Namespace and field for a column or a field of the collection.
-    pub fn of(&mut self, name: &str) -> (String, String) {
+    pub fn reserve_field_name(&mut self, name: &str) -> (String, String) {
         let (namespace, own) = match name.split_once(':') {
             Some((namespace, own)) => (plain_namespace(namespace), own.to_owned()),
             None if name == "split" => ("split".to_owned(), name.to_owned()),
@@ -342,7 +345,7 @@ impl FieldNames {
 /// with a letter.
 fn plain_namespace(text: &str) -> String {
     let lower = text.to_lowercase();
-    let plain = collapsed(
+    let plain = collapse_underscores(
         lower
             .chars()
             .map(|c| {
@@ -365,7 +368,7 @@ fn plain_namespace(text: &str) -> String {
 /// A field name that the library takes: no `:`, `/` or `__`, and none that its models use
 /// themselves.
 fn plain_field(text: &str) -> String {
-    let plain = collapsed(
+    let plain = collapse_underscores(
         text.chars()
             .map(|c| {
                 if matches!(c, ':' | '/') || c.is_control() {
@@ -384,7 +387,7 @@ fn plain_field(text: &str) -> String {
     }
 }
 
-fn collapsed(mut text: String) -> String {
+fn collapse_underscores(mut text: String) -> String {
     while text.contains("__") {
         text = text.replace("__", "_");
     }
@@ -401,7 +404,7 @@ mod tests {
     fn names_get_a_namespace_that_is_free() {
         let mut names = FieldNames::default();
         let mut of = |name: &str| {
-            let (namespace, own) = names.of(name);
+            let (namespace, own) = names.reserve_field_name(name);
             format!("{namespace}:{own}")
         };
         assert_eq!(of("quality"), "meta:quality");

@@ -172,7 +172,7 @@ impl OperationOutput for Taco3Prepared {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         self.folder
             .iter()
             .chain(&self.output)
@@ -232,7 +232,7 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let asked = MigrateRequest {
         fill_missing: true,
-        ..MigrateRequest::of(request.input.clone())
+        ..MigrateRequest::for_input(request.input.clone())
     };
     let (mut assembly, migrated) = assembly_for_rewriting(reader.as_ref(), &asked, ctx)?;
     for (key, value) in &request.collection {
@@ -311,7 +311,7 @@ fn plan(
     ctx.stage(tr!("Laying out the samples"), None);
     let tree = &assembly.tree;
     let size = |depth: usize, row: u32| assembly.levels[depth].sources[row as usize].size_bytes();
-    let structure = SampleStructure::of(tree, &size, lacking);
+    let structure = SampleStructure::from_skeleton(tree, &size, lacking);
     let mut levels = Vec::new();
     let mut tables = Vec::new();
     let mut moves = Vec::new();

@@ -158,9 +158,12 @@ fn add_places(
         ("proj_shape", Arc::new(shapes.finish())),
         ("proj_transform", Arc::new(transforms.finish())),
     ];
-    columns.extend(
-        arrays.map(|(name, array)| (qualified(profile, name, array.data_type().clone()), array)),
-    );
+    columns.extend(arrays.map(|(name, array)| {
+        (
+            qualified_field(profile, name, array.data_type().clone()),
+            array,
+        )
+    }));
     without_code
 }
 
@@ -180,10 +183,11 @@ fn add_times(columns: &mut Vec<(Field, ArrayRef)>, profile: Taco3Profile, times:
             column(|times| times.range.map(|(_, end)| end)),
         ),
     ];
-    columns.extend(arrays.map(|(name, array)| (qualified(profile, name, dtype.clone()), array)));
+    columns
+        .extend(arrays.map(|(name, array)| (qualified_field(profile, name, dtype.clone()), array)));
 }
 
-fn qualified(profile: Taco3Profile, name: &str, dtype: DataType) -> Field {
+fn qualified_field(profile: Taco3Profile, name: &str, dtype: DataType) -> Field {
     Field::new(format!("{}:{name}", profile.namespace()), dtype, true)
 }
 
@@ -201,7 +205,7 @@ impl RowInterval {
 
     /// Times of 2.0: a start, perhaps an end, perhaps a middle, which is the instant where it is
     /// not halfway.
-    fn of(times: SampleTimes, middle: Option<i64>) -> Self {
+    fn from_times(times: SampleTimes, middle: Option<i64>) -> Self {
         match (times.start, times.end) {
             (Some(start), Some(end)) if start < end => {
                 let halfway = start + (end - start) / 2;
@@ -232,6 +236,6 @@ fn row_times(batch: &RecordBatch) -> Vec<RowInterval> {
     sample_times(batch)
         .into_iter()
         .enumerate()
-        .map(|(row, times)| RowInterval::of(times, middle(row)))
+        .map(|(row, times)| RowInterval::from_times(times, middle(row)))
         .collect()
 }

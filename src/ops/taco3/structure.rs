@@ -113,7 +113,11 @@ impl SampleStructure {
     /// Arranges a tree whose FOLDERs of one position have the same children
     /// ([`crate::validate::check_tree`] without errors). `sizes` gives the bytes of a FILE by level
     /// and row.
-    pub fn of(tree: &Skeleton, sizes: &dyn Fn(usize, u32) -> u64, lacking: LackingFiles) -> Self {
+    pub fn from_skeleton(
+        tree: &Skeleton,
+        sizes: &dyn Fn(usize, u32) -> u64,
+        lacking: LackingFiles,
+    ) -> Self {
         let Some(top) = tree.levels.first() else {
             return Self::default();
         };
@@ -370,7 +374,7 @@ impl Folder<'_> {
         let mut at = 0;
         while at < ids.len() {
             let length = self.run(at, &ids, lacks, is_folder);
-            if let Some((prefix, suffix)) = numbered(ids[at]).filter(|_| length > 1) {
+            if let Some((prefix, suffix)) = split_around_number(ids[at]).filter(|_| length > 1) {
                 for index in 0..length {
                     let (prefix, suffix) = (prefix.clone(), suffix.clone());
                     namings[at + index] = Some(Naming::Sequence {
@@ -412,10 +416,11 @@ impl Folder<'_> {
     /// Number of positions from `first` that are one sequence: numbered files alike, of which some
     /// sample lacks the last ones. 0 for others.
     fn run(&self, first: usize, ids: &[&str], lacks: &[Vec<bool>], is_folder: &[bool]) -> usize {
-        let Some(shape) = numbered(ids[first]) else {
+        let Some(shape) = split_around_number(ids[first]) else {
             return 0;
         };
-        let alike = |at: &usize| !is_folder[*at] && numbered(ids[*at]).as_ref() == Some(&shape);
+        let alike =
+            |at: &usize| !is_folder[*at] && split_around_number(ids[*at]).as_ref() == Some(&shape);
         let length = (first..ids.len()).take_while(alike).count();
         let run = &lacks[first..first + length];
         let owners = run.first().map_or(0, Vec::len);
@@ -430,7 +435,7 @@ impl Folder<'_> {
             .enumerate()
             .filter(|(at, _)| !(first..first + length).contains(at));
         let is_alone = others.clone().all(|(_, id)| {
-            numbered(&member_name(id)).is_none_or(|(prefix, suffix)| {
+            split_around_number(&member_name(id)).is_none_or(|(prefix, suffix)| {
                 !(prefix.eq_ignore_ascii_case(&shape.0) && suffix.eq_ignore_ascii_case(&shape.1))
             })
         });
@@ -444,7 +449,7 @@ impl Folder<'_> {
 
 /// The text before and after the number at the end of a stem: `t03.tif` is `t` and `.tif`. `None`
 /// without a number, or with nothing before it.
-fn numbered(id: &str) -> Option<(String, String)> {
+fn split_around_number(id: &str) -> Option<(String, String)> {
     let name = member_name(id);
     let (stem, ending) = split_ending(&name);
     let prefix = stem.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -527,7 +532,7 @@ mod tests {
 
     fn arranged(tree: &Skeleton, lacking: LackingFiles) -> SampleStructure {
         let sizes = |depth: usize, row: u32| u64::from(!is_padding(tree.levels[depth].id(row)));
-        SampleStructure::of(tree, &sizes, lacking)
+        SampleStructure::from_skeleton(tree, &sizes, lacking)
     }
 
     #[test]
@@ -681,7 +686,10 @@ mod tests {
         );
         // Nor is a prefix that ends in a blank one of a sequence.
         assert_eq!(
-            (numbered("img 1.tif"), numbered("img1.tif")),
+            (
+                split_around_number("img 1.tif"),
+                split_around_number("img1.tif")
+            ),
             (None, Some(("img".into(), ".tif".into())))
         );
         // A gap in numbered files is no sequence.

@@ -145,7 +145,7 @@ pub fn statement(
         .iter()
         .find(|level| level.member.is_some() && !engine.reads_members())
     {
-        return Err(within_a_file(engine).at(&level.address));
+        return Err(within_a_file(engine).at_place(&level.address));
     }
     let steps = steps(engine, levels, filters)?;
     match engine {
@@ -306,7 +306,7 @@ fn tests<'a>(
                     Expression::Bool(true) => {}
                     Expression::Bool(false) => {
                         return Err(Error::usage("the condition keeps no row")
-                            .at(condition.printable_line()));
+                            .at_place(condition.printable_line()));
                     }
                     expression => tests.push(Test::Expression(expression)),
                 }

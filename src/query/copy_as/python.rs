@@ -158,7 +158,7 @@ fn read(engine: ParquetEngine, level: &LevelFile) -> Result<String> {
                 (Some(Scheme::S3), Some((_, rest))) => format!("s3a://{rest}"),
                 (Some(Scheme::Http | Scheme::Https | Scheme::Az), _) => {
                     let error = Error::unsupported("Spark does not read tables at this address")
-                        .at(&level.address);
+                        .at_place(&level.address);
                     return Err(error.hint(
                         "copy the index to a store or a folder that Spark reads, \
                         or take another engine",
@@ -180,8 +180,8 @@ fn read(engine: ParquetEngine, level: &LevelFile) -> Result<String> {
             format!("spark.read.parquet({})", string(&plain))
         }
         _ if level.address.contains('*') => {
-            let error =
-                Error::unsupported("Dask takes a path with * for a pattern").at(&level.address);
+            let error = Error::unsupported("Dask takes a path with * for a pattern")
+                .at_place(&level.address);
             return Err(error.hint("rename the folder, or copy the filter for another engine"));
         }
         _ => format!(
@@ -200,8 +200,8 @@ fn read_member(
 ) -> Result<String> {
     // fsspec takes `::` for the end of an inner address.
     if level.address.contains("::") && (engine == ParquetEngine::Dask || scheme.is_some()) {
-        let error =
-            Error::unsupported("addresses with :: can't be read within a ZIP").at(&level.address);
+        let error = Error::unsupported("addresses with :: can't be read within a ZIP")
+            .at_place(&level.address);
         return Err(error.hint("rename the file, or copy the code for tacoreader"));
     }
     let chained = string(&format!("zip://{member}::{}", level.address));
@@ -218,7 +218,7 @@ fn read_member(
             "dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")"
         )),
         (ParquetEngine::DuckDb | ParquetEngine::Spark, _) => {
-            Err(within_a_file(engine).at(&level.address))
+            Err(within_a_file(engine).at_place(&level.address))
         }
     }
 }

@@ -109,7 +109,7 @@ impl Object {
                         expected.checksum.as_deref().unwrap_or("unknown")
                     ),
                 )
-                .at(&self.address)
+                .at_place(&self.address)
                 .hint(
                     "another program may have written it at the same time: look at it, then \
                     write again (--overwrite)",
@@ -119,7 +119,7 @@ impl Object {
                 Kind::Io,
                 "the store accepted the object, and does not have it",
             )
-            .at(&self.address)),
+            .at_place(&self.address)),
             (Some(found), Some(refusal)) => match refusal.tries > 1 && found.is_surely(expected) {
                 true => Ok(found),
                 false if refusal.means_other_writer() => Err(self.exists()),
@@ -363,7 +363,7 @@ pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
 /// As [`objects_below`].
 pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u64>)>> {
     use futures::TryStreamExt;
-    let address = Address::of(folder).ok_or_else(|| {
+    let address = Address::from_path(folder).ok_or_else(|| {
         Error::usage("this is not the address of a remote folder").at_path(folder)
     })?;
     let address = cleaned(address);
@@ -385,7 +385,7 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
         let listed = store.list(Some(&key)).try_collect::<Vec<_>>().await;
         listed.map_err(|error| {
             Error::new(Kind::Io, "the objects of this folder can't be listed")
-                .at(&address)
+                .at_place(&address)
                 .because(super::credentials::root_cause(&error))
                 .hint("listing needs a permission of its own in some stores")
                 .caused_by(Cause::Passing)

@@ -77,12 +77,12 @@ impl UploadId {
 
 impl Object {
     pub(super) fn of(path: &Path) -> Result<Self> {
-        let address = Address::of(path).ok_or_else(|| {
+        let address = Address::from_path(path).ok_or_else(|| {
             Error::usage("this is not the address of a remote file").at_path(path)
         })?;
         let address = cleaned(address);
         if address.name().is_empty() {
-            return Err(Error::usage("the output has no name").at(&address));
+            return Err(Error::usage("the output has no name").at_place(&address));
         }
         let bucket = bucket_for(&address)?;
         let (key, text) = (encoded(&address.path, b"/"), address.to_string().into());
@@ -96,7 +96,7 @@ impl Object {
     }
 
     pub(super) fn exists(&self) -> Error {
-        Error::output_exists().at(&self.address)
+        Error::output_exists().at_place(&self.address)
     }
 }
 

@@ -377,7 +377,7 @@ impl ObjectWriter {
                 Kind::TooLarge,
                 "the output is longer than planned, and the store takes no more parts",
             );
-            return Err(error.at(&self.object.address));
+            return Err(error.at_place(&self.object.address));
         }
         let next = Vec::with_capacity(if is_last { 0 } else { self.part_bytes });
         let bytes = Bytes::from(std::mem::replace(&mut self.buffer, next));
@@ -456,7 +456,7 @@ impl ObjectWriter {
                 "the bytes differ from those of an unfinished upload of this object",
             );
             return Err(error
-                .at(&self.object.address)
+                .at_place(&self.object.address)
                 .hint("that upload is given up now: write again"));
         }
         self.record.iter_mut().for_each(|record| {

@@ -226,7 +226,7 @@ impl Studio {
     pub(in crate::studio) fn split_off(&mut self, root: usize, path: PathBuf) -> Result<Outcome> {
         let choice = self.draft_document()?.structure().choice().clone();
         self.edit_later(tr!("Split off roots"), move |content, ctx| {
-            let mut structure = Structure::of(&content.dataset);
+            let mut structure = Structure::from_dataset(&content.dataset);
             structure.choose(choice);
             let found = split_off(&content.dataset, &structure, root);
             let (edit, samples) = found.ok_or_else(|| {

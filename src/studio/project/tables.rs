@@ -244,7 +244,7 @@ fn samples_table(
                 let stated = member.to_json().map_err(|error| {
                     Error::internal("a file in an archive can't be saved")
                         .because(error)
-                        .at(member)
+                        .at_place(member)
                 })?;
                 (
                     PACKED,

@@ -99,7 +99,7 @@ pub fn consistency_of_draft(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Consistency> {
-    let tree = Skeleton::of(dataset);
+    let tree = Skeleton::from_dataset(dataset);
     let mut levels: Vec<Vec<&Sample>> = Vec::new();
     let mut times: Vec<Vec<Option<i64>>> = Vec::new();
     let mut tortillas = vec![&*dataset.root];

@@ -185,7 +185,7 @@ mod tests {
             root("e", &["before", "later", "label"]),
             root("f", &["before", "__TACOPAD__1", "label", "more"]),
         ];
-        let tree = Skeleton::of(&Dataset {
+        let tree = Skeleton::from_dataset(&Dataset {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         });

@@ -5,7 +5,7 @@ use egui::Ui;
 
 use super::fields::{self, ToolFields, need_input, need_output, path_in};
 use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
-use crate::consent::described;
+use crate::consent::format_program;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -144,7 +144,7 @@ impl ToolForm for PrepareTaco3 {
             let programs = request.programs();
             let mut plan = ToolPreview::new(Command::operate(request));
             let start = |command: Vec<String>| {
-                ToolLine::warning(tr!("Starts: {program}", program = described(&command)))
+                ToolLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
             plan.lines.extend(programs.into_iter().map(start));
             plan.lines.extend(lines(&prepared));

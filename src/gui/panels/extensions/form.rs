@@ -352,7 +352,7 @@ mod tests {
     fn specs() -> Vec<OptionSpec> {
         vec![
             OptionSpec::new("bins", OptionKind::Integer, "how many").or(64),
-            OptionSpec::new("low", OptionKind::Number, "first").required(),
+            OptionSpec::new("low", OptionKind::Number, "first").make_required(),
             OptionSpec::new("bands", OptionKind::List(&OptionKind::Integer), "which"),
             OptionSpec::new("ratios", OptionKind::Json, "shares"),
             OptionSpec::new("scale", OptionKind::Bool, "or not"),

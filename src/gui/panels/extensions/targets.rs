@@ -86,7 +86,9 @@ fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
             .get(position as usize)
             .copied()
             .unwrap_or_default();
-        lens.total() - counts.of(PositionState::Missing) - counts.of(PositionState::Padded)
+        lens.total()
+            - counts.count_in_state(PositionState::Missing)
+            - counts.count_in_state(PositionState::Padded)
     };
     TargetGroup {
         level: node.map_or(0, |node| node.level),
@@ -255,7 +257,7 @@ mod tests {
             root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
             ..Dataset::default()
         };
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         let lens = StructureSummary {
             pattern: structure.pattern().to_vec(),
             counts: structure.position_counts(),
@@ -301,7 +303,7 @@ mod tests {
             root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(),
             ..Dataset::default()
         };
-        let structure = Structure::of(&data);
+        let structure = Structure::from_dataset(&data);
         StructureSummary {
             pattern: structure.pattern().to_vec(),
             counts: structure.position_counts(),

@@ -140,7 +140,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         );
         ui.label(theme::rich_text(title).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let kept = crate::extensions::kept(&failed.failures) > 0;
+            let kept = crate::extensions::count_kept_failures(&failed.failures) > 0;
             let tip = tr!("They keep the values from before the run, or null");
             let text = if kept {
                 tr!("Leave as they were")

@@ -400,7 +400,7 @@ fn selected_ui(
         view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))])
     };
     let all: Vec<Pos2> = footprints
-        .of(at.row)
+        .points_of_row(at.row)
         .iter()
         .map(|at| on_screen(at, turn))
         .collect();

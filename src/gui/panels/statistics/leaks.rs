@@ -161,8 +161,8 @@ fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
         .jump
         .update(cx.jobs, path.clone(), tr!("Find the sample"), move |_| {
             let found = tree.find(&SamplePath::parse(&path));
-            let (level, row) =
-                found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
+            let (level, row) = found
+                .ok_or_else(|| Error::usage("this sample is not there any more").at_place(path))?;
             Ok(RowRef { level, row })
         });
 }

@@ -92,7 +92,7 @@ mod tests {
             ..Dataset::default()
         };
         StructureSummary {
-            pattern: Structure::of(&data).pattern().to_vec(),
+            pattern: Structure::from_dataset(&data).pattern().to_vec(),
             ..StructureSummary::default()
         }
     }

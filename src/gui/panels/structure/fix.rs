@@ -131,7 +131,8 @@ fn cell_fault(
         .copied()
         .unwrap_or_default();
     let sound = paint::format_grouped_number(
-        counts.of(PositionState::Present) + counts.of(PositionState::Padded),
+        counts.count_in_state(PositionState::Present)
+            + counts.count_in_state(PositionState::Padded),
     );
     let inside = if above.is_empty() {
         tr!("the root").to_owned()

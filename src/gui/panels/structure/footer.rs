@@ -51,7 +51,10 @@ pub(super) fn ui(
         if !cell.intersects(clip) {
             continue;
         }
-        let (faults, padded) = (counts.faults(), counts.of(PositionState::Padded));
+        let (faults, padded) = (
+            counts.faults(),
+            counts.count_in_state(PositionState::Padded),
+        );
         let (text, color) = match (faults, padded) {
             (0, 0) => ("0".to_owned(), t.tx3),
             (0, padded) => (

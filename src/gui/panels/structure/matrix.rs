@@ -263,7 +263,7 @@ fn node_ui(
         .copied()
         .unwrap_or_default();
     let faults = counts.faults();
-    let present = lens.total() - counts.of(PositionState::Missing);
+    let present = lens.total() - counts.count_in_state(PositionState::Missing);
     let clip = card.intersect(painter.clip_rect());
     let response = ui.interact(
         clip,

@@ -317,7 +317,7 @@ fn toolbar_ui(
         .fill(t.bg1)
         .inner_margin(Margin::symmetric(8, 6))
         .show(ui, |ui| {
-            let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
+            let off = lens.roots.faults() + lens.roots.count_in_state(PositionState::Padded);
             let color = (lens.roots.faults() > 0).then_some(t.err);
             let segments = [
                 Segment::new(false, tr!("All roots")),

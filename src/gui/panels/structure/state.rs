@@ -90,7 +90,7 @@ impl StructureSummary {
 
     /// Number of roots that consist of padding only.
     pub fn all_padded(&self) -> u64 {
-        let padded = |counts: &StateCounts| counts.of(PositionState::Padded);
+        let padded = |counts: &StateCounts| counts.count_in_state(PositionState::Padded);
         self.counts.iter().map(padded).min().unwrap_or(0)
     }
 

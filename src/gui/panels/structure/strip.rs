@@ -246,7 +246,7 @@ fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect:
     let (total, faults, padded) = (
         lens.total(),
         lens.roots.faults(),
-        lens.roots.of(PositionState::Padded),
+        lens.roots.count_in_state(PositionState::Padded),
     );
     let builder = egui::UiBuilder::new()
         .max_rect(rect.shrink2(vec2(0.0, 6.0)))

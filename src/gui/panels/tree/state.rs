@@ -173,7 +173,7 @@ mod tests {
         };
         let tree = |roots: &[&str]| {
             let samples = roots.iter().map(|id| scene(id)).collect();
-            Arc::new(Skeleton::of(&Dataset {
+            Arc::new(Skeleton::from_dataset(&Dataset {
                 root: Tortilla::new(samples).into(),
                 ..Dataset::default()
             }))

@@ -137,7 +137,7 @@ impl OperationOutput for Submitted {
         }
     }
 
-    fn written(&self) -> Vec<&Path> {
+    fn output_paths(&self) -> Vec<&Path> {
         let finished = self.finished.iter();
         finished
             .flat_map(|finished| {
@@ -384,7 +384,7 @@ fn ranges(numbers: &[u32]) -> String {
 }
 
 /// Slurm jobs of the last submission (`submitted.json`); `None` before the first.
-fn submitted<T: serde::de::DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
+fn read_submitted_jobs<T: serde::de::DeserializeOwned>(folder: &Path) -> Result<Option<T>> {
     read_json(&folder.join("submitted.json"))
 }
 

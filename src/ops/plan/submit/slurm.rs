@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
-use super::{SlurmOptions, SubmitRequest, output_of, ranges, submitted};
+use super::{SlurmOptions, SubmitRequest, output_of, ranges, read_submitted_jobs};
 use crate::error::{Error, IoContext, Result};
 use crate::ops::plan::{Plan, write_json};
 use crate::ops::posix_line;
@@ -33,10 +33,10 @@ pub(super) fn submit(
     options: &SlurmOptions,
 ) -> Result<(Vec<u32>, Vec<String>)> {
     let folder = &request.folder;
-    let before = submitted::<SlurmJobs>(folder)?
+    let before = read_submitted_jobs::<SlurmJobs>(folder)?
         .filter(|jobs| jobs.plan == plan.id)
         .unwrap_or_default();
-    let queued = queued(&before)?;
+    let queued = find_queued_parts(&before)?;
     let missing: Vec<u32> = missing
         .into_iter()
         .filter(|part| !queued.contains(part))
@@ -117,7 +117,7 @@ pub(super) fn submit(
 }
 
 /// Parts of earlier jobs that are pending or running.
-fn queued(jobs: &SlurmJobs) -> Result<HashSet<u32>> {
+fn find_queued_parts(jobs: &SlurmJobs) -> Result<HashSet<u32>> {
     let mut found = HashSet::new();
     for (id, base) in &jobs.arrays {
         // A job that ended long ago is unknown, which is an error of `squeue`.
@@ -174,7 +174,9 @@ fn job_id(printed: &str) -> Result<String> {
     let id = printed.trim().split(';').next().unwrap_or_default();
     match !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
         true => Ok(id.to_owned()),
-        false => Err(Error::format("sbatch printed no job id").at(printed.trim().printable_line())),
+        false => {
+            Err(Error::format("sbatch printed no job id").at_place(printed.trim().printable_line()))
+        }
     }
 }
 
@@ -219,7 +221,9 @@ fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> R
     for word in std::iter::once(request.program()?.into_os_string()).chain(arguments) {
         let word = word.to_string_lossy().into_owned();
         if word.contains(['\0', '\n', '\u{fffd}']) {
-            return Err(Error::usage("this path can't be in a script").at(word.printable_line()));
+            return Err(
+                Error::usage("this path can't be in a script").at_place(word.printable_line())
+            );
         }
         words.push(word);
     }
