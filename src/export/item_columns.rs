@@ -144,7 +144,7 @@ impl ItemColumns {
         Ok(Self(conversions))
     }
 
-    /// The properties of some rows of the table that [`ItemColumns::of`] looked at.
+    /// The properties of some rows of the table that [`ItemColumns::from_batch`] looked at.
     ///
     /// # Errors
     /// When a row does not exist.

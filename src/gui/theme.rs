@@ -250,8 +250,8 @@ pub fn text_style(name: &'static str) -> TextStyle {
     TextStyle::Name(name.into())
 }
 
-/// A text for egui's widgets, in its displayed form (see [`displayed`]); the one way to make a
-/// [`RichText`], so that no panel shows what a dataset hides in a name.
+/// A text for egui's widgets, in its displayed form (see [`displayed_block`]); the one way to make
+/// a [`RichText`], so that no panel shows what a dataset hides in a name.
 pub fn rich_text(text: impl AsRef<str>) -> RichText {
     RichText::new(displayed_block(text.as_ref()))
 }

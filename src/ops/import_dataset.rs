@@ -164,7 +164,7 @@ fn folder_id(dataset: &Dataset, request: &DatasetImport) -> String {
     }
 }
 
-/// What [`joined`] changes in the fields of the two.
+/// What [`join_tortillas`] changes in the fields of the two.
 fn field_changes(place: &Tortilla, incoming: &Tortilla, with: &Tortilla) -> Vec<String> {
     let mut lines = Vec::new();
     let both = !place.samples.is_empty() && !incoming.samples.is_empty();

@@ -48,7 +48,7 @@ pub(super) struct GroupBy {
 
 impl GroupBy {
     /// Output columns are the keys, under their own names, then the measures, named by
-    /// [`GroupBy::of`].
+    /// [`GroupBy::aggregate_rows`].
     pub fn new(keys: &[Expr], measures: Vec<Measure>) -> Self {
         let mut columns = keys.to_vec();
         for (at, measure) in measures.iter().enumerate() {

@@ -79,7 +79,7 @@ pub enum Event {
     Validated,
     /// Result of a query.
     Queried(Arc<QueryResult>),
-    /// The filter was applied; its result is [`super::Studio::kept`].
+    /// The filter was applied; its result is [`super::Studio::filtered_rows`].
     Filtered,
     /// Leakage between the parts of a split.
     Leakage(Arc<Leakage>),

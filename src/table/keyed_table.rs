@@ -321,7 +321,7 @@ const BY_ID: usize = 1;
 const OF_STEMS: usize = 2;
 
 impl KeyProbe {
-    /// A probe of these keys, in the form of [`KeyedTable::named`].
+    /// A probe of these keys, in the form of [`KeyedTable::keyed_rows`].
     pub fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
         let mut probed: Vec<&str> = Vec::new();
         let mut shared: Option<&str> = None;

@@ -161,7 +161,7 @@ impl Read for SliceReader {
 }
 
 thread_local! {
-    /// True while this thread is inside [`guarded`].
+    /// True while this thread is inside [`catch_panics`].
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 

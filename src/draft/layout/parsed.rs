@@ -91,8 +91,8 @@ impl ParsedPath {
         )
     }
 
-    /// As [`ParsedPath::all`], for a layout that was chosen: labels and texts make the roots where
-    /// there is nothing else.
+    /// As [`ParsedPath::from_paths`], for a layout that was chosen: labels and texts make the roots
+    /// where there is nothing else.
     pub fn all_of_chosen_layout(paths: &[String]) -> Vec<Self> {
         let mut parsed: Vec<Self> = paths.iter().map(|path| Self::from_path(path)).collect();
         if parsed.iter().all(|path| !path.is_main) {
@@ -142,7 +142,7 @@ fn beginning(stem: &[TextToken], words: usize) -> String {
     texts.join("_")
 }
 
-/// See [`ParsedPath::all`], for the files of one folder.
+/// See [`ParsedPath::from_paths`], for the files of one folder.
 fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
     let mut own: HashMap<String, usize> = HashMap::new();
     for &file in files {

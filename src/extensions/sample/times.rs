@@ -155,8 +155,8 @@ impl Times {
 }
 
 impl Times {
-    /// [`Times::of`] as values of the columns `names`; when it fails they are null, and the failure
-    /// is that of these columns alone.
+    /// [`Times::find_sample_times`] as values of the columns `names`; when it fails they are null,
+    /// and the failure is that of these columns alone.
     ///
     /// # Errors
     /// When the job is cancelled.

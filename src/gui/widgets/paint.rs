@@ -146,7 +146,7 @@ pub fn format_grouped_number(number: u64) -> String {
     grouped_digits(&number.to_string())
 }
 
-/// [`grouped`] of the digits of a whole number.
+/// [`format_grouped_number`] of the digits of a whole number.
 pub fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() * 2);
     for (index, digit) in digits.chars().enumerate() {

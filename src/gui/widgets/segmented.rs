@@ -81,7 +81,7 @@ fn total_of(widths: &[(f32, f32)]) -> f32 {
     widths.iter().map(|(width, _)| width).sum::<f32>() + 4.0 + widths.len().saturating_sub(1) as f32
 }
 
-/// The width that [`segmented`] takes for these choices.
+/// The width that [`draw_segments`] takes for these choices.
 pub fn segmented_width<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> f32 {
     total_of(&widths_of(ui, segments))
 }
@@ -97,7 +97,8 @@ pub fn draw_segments<T: PartialEq + Clone>(
     draw(ui, id_salt, value, segments, &widths)
 }
 
-/// [`segmented`] in this width at most: first icons are left out, then the longest texts are cut.
+/// [`draw_segments`] in this width at most: first icons are left out, then the longest texts are
+/// cut.
 pub fn segmented_within<T: PartialEq + Clone>(
     ui: &mut Ui,
     id_salt: impl egui::AsIdSalt,

@@ -309,7 +309,7 @@ impl PublishCheck {
     }
 }
 
-/// Maximum number of locations that one call of [`PublishCheck::at`] adds.
+/// Maximum number of locations that one call of [`PublishCheck::at_places`] adds.
 const PLACES: usize = 10;
 
 #[cfg(test)]

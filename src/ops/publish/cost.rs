@@ -11,7 +11,7 @@ use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
 /// Prices and limits set by the user, in US dollars; unset ones are those of the store
-/// ([`StoreRates::of`]).
+/// ([`StoreRates::for_target`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {

@@ -999,7 +999,7 @@ mod tests {
         }
     }
 
-    /// Titles that the journal of [`damaged`] goes through.
+    /// Titles that the journals of these tests go through.
     const TITLES: [&str; 5] = ["", "one", "two", "three", "four"];
 
     /// A journal of four edits, with a base if asked; the folder is its own.

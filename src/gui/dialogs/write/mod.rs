@@ -213,7 +213,7 @@ impl WriteDialog {
             .unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
         if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
-            // Requested once; the id of the job arrives in [`WriteDialog::started`].
+            // Requested once; the id of the job arrives in [`WriteDialog::record_start`].
             *proof = Proof::Running(None);
             cx.run(Command::Verify {
                 paths: written_paths(built),
