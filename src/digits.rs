@@ -36,9 +36,10 @@ pub fn significant_digits(value: f64, count: usize) -> String {
     }
     let places = usize::try_from(behind as i32 - magnitude).unwrap_or_default();
     let text = format!("{value:.places$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -535,9 +535,10 @@ impl Root {
             return Ok(meta);
         }
         let target = path.canonicalize()?;
-        match target.starts_with(self.real()?) {
-            true => Ok(std::fs::metadata(&path)?),
-            false => Err(Outside::LeadsOut(target)),
+        if target.starts_with(self.real()?) {
+            Ok(std::fs::metadata(&path)?)
+        } else {
+            Err(Outside::LeadsOut(target))
         }
     }
 }

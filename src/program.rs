@@ -42,11 +42,12 @@ fn done(outcome: Result<()>) -> u8 {
 fn replay(script: &ReplayArguments) -> Result<()> {
     script.agree();
     let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
-    let lines = match script.window {
-        true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,
-        false => gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| {
+    let lines = if script.window {
+        gui::replay(&script.file, pictures, autosave, WindowOptions::default())?
+    } else {
+        gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| {
             script.tell_line(line, Some(steps))
-        })?,
+        })?
     };
     script.report(lines)
 }

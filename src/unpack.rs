@@ -104,12 +104,13 @@ impl UnpackedMember {
             ..
         } = member;
         let packed = Packed::of(member);
-        let expected = match packed.is_whole() {
-            true => Expected::default(),
-            false => Expected {
+        let expected = if packed.is_whole() {
+            Expected::default()
+        } else {
+            Expected {
                 size: Some(*size),
                 crc: *crc,
-            },
+            }
         };
         let named = |error: Error| {
             if error.place().is_some() {
@@ -232,14 +233,15 @@ impl Packed {
     }
 
     fn expect(&self, found: &Stamp) -> Result<()> {
-        match found.agrees(&self.stamp) {
-            true => Ok(()),
-            false => Err(Error::new(
+        if found.agrees(&self.stamp) {
+            Ok(())
+        } else {
+            Err(Error::new(
                 Kind::Changed,
                 "the archive was changed or replaced since this file was found in it",
             )
             .at_path(&self.archive)
-            .hint("add it again, or restore the original archive")),
+            .hint("add it again, or restore the original archive"))
         }
     }
 

@@ -41,13 +41,12 @@ fn contents(workspace: &Workspace, dataset: &str) -> Vec<String> {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
             let path = tree.path(depth, row).to_string();
-            let bytes = match level.folder[row as usize] {
-                true => String::new(),
-                false => {
-                    let (asset, _) = reader.asset(depth, row).expect("is there");
-                    let bytes = taco_studio::container::read_asset(&asset).expect("reads");
-                    format!(" {} {:08x}", bytes.len(), crc32fast::hash(&bytes))
-                }
+            let bytes = if level.folder[row as usize] {
+                String::new()
+            } else {
+                let (asset, _) = reader.asset(depth, row).expect("is there");
+                let bytes = taco_studio::container::read_asset(&asset).expect("reads");
+                format!(" {} {:08x}", bytes.len(), crc32fast::hash(&bytes))
             };
             found.push(path + &bytes);
         }

@@ -185,11 +185,12 @@ fn a_collection_that_can_t_be_read_is_in_no_copy() {
     flat_scenes(&workspace, 2);
     let in_folder = |arguments: &str| {
         workspace.studio(arguments.split(' ').map(|word| {
-            match word.contains('/') {
-                true => workspace
+            if word.contains('/') {
+                workspace
                     .path(word.trim_start_matches("./"))
-                    .into_os_string(),
-                false => word.into(),
+                    .into_os_string()
+            } else {
+                word.into()
             }
         }))
     };

@@ -68,9 +68,10 @@ fn every_dataset_as(form: &str, name: &str) {
         for beside in crate::support::entries(dataset.parent().expect("a folder")) {
             let near = folder.join(beside.file_name().expect("a name"));
             // A part that is a symbolic link out of the folder is refused.
-            match beside.is_dir() {
-                true => copy_folder(&beside, &near),
-                false => fs::copy(&beside, near).map(drop).expect("a copy"),
+            if beside.is_dir() {
+                copy_folder(&beside, &near)
+            } else {
+                fs::copy(&beside, near).map(drop).expect("a copy")
             }
         }
         let output = if name.is_empty() {

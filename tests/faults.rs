@@ -231,10 +231,12 @@ impl Ready {
             "the next start leaves {left:?} and {mended:#?} after {}",
             what()
         );
-        match () {
-            () if new => "new",
-            () if found == self.old => "old",
-            () => "aside",
+        if new {
+            "new"
+        } else if found == self.old {
+            "old"
+        } else {
+            "aside"
         }
     }
 }

@@ -434,9 +434,10 @@ fn damaged_indexes_over_parts_are_survived() {
             let path = set.join(file);
             let mut bytes = std::fs::read(&path).expect("a file");
             // The single-file index begins with its table of sections.
-            let what = match file == "__TACOCAT__" && random.below(2) == 0 {
-                true => damage(&mut bytes, &(8..128), random),
-                false => damage_file(file, &mut bytes, random),
+            let what = if file == "__TACOCAT__" && random.below(2) == 0 {
+                damage(&mut bytes, &(8..128), random)
+            } else {
+                damage_file(file, &mut bytes, random)
             };
             std::fs::write(&path, bytes).expect("writes");
             (set.join(opened), format!("{file}: {what}"))

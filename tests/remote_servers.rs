@@ -279,12 +279,11 @@ fn a_preview_of_a_large_image_takes_few_requests() {
             .expect("a copy");
             let address = PathBuf::from(nginx.url(&own));
             nginx.asked();
-            let asset = match is_archive {
-                true => {
-                    drop(taco_studio::container::open(&address, &ctx).expect("opens"));
-                    AssetPath::range(address, offset, size)
-                }
-                false => AssetPath::file(&address),
+            let asset = if is_archive {
+                drop(taco_studio::container::open(&address, &ctx).expect("opens"));
+                AssetPath::range(address, offset, size)
+            } else {
+                AssetPath::file(&address)
             };
             preview(
                 &PreviewRequest::new(RasterSource::member(asset), (fit, fit)),

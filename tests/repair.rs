@@ -117,12 +117,13 @@ fn repair_fixes_what_needs_no_judgement_and_keeps_every_byte() {
 }
 
 fn sha_of_all(path: &Path) -> Vec<String> {
-    match path.is_dir() {
-        true => crate::support::files_below(path)
+    if path.is_dir() {
+        crate::support::files_below(path)
             .iter()
             .map(|name| sha256_of(&path.join(name)))
-            .collect(),
-        false => vec![sha256_of(path)],
+            .collect()
+    } else {
+        vec![sha256_of(path)]
     }
 }
 

@@ -312,9 +312,10 @@ fn only_zip(folder: &str) -> String {
 #[track_caller]
 fn run_python(workspace: &Workspace, code: &str, is_first_generation: bool) -> String {
     let script = workspace.write("snippet.py", code).display().to_string();
-    let ran = match is_first_generation {
-        true => workspace.old_python(&script, [] as [&str; 0]),
-        false => workspace.python(&script, [] as [&str; 0]),
+    let ran = if is_first_generation {
+        workspace.old_python(&script, [] as [&str; 0])
+    } else {
+        workspace.python(&script, [] as [&str; 0])
     };
     ran.expect_code(0).stdout
 }

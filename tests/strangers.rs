@@ -56,9 +56,10 @@ fn holds_secret(path: &Path) -> bool {
             .windows(SECRET.len())
             .any(|part| part == SECRET.as_bytes())
     };
-    match path.is_dir() {
-        true => files_below(path).iter().any(|name| has(&path.join(name))),
-        false => path.exists() && has(path),
+    if path.is_dir() {
+        files_below(path).iter().any(|name| has(&path.join(name)))
+    } else {
+        path.exists() && has(path)
     }
 }
 

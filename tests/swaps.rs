@@ -97,17 +97,19 @@ fn link_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for path in entries(from) {
         let target = to.join(path.file_name().expect("a name"));
-        match path.is_dir() {
-            true => link_tree(&path, &target),
-            false => fs::hard_link(&path, &target).expect("a second name"),
+        if path.is_dir() {
+            link_tree(&path, &target)
+        } else {
+            fs::hard_link(&path, &target).expect("a second name")
         }
     }
 }
 
 fn remove(path: &Path) {
-    match path.is_dir() {
-        true => fs::remove_dir_all(path).expect("removed"),
-        false => drop(fs::remove_file(path)),
+    if path.is_dir() {
+        fs::remove_dir_all(path).expect("removed")
+    } else {
+        drop(fs::remove_file(path))
     }
 }
 
@@ -643,13 +645,10 @@ fn of_two_edits_at_once_none_is_lost() {
         for round in 0..moments().max(8) {
             let target = format!("g{name}");
             remove(&workspace.path(&target));
-            match workspace.path(name).is_dir() {
-                true => {
-                    crate::support::copy_folder(&workspace.path(name), &workspace.path(&target))
-                }
-                false => {
-                    fs::copy(workspace.path(name), workspace.path(&target)).expect("a copy");
-                }
+            if workspace.path(name).is_dir() {
+                crate::support::copy_folder(&workspace.path(name), &workspace.path(&target))
+            } else {
+                fs::copy(workspace.path(name), workspace.path(&target)).expect("a copy");
             }
             let mut first = start(&workspace, &["edit", &target, "--metadata", "a.csv"]);
             std::thread::sleep(Duration::from_millis(round as u64 % 8 * 5));

@@ -120,14 +120,15 @@ fn line(argument: &Arg) -> String {
     if argument.is_required_set() && !argument.is_positional() {
         line.push_str(" Needed.");
     }
-    let choices: Vec<String> = match takes {
-        true => argument
+    let choices: Vec<String> = if takes {
+        argument
             .get_possible_values()
             .iter()
             .filter(|value| !value.is_hide_set())
             .map(|value| format!("`{}`", value.get_name()))
-            .collect(),
-        false => Vec::new(),
+            .collect()
+    } else {
+        Vec::new()
     };
     if !choices.is_empty() {
         let _ = write!(line, " One of {}.", choices.join(", "));

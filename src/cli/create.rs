@@ -160,9 +160,10 @@ pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8>
             proposal.save_layout(file, arguments.write.overwrite)?;
         }
         if arguments.dry_run {
-            match json {
-                true => print_json(&proposal.to_json())?,
-                false => print(&proposal.to_text())?,
+            if json {
+                print_json(&proposal.to_json())?
+            } else {
+                print(&proposal.to_text())?
             }
             return Ok(0);
         }

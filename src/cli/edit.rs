@@ -138,18 +138,20 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
     };
     if dry_run {
         let way = run(terminal, "edit", move |ctx| plan_edit(&request, ctx))?;
-        match json {
-            true => print_json(&way)?,
-            false => print(&way.sentence())?,
+        if json {
+            print_json(&way)?
+        } else {
+            print(&way.sentence())?
         }
         return Ok(0);
     }
     let edited = run(terminal, "edit", move |ctx| {
         edit_dataset(&request, &|way| say(way.sentence()), ctx)
     })?;
-    match json {
-        true => print_json(&edited)?,
-        false => print(&edited.path.display().to_string())?,
+    if json {
+        print_json(&edited)?
+    } else {
+        print(&edited.path.display().to_string())?
     }
     Ok(0)
 }

@@ -195,9 +195,10 @@ fn is_inline(text: &str) -> bool {
 
 /// JSON text, or the file of that name.
 fn json_or_file(text: &str) -> Result<Json> {
-    let content = match is_inline(text) {
-        true => text.as_bytes().to_owned(),
-        false => read_json_document(Path::new(text), "read the options")?,
+    let content = if is_inline(text) {
+        text.as_bytes().to_owned()
+    } else {
+        read_json_document(Path::new(text), "read the options")?
     };
     serde_json::from_slice(&content).map_err(|error| {
         let place = if is_inline(text) { "--options" } else { text };

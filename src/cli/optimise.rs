@@ -82,9 +82,10 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
 
 fn print_done(done: &Optimised) -> Result<()> {
     for kept in done.kept.iter().take(SHOWN) {
-        match kept.failed {
-            true => say_failure(format!("failed: {}: {}", kept.path, kept.reason)),
-            false => say(format!("kept: {}: {}", kept.path, kept.reason)),
+        if kept.failed {
+            say_failure(format!("failed: {}: {}", kept.path, kept.reason))
+        } else {
+            say(format!("kept: {}: {}", kept.path, kept.reason))
         }
     }
     if done.kept.len() > SHOWN {

@@ -198,9 +198,10 @@ pub fn print(text: &str) -> Result<()> {
 /// # Errors
 /// Those of [`write`].
 pub fn print_data(bytes: &[u8]) -> Result<()> {
-    match std::io::stdout().is_terminal() {
-        true => print(&String::from_utf8_lossy(bytes)),
-        false => write(bytes).map(|_| ()),
+    if std::io::stdout().is_terminal() {
+        print(&String::from_utf8_lossy(bytes))
+    } else {
+        write(bytes).map(|_| ())
     }
 }
 

@@ -59,12 +59,13 @@ impl ReplayArguments {
     /// # Errors
     /// When standard output takes nothing.
     pub fn tell_line(&self, line: usize, steps: Option<usize>) -> Result<()> {
-        match self.tell {
-            true => print(&steps.map_or_else(
+        if self.tell {
+            print(&steps.map_or_else(
                 || format!("line {line}"),
                 |steps| format!("line {line}: {steps} steps"),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -527,16 +527,16 @@ impl SourceTable {
                 }
                 FILE => AssetPath::File(path()),
                 RANGE => {
-                    let stamp =
-                        match versions.is_valid(row) {
-                            true => {
-                                let known = stamps.get(versions.value(row) as usize);
-                                Some(known.cloned().ok_or_else(|| {
-                                    damaged("the version of a container is missing")
-                                })?)
-                            }
-                            false => None,
-                        };
+                    let stamp = if versions.is_valid(row) {
+                        let known = stamps.get(versions.value(row) as usize);
+                        Some(
+                            known
+                                .cloned()
+                                .ok_or_else(|| damaged("the version of a container is missing"))?,
+                        )
+                    } else {
+                        None
+                    };
                     AssetPath::Range {
                         container: path(),
                         offset: number(&offsets, row),

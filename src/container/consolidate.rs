@@ -97,9 +97,10 @@ fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
     let found = (0..reader.levels().count())
         .map(|level| reader.levels().rows(level) as u64)
         .sum::<u64>();
-    match found == built.samples {
-        true => Ok(()),
-        false => Err(Error::new(
+    if found == built.samples {
+        Ok(())
+    } else {
+        Err(Error::new(
             Kind::Damaged,
             format!(
                 "the index has {found} rows, the parts have {}",
@@ -110,7 +111,7 @@ fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
         .hint(
             "another program may have written it at the same time: look at it, then write \
                 again (--overwrite)",
-        )),
+        ))
     }
 }
 
@@ -291,9 +292,10 @@ impl Gathered {
         for (path, part) in self.paths.iter().zip(&self.parts) {
             ctx.check()?;
             let zip = ZipReader::open(path)?;
-            let right = match level > 0 && !zip.positions_hold(level, ctx)? {
-                true => Some(zip.true_positions(level, ctx)?),
-                false => None,
+            let right = if level > 0 && !zip.positions_hold(level, ctx)? {
+                Some(zip.true_positions(level, ctx)?)
+            } else {
+                None
             };
             let head = zip.levels().head(level).ok_or_else(|| {
                 Error::format("the dataset changed while it was read").at_path(path)
@@ -305,13 +307,16 @@ impl Gathered {
                 let right = right.as_ref().and_then(|right| right.get(rows.clone()));
                 sink.write(&indexed(&batch, rows.start, &schema, &part.name, right)?)
             });
-            written.map_err(|error| match error.is_cancelled() {
-                true => error,
-                false => Error::new(
-                    error.kind(),
-                    format!("level{level} of {} can't be copied", part.name),
-                )
-                .because(error),
+            written.map_err(|error| {
+                if error.is_cancelled() {
+                    error
+                } else {
+                    Error::new(
+                        error.kind(),
+                        format!("level{level} of {} can't be copied", part.name),
+                    )
+                    .because(error)
+                }
             })?;
         }
         sink.finish()

@@ -194,21 +194,20 @@ impl DatasetVersion {
                     }
                 }
                 ComparedMember::Remote(file) => remote.extend(file.remote_file().cloned()),
-                ComparedMember::Recorded { path, stamp } => match is_remote(path) {
-                    true => {
+                ComparedMember::Recorded { path, stamp } => {
+                    if is_remote(path) {
                         let file = ByteSource::open(path)?;
                         if !file.stamp().agrees(stamp) {
                             return Err(changed(path));
                         }
                         remote.extend(file.remote_file().cloned());
-                    }
-                    false => {
+                    } else {
                         let now = stamp_at(path).map_err(|error| changed(path).because(error))?;
                         if !now.is_some_and(|now| now.agrees(stamp)) {
                             return Err(changed(path));
                         }
                     }
-                },
+                }
             }
         }
         RemoteFile::expect_unchanged(&remote)

@@ -54,9 +54,10 @@ pub fn folder_beside(path: &Path) -> Option<PathBuf> {
 /// # Errors
 /// When a store can't be reached, or refuses to say.
 pub fn output_exists(path: &Path) -> Result<bool> {
-    match is_remote(path) {
-        true => Ok(object_exists(path)? || object_exists(&place_below(path, "COLLECTION.json"))?),
-        false => Ok(path.symlink_metadata().is_ok()),
+    if is_remote(path) {
+        Ok(object_exists(path)? || object_exists(&place_below(path, "COLLECTION.json"))?)
+    } else {
+        Ok(path.symlink_metadata().is_ok())
     }
 }
 

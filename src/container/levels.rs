@@ -304,16 +304,15 @@ impl LevelSet {
             .fields(level)
             .iter()
             .any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
-        let variables = match is_named {
-            true => {
-                let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
-                Variables(
-                    table
-                        .strings(VARIABLE_COLUMN)
-                        .map_err(|error| self.unreadable(level, error))?,
-                )
-            }
-            false => Variables::default(),
+        let variables = if is_named {
+            let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
+            Variables(
+                table
+                    .strings(VARIABLE_COLUMN)
+                    .map_err(|error| self.unreadable(level, error))?,
+            )
+        } else {
+            Variables::default()
         };
         Ok(slot.variables.get_or_init(|| Arc::new(variables)).clone())
     }

@@ -112,11 +112,12 @@ impl OpenContainer {
         if let Some(known) = self.remote_directory.get() {
             return Ok(known.as_ref());
         }
-        let found = match self.file.is_remote() {
-            true => separate_transient_error(CentralDirectory::read(&self.file))?
+        let found = if self.file.is_remote() {
+            separate_transient_error(CentralDirectory::read(&self.file))?
                 .ok()
-                .map(|directory| Checksums::of(&directory)),
-            false => None,
+                .map(|directory| Checksums::of(&directory))
+        } else {
+            None
         };
         Ok(self.remote_directory.get_or_init(|| found).as_ref())
     }
@@ -335,13 +336,14 @@ impl CopySources {
                 RowSource::Asset { path, .. } if path.remote_file().is_some()
             )
         };
-        match plan
+        if plan
             .files
             .iter()
             .any(|file| remote(plan.source(assembly, file)))
         {
-            true => AHEAD_FILES,
-            false => plan.files.len().max(1),
+            AHEAD_FILES
+        } else {
+            plan.files.len().max(1)
         }
     }
 

@@ -51,12 +51,13 @@ impl ByteSource {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
-        match is_remote(path) {
-            true => Ok(Self::of_remote(
+        if is_remote(path) {
+            Ok(Self::of_remote(
                 RemoteFile::open(path, FIRST_OF_DATASET)?,
                 path,
-            )),
-            false => Self::open_local(path),
+            ))
+        } else {
+            Self::open_local(path)
         }
     }
 
@@ -391,9 +392,10 @@ impl ByteSource {
         if rest <= FOOTER {
             end = self.size_bytes();
         }
-        match end - start <= METADATA_WHOLE {
-            true => self.prefetch(&[(start, end - start)]),
-            false => self.prefetch(&footers),
+        if end - start <= METADATA_WHOLE {
+            self.prefetch(&[(start, end - start)])
+        } else {
+            self.prefetch(&footers)
         }
     }
 
@@ -486,9 +488,10 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
 
 /// The error for a file that is not the version in which samples were found.
 pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
-    let what = match known.size == found.size {
-        true => "it was modified or replaced".to_owned(),
-        false => format!("it had {} bytes and has {}", known.size, found.size),
+    let what = if known.size == found.size {
+        "it was modified or replaced".to_owned()
+    } else {
+        format!("it had {} bytes and has {}", known.size, found.size)
     };
     Error::new(
         Kind::Changed,

@@ -176,9 +176,10 @@ fn first_difference(indexed: &ArrayRef, own: Option<&ArrayRef>) -> Option<usize>
         return (0..indexed.len())
             .find(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
     };
-    let same_type = match own.data_type() == indexed.data_type() {
-        true => Ok(own.clone()),
-        false => cast(own, indexed.data_type()),
+    let same_type = if own.data_type() == indexed.data_type() {
+        Ok(own.clone())
+    } else {
+        cast(own, indexed.data_type())
     };
     match same_type {
         Ok(own) if own.to_data() == indexed.to_data() => None,

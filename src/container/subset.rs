@@ -143,9 +143,10 @@ fn chosen<L: Borrow<AssemblyLevel>>(
             .collect();
         let choice =
             |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
-        let meta_columns: HashMap<u32, Arc<[usize]>> = match level.meta_columns.is_empty() {
-            true => HashMap::new(),
-            false => above.iter().enumerate().filter_map(choice).collect(),
+        let meta_columns: HashMap<u32, Arc<[usize]>> = if level.meta_columns.is_empty() {
+            HashMap::new()
+        } else {
+            above.iter().enumerate().filter_map(choice).collect()
         };
         let batch =
             arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))

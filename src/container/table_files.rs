@@ -67,9 +67,10 @@ fn read_local(folder: &Path, prefix: &str) -> Result<LevelTables> {
         within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
     let (_, collection) = collection_in(source)?;
     let heads = heads_of(&local_tables(&root, prefix)?, folder)?;
-    match heads.is_empty() {
-        true => Err(without_levels(folder, prefix)),
-        false => Ok((heads, collection)),
+    if heads.is_empty() {
+        Err(without_levels(folder, prefix))
+    } else {
+        Ok((heads, collection))
     }
 }
 

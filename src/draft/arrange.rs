@@ -328,13 +328,14 @@ pub(super) fn rename_by(
     if find.is_empty() {
         return Err(Error::usage("there is no text to look for"));
     }
-    let finder = match regex {
-        false => IdFinder::Text(find),
-        true => IdFinder::Regex(regex::Regex::new(find).map_err(|error| {
+    let finder = if regex {
+        IdFinder::Regex(regex::Regex::new(find).map_err(|error| {
             Error::usage("this is not a regular expression")
                 .because(error)
                 .at_place(find)
-        })?),
+        })?)
+    } else {
+        IdFinder::Text(find)
     };
     let mut renamed = 0u64;
     let root = map_level(

@@ -284,12 +284,13 @@ pub(super) fn remove_field(dataset: &mut Dataset, path: NodePath, name: String) 
 }
 
 pub(super) fn replace(dataset: &mut Dataset, path: NodePath, new: Arc<Tortilla>) -> Result<Edit> {
-    let old = match path.0.is_empty() {
-        true => std::mem::replace(&mut dataset.root, new),
-        false => match &mut sample_mut(dataset, &path)?.payload {
+    let old = if path.0.is_empty() {
+        std::mem::replace(&mut dataset.root, new)
+    } else {
+        match &mut sample_mut(dataset, &path)?.payload {
             Payload::Folder(tortilla) => std::mem::replace(tortilla, new),
             _ => return Err(no_tortilla(&path)),
-        },
+        }
     };
     Ok(Edit::ReplaceTortilla {
         tortilla: path,

@@ -182,9 +182,8 @@ fn into_position(
             let label = tr!("Place {name}", name = sample.id);
             let inside = into_position(pattern, rest, children, &there, sample)?;
             // A FOLDER of padding becomes a regular one.
-            match is_padding(&present.id) {
-                false => Ok(inside),
-                true => Ok(Edit::Batch {
+            if is_padding(&present.id) {
+                Ok(Edit::Batch {
                     label,
                     edits: vec![
                         Edit::Rename {
@@ -193,7 +192,9 @@ fn into_position(
                         },
                         inside,
                     ],
-                }),
+                })
+            } else {
+                Ok(inside)
             }
         }
         (true, payload) if is_padding(&present.id) && !matches!(payload, Payload::Folder(_)) => {

@@ -273,15 +273,18 @@ pub fn group_plans(
                 .map(|(_, fix)| fix.label.clone())
                 .unwrap_or_default();
             let same = verb != FixVerb::Drop && roots.iter().all(|(_, fix)| fix.label == first);
-            plan(dataset, roots.into_iter(), |count| match same {
-                true => tr_n!(
-                    count,
-                    "{fix} in {n} root",
-                    "{fix} in {n} roots",
-                    fix = first,
-                    n = count
-                ),
-                false => tr!("{verb} {n}", verb = verb.text(), n = count),
+            plan(dataset, roots.into_iter(), |count| {
+                if same {
+                    tr_n!(
+                        count,
+                        "{fix} in {n} root",
+                        "{fix} in {n} roots",
+                        fix = first,
+                        n = count
+                    )
+                } else {
+                    tr!("{verb} {n}", verb = verb.text(), n = count)
+                }
             })
         })
         .collect();

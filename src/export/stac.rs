@@ -226,12 +226,13 @@ fn provider(contact: &super::Contact) -> Json {
 /// COLLECTION.json.
 pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
     let place = described.address(dataset, to);
-    match dataset.single {
-        false => (
+    if dataset.single {
+        (place, dataset.media_type())
+    } else {
+        (
             format!("{}/COLLECTION.json", place.trim_end_matches('/')),
             "application/json",
-        ),
-        true => (place, dataset.media_type()),
+        )
     }
 }
 

@@ -41,16 +41,19 @@ fn assembly(levels: Vec<TestLevel<'_>>) -> Assembly {
             .into_iter()
             .chain(rows.columns)
             .map(|(name, column)| (name, column, true));
-        let source = |(row, folder): (usize, &bool)| match folder {
-            true => RowSource::Folder,
-            false => RowSource::asset(
-                AssetPath::range(
-                    Path::new("/data/set.tacozip"),
-                    (1000 * depth + 10 * row) as u64,
+        let source = |(row, folder): (usize, &bool)| {
+            if *folder {
+                RowSource::Folder
+            } else {
+                RowSource::asset(
+                    AssetPath::range(
+                        Path::new("/data/set.tacozip"),
+                        (1000 * depth + 10 * row) as u64,
+                        10,
+                    ),
                     10,
-                ),
-                10,
-            ),
+                )
+            }
         };
         tables.push(AssemblyLevel {
             batch: RecordBatch::try_from_iter_with_nullable(all).expect("a table"),

@@ -178,25 +178,24 @@ impl JoinPreview {
             let is_plain = |(name, column): &(String, &JoinColumn)| {
                 *name == column.name && offered(column).is_none()
             };
-            let names = match chosen.iter().all(is_plain) {
-                true => json!(chosen.iter().map(|(name, _)| name).collect::<Vec<_>>()),
-                false => {
-                    let column = |(name, column): &(String, &JoinColumn)| {
-                        let mut how = offered(column).map_or(
-                            json!({}),
-                            |offer| json!({ "type": offer.kind, "lenient": true }),
-                        );
-                        if *name != column.name {
-                            how["from"] = json!(column.name);
-                        }
-                        (name.clone(), how)
-                    };
-                    chosen
-                        .iter()
-                        .map(column)
-                        .collect::<serde_json::Map<_, _>>()
-                        .into()
-                }
+            let names = if chosen.iter().all(is_plain) {
+                json!(chosen.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            } else {
+                let column = |(name, column): &(String, &JoinColumn)| {
+                    let mut how = offered(column).map_or(
+                        json!({}),
+                        |offer| json!({ "type": offer.kind, "lenient": true }),
+                    );
+                    if *name != column.name {
+                        how["from"] = json!(column.name);
+                    }
+                    (name.clone(), how)
+                };
+                chosen
+                    .iter()
+                    .map(column)
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()
             };
             let options = json!({
                 "table": self.table,

@@ -336,9 +336,12 @@ impl CallTarget {
     /// Whether the sample with this path of ids is selected; true without positions.
     pub fn names(&self, ids: &[&str]) -> bool {
         let Some(id) = ids.last() else { return false };
-        let matched = |pattern: &String| match pattern.contains('/') {
-            true => id_matches(pattern, &ids.join("/")),
-            false => id_matches(pattern, id),
+        let matched = |pattern: &String| {
+            if pattern.contains('/') {
+                id_matches(pattern, &ids.join("/"))
+            } else {
+                id_matches(pattern, id)
+            }
         };
         self.positions.is_empty() || self.positions.iter().any(matched)
     }

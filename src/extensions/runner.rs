@@ -308,9 +308,10 @@ fn require_targeted_rows(
     let by_name = !call.target.positions.is_empty();
     let chosen = find_targeted_rows(rows, call, files_only);
     if !chosen.contains(&true) {
-        let what = match by_name {
-            true => call.target.positions.join(", "),
-            false => "a FILE".to_owned(),
+        let what = if by_name {
+            call.target.positions.join(", ")
+        } else {
+            "a FILE".to_owned()
         };
         if let Some(level) =
             (0..dataset.depth()).find(|&level| !by_name && has_file(&dataset.root, level))

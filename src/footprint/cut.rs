@@ -70,11 +70,12 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
         .collect();
     // Parts of one that goes all around touch or overlap each other.
     let nothing = MultiPolygon(Vec::new());
-    let mut whole = match wide {
-        true => parts
+    let mut whole = if wide {
+        parts
             .into_iter()
-            .fold(nothing, |whole, part| whole.union(&many(vec![part]))),
-        false => many(parts),
+            .fold(nothing, |whole, part| whole.union(&many(vec![part])))
+    } else {
+        many(parts)
     };
     for hole in holes {
         whole = whole.difference(&many(hole));

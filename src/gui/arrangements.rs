@@ -60,9 +60,10 @@ impl Arrangements {
 
     /// Shows an arrangement, also with the next documents of this kind.
     pub fn choose(&mut self, dock: &mut Dock, arrangement: Arrangement, is_draft: bool) {
-        match is_draft {
-            true => self.of_drafts = arrangement,
-            false => self.of_datasets = arrangement,
+        if is_draft {
+            self.of_drafts = arrangement
+        } else {
+            self.of_datasets = arrangement
         }
         self.show(dock, arrangement);
     }

@@ -30,14 +30,15 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(open) = cx.document().and_then(Document::opened_dataset) else {
         return;
     };
-    let again = match open.options == OpenOptions::default() {
-        true => Command::Open {
+    let again = if open.options == OpenOptions::default() {
+        Command::Open {
             path: open.reader.info().path.clone(),
-        },
-        false => Command::OpenWith {
+        }
+    } else {
+        Command::OpenWith {
             path: open.reader.info().path.clone(),
             options: Box::new(open.options.clone()),
-        },
+        }
     };
     let (text, is_there) = match &change {
         DiskChange::Changed(file) => (

@@ -51,9 +51,10 @@ impl App {
             }
             (count, _) => tr!("Drop {count} files and folders", count),
         };
-        let what = match draft {
-            true => tr!("Datasets open; files and folders are added to the draft"),
-            false => tr!("Datasets open; files and folders begin a draft"),
+        let what = if draft {
+            tr!("Datasets open; files and folders are added to the draft")
+        } else {
+            tr!("Datasets open; files and folders begin a draft")
         };
         let line = Rect::from_center_size(frame.center(), vec2(frame.width() - 32.0, 24.0));
         paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);

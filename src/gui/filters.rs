@@ -87,15 +87,14 @@ fn columns(filter: &Filter, document: &Document) -> Vec<FieldSpec> {
 /// `?`; case is ignored.
 pub fn of_ids(typed: &str) -> Filter {
     let escaped = |text: &str| regex::escape(text);
-    let pattern = match typed.contains(['*', '?']) {
-        true => {
-            let parts: Vec<String> = typed
-                .split('*')
-                .map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join("."))
-                .collect();
-            format!("(?is)^{}$", parts.join(".*"))
-        }
-        false => format!("(?is){}", escaped(typed)),
+    let pattern = if typed.contains(['*', '?']) {
+        let parts: Vec<String> = typed
+            .split('*')
+            .map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join("."))
+            .collect();
+        format!("(?is)^{}$", parts.join(".*"))
+    } else {
+        format!("(?is){}", escaped(typed))
     };
     Filter::condition(format!("regexp_matches(id, {})", quoted_text(&pattern)))
 }
@@ -261,12 +260,12 @@ pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
 /// Text with the number of matching rows of a level.
 pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> String {
     let all = paint::format_grouped_number(document.rows(level) as u64);
-    match () {
-        () if cx.studio.is_filtering() => tr!("Filtering…").to_owned(),
-        () if cx.studio.filter_failure().is_some() => {
-            tr!("The filter could not be applied").to_owned()
-        }
-        () => match cx.studio.filtered_rows().and_then(|kept| kept.rows(level)) {
+    if cx.studio.is_filtering() {
+        tr!("Filtering…").to_owned()
+    } else if cx.studio.filter_failure().is_some() {
+        tr!("The filter could not be applied").to_owned()
+    } else {
+        match cx.studio.filtered_rows().and_then(|kept| kept.rows(level)) {
             Some(rows) => tr!(
                 "{n} of {all} rows of level {level}",
                 n = paint::format_grouped_number(rows.len() as u64),
@@ -280,7 +279,7 @@ pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> S
                 n = all,
                 level
             ),
-        },
+        }
     }
 }
 

@@ -278,9 +278,12 @@ impl Painter {
         let mut pixels = Vec::with_capacity(width as usize * height as usize);
         for line in bytes.chunks_exact(row as usize) {
             pixels.extend(line.as_chunks::<4>().0.iter().take(width as usize).map(
-                |&[a, b, c, _]| match swapped {
-                    true => Color32::from_rgb(c, b, a),
-                    false => Color32::from_rgb(a, b, c),
+                |&[a, b, c, _]| {
+                    if swapped {
+                        Color32::from_rgb(c, b, a)
+                    } else {
+                        Color32::from_rgb(a, b, c)
+                    }
                 },
             ));
         }

@@ -386,9 +386,10 @@ fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
 /// The name of a file in the current folder as a word of a command line: quoted, because a stranger
 /// may have named it, and never an option.
 fn file_word(name: &str) -> String {
-    match name.starts_with('-') {
-        true => command_line([&*format!("./{name}")]),
-        false => command_line([name]),
+    if name.starts_with('-') {
+        command_line([&*format!("./{name}")])
+    } else {
+        command_line([name])
     }
 }
 

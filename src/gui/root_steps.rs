@@ -54,8 +54,9 @@ fn same_position(
             .collect();
         document.row_of(&NodePath(path))
     };
-    match forward {
-        true => (after..count).take(LOOKED_AT).find_map(found),
-        false => (0..before.min(count)).rev().take(LOOKED_AT).find_map(found),
+    if forward {
+        (after..count).take(LOOKED_AT).find_map(found)
+    } else {
+        (0..before.min(count)).rev().take(LOOKED_AT).find_map(found)
     }
 }

@@ -161,9 +161,10 @@ impl App {
         ));
         if let Some(then) = self.after_save.take_if(|_| own) {
             // Edits made during the save are not in the file.
-            match self.has_changes() {
-                true => self.ask_to_discard(then),
-                false => self.requests.push(Request::Anyway(Box::new(then))),
+            if self.has_changes() {
+                self.ask_to_discard(then)
+            } else {
+                self.requests.push(Request::Anyway(Box::new(then)))
             }
         }
     }

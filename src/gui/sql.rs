@@ -303,12 +303,13 @@ pub fn format_statement(sql: &str) -> String {
         let and = keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut between);
         between |= keyword && upper == "BETWEEN";
         let new_line = depth == 0 && keyword && BREAKS.contains(&upper.as_str());
-        match () {
-            () if out.is_empty() || out.ends_with('\n') => {}
-            () if new_line => out.push('\n'),
-            () if and && depth == 0 => out.push_str("\n  "),
-            () if spaced => out.push(' '),
-            () => {}
+        let begins_line = out.is_empty() || out.ends_with('\n');
+        if new_line && !begins_line {
+            out.push('\n');
+        } else if and && depth == 0 && !begins_line {
+            out.push_str("\n  ");
+        } else if spaced && !begins_line {
+            out.push(' ');
         }
         out.push_str(&upper);
         if kind == SqlTokenKind::Comment && word.starts_with("--") {

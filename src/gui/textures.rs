@@ -38,12 +38,13 @@ fn sampling() -> TextureOptions {
 pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
     let most = ctx.input(|input| input.max_texture_side);
     let size = [image.width, image.height];
-    let pixels = match image.width <= most
+    let pixels = if image.width <= most
         && image.height <= most
         && image.data.len() == image.width * image.height * 4
     {
-        true => colours(size, &image.data),
-        false => shrunk(image, most),
+        colours(size, &image.data)
+    } else {
+        shrunk(image, most)
     };
     ctx.load_texture(name, pixels, sampling())
 }

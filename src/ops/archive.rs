@@ -633,13 +633,14 @@ fn data_of_entry(
         .filter(|end| *end <= directory.offset)
         .ok_or_else(outside)?;
     let Some(codec) = codec else {
-        return match stored == size {
-            true => Ok(Ok((file.range(start, end - start), size))),
-            false => Err(Error::format(format!(
+        return if stored == size {
+            Ok(Ok((file.range(start, end - start), size)))
+        } else {
+            Err(Error::format(format!(
                 "{} is stored with another size than the archive states",
                 entry.name
             ))
-            .at_path(file.path())),
+            .at_path(file.path()))
         };
     };
     if is_implausible(stored, size) {
@@ -660,12 +661,13 @@ fn data_of_entry(
 }
 
 fn expect_number(members: usize, archive: &Path) -> Result<()> {
-    match members <= FILES_MAX {
-        true => Ok(()),
-        false => Err(
+    if members <= FILES_MAX {
+        Ok(())
+    } else {
+        Err(
             Error::unsupported(format!("the archive has more than {FILES_MAX} files"))
                 .at_path(archive),
-        ),
+        )
     }
 }
 
@@ -712,14 +714,17 @@ fn members_of_tar(
             continue;
         }
         let is_sparse = kind.is_gnu_sparse() || has_sparse_fields(&mut entry);
-        let data = match () {
-            () if is_sparse => Err(LeftOut::Sparse),
-            () if kind.is_symlink() || kind.is_hard_link() => Err(LeftOut::Link),
-            () if !kind.is_file() && !kind.is_contiguous() => Err(LeftOut::Special),
-            () => Ok((
+        let data = if is_sparse {
+            Err(LeftOut::Sparse)
+        } else if kind.is_symlink() || kind.is_hard_link() {
+            Err(LeftOut::Link)
+        } else if !kind.is_file() && !kind.is_contiguous() {
+            Err(LeftOut::Special)
+        } else {
+            Ok((
                 asset(&name, entry.raw_file_position(), entry.size()),
                 entry.size(),
-            )),
+            ))
         };
         expect_number(members.len(), path)?;
         ctx.step(1);

@@ -24,9 +24,10 @@ pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 /// characters that show nothing.
 fn pasted_word(word: &str) -> String {
     let Cow::Owned(_) = printable(word) else {
-        return match word.contains(['\n', '\t']) {
-            true => escaped_word(word),
-            false => posix_line([word]),
+        return if word.contains(['\n', '\t']) {
+            escaped_word(word)
+        } else {
+            posix_line([word])
         };
     };
     escaped_word(word)

@@ -40,11 +40,10 @@ pub fn copy_as(
         "METADATA/"
     };
     // The statement may run in another folder than this program.
-    let path = match is_remote(&info.path) {
-        true => info.path.clone(),
-        false => {
-            std::path::absolute(&info.path).map_err(|error| Error::io("find", &info.path, error))?
-        }
+    let path = if is_remote(&info.path) {
+        info.path.clone()
+    } else {
+        std::path::absolute(&info.path).map_err(|error| Error::io("find", &info.path, error))?
     };
     let levels = (0..reader.levels().count()).map(|level| {
         let head = reader.levels().head(level);

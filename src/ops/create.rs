@@ -125,13 +125,14 @@ impl Operation for CreateRequest {
 
 fn create(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     create_plainly(input, ctx).map_err(|error| {
-        match error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
-            true => error.hint(
+        if error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
+            error.hint(
                 "where scenes are spread over folders or named in the files, `--layout auto` finds \
                     what belongs together; `--layout auto \
                     --dry-run` shows it",
-            ),
-            false => error,
+            )
+        } else {
+            error
         }
     })
 }
@@ -271,9 +272,10 @@ fn no_source(source: &Path) -> Error {
 
 /// Folders and files as they are.
 fn samples_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Tortilla> {
-    let (samples, imported) = match input.source.is_dir() {
-        true => import_folder(&input.source, input.sidecars, ctx)?,
-        false => import_files(&input.source, &input.exclude, ctx)?,
+    let (samples, imported) = if input.source.is_dir() {
+        import_folder(&input.source, input.sidecars, ctx)?
+    } else {
+        import_files(&input.source, &input.exclude, ctx)?
     };
     warn_of_names(&imported.skipped, ctx);
     Ok(Tortilla::new(samples))
@@ -391,10 +393,9 @@ fn check_name(output: &CreateOutput) -> Result<()> {
                 .is_some_and(|found| found.eq_ignore_ascii_case("tortilla")),
         ),
     };
-    match fits {
-        true => Ok(()),
-        false => Err(
-            Error::usage(format!("the name of this output has to end in {ending}")).at_path(target),
-        ),
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::usage(format!("the name of this output has to end in {ending}")).at_path(target))
     }
 }

@@ -369,9 +369,10 @@ fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
         let entry = entry.io_at("read the folder", folder)?;
         // Links are not followed: a loop would have no end.
         let kind = entry.file_type().io_at("read the folder", folder)?;
-        size += match kind.is_dir() {
-            true => size_below(&entry.path(), depth + 1, ctx)?,
-            false => entry.metadata().io_at("look at", entry.path())?.len(),
+        size += if kind.is_dir() {
+            size_below(&entry.path(), depth + 1, ctx)?
+        } else {
+            entry.metadata().io_at("look at", entry.path())?.len()
         };
     }
     Ok(size)

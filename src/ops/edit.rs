@@ -528,9 +528,10 @@ fn level_edit(
             .map_err(|error| Error::internal("values can't be joined").because(error))?;
         let known = fields.iter().any(|field| field.name == name)
             && !edit.dropped.iter().any(|dropped| dropped == name);
-        let old = match known {
-            true => levels.columns(level, &[name], ctx)?.column(0)?,
-            false => new_null_array(values.data_type(), values.len()),
+        let old = if known {
+            levels.columns(level, &[name], ctx)?.column(0)?
+        } else {
+            new_null_array(values.data_type(), values.len())
         };
         let values = merge_values(name, &old, &values, &named, &whose)?;
         if known && values.to_data() == old.to_data() {

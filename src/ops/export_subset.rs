@@ -215,9 +215,10 @@ pub(super) fn choose_rows(
         let above = &keep[depth - 1];
         let stays = |row: u32| {
             let parent = level.parents[row as usize] as usize;
-            let wanted = match is_padding(level.id(row)) {
-                true => keeping.padding,
-                false => met.as_ref().is_none_or(|met| met.contains(&row)),
+            let wanted = if is_padding(level.id(row)) {
+                keeping.padding
+            } else {
+                met.as_ref().is_none_or(|met| met.contains(&row))
             };
             wanted && above.get(parent).copied().unwrap_or(false)
         };

@@ -293,9 +293,12 @@ fn count(
     let small = counts.iter().flatten().all(|&count| count <= COUNT_MAX);
     let bands = counts
         .into_iter()
-        .map(|counts| match small {
-            true => Samples::U32(counts.into_iter().map(|count| count as u32).collect()),
-            false => Samples::F64(counts.into_iter().map(|count| count as f64).collect()),
+        .map(|counts| {
+            if small {
+                Samples::U32(counts.into_iter().map(|count| count as u32).collect())
+            } else {
+                Samples::F64(counts.into_iter().map(|count| count as f64).collect())
+            }
         })
         .collect();
     let options = vec![

@@ -75,11 +75,13 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        match () {
-            () if !is_data(&name) => {}
-            () if entry.path().is_dir() => folders += 1,
-            () if is_document(&name) => documents += 1,
-            () => files += 1,
+        if !is_data(&name) {
+        } else if entry.path().is_dir() {
+            folders += 1
+        } else if is_document(&name) {
+            documents += 1
+        } else {
+            files += 1
         }
     }
     match (documents, files) {

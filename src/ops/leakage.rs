@@ -158,9 +158,10 @@ impl OperationOutput for Leakage {
 
     fn summary(&self) -> String {
         let leaks = self.lines().len();
-        match self.leaks() {
-            true => tr_n!(leaks, "{n} leak", "{n} leaks", n = leaks),
-            false => tr!("Nothing leaks").into(),
+        if self.leaks() {
+            tr_n!(leaks, "{n} leak", "{n} leaks", n = leaks)
+        } else {
+            tr!("Nothing leaks").into()
         }
     }
 

@@ -106,14 +106,13 @@ pub fn need_all_parts(
     };
     if !allow {
         let error = Error::invalid(lacking.sentence()).at_path(&reader.info().path);
-        let error = match lacking.names.is_empty() {
-            true => {
-                error.hint("name all of them: their folder, or a pattern like NAME.*.part.tortilla")
-            }
-            false => error.hint(
+        let error = if lacking.names.is_empty() {
+            error.hint("name all of them: their folder, or a pattern like NAME.*.part.tortilla")
+        } else {
+            error.hint(
                 "put the missing parts beside the others, and name their folder or \
                 NAME.*.part.tortilla",
-            ),
+            )
         };
         return Err(error.hint("--allow-missing-parts goes on with what is there"));
     }

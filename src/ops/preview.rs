@@ -195,9 +195,10 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
     };
     ctx.stage(tr!("Reading headers"), Some(sources.len() as u64));
     for source in sources {
-        let source = match detected {
-            true => RasterSource::member(source),
-            false => RasterSource::typed(source).with_variable(request.variable.clone()),
+        let source = if detected {
+            RasterSource::member(source)
+        } else {
+            RasterSource::typed(source).with_variable(request.variable.clone())
         };
         let count = match look_at(&source, request, ctx)? {
             RasterLook::Write => &mut preview.to_write,

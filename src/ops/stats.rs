@@ -283,12 +283,13 @@ fn pool_statistics(
                 .map(|(level, condition)| Filter::condition(condition).at_level(level)),
         );
     }
-    let kept = match filters.is_empty() {
-        true => None,
-        false => kept_rows(&source.tables, &filters, ctx)?
+    let kept = if filters.is_empty() {
+        None
+    } else {
+        kept_rows(&source.tables, &filters, ctx)?
             .into_iter()
             .nth(level)
-            .flatten(),
+            .flatten()
     };
     let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
         .into_iter()

@@ -32,9 +32,10 @@ pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> Pol
         .into_iter()
         .map(engine_array)
         .collect::<PolarsResult<Vec<_>>>()?;
-    let chunks = match chunks.is_empty() {
-        true => vec![engine_array(arrow::array::new_empty_array(dtype))?],
-        false => chunks,
+    let chunks = if chunks.is_empty() {
+        vec![engine_array(arrow::array::new_empty_array(dtype))?]
+    } else {
+        chunks
     };
     Series::from_arrow_chunks(name.into(), chunks)
 }

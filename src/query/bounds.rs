@@ -169,9 +169,10 @@ fn check_join_size(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
     if pairs <= PAIRS_FREE {
         return Ok(());
     }
-    let rows = match left.keys.is_empty() {
-        true => pairs,
-        false => matches(left, right)?,
+    let rows = if left.keys.is_empty() {
+        pairs
+    } else {
+        matches(left, right)?
     };
     let free = left.rows.max(right.rows).saturating_mul(GROWTH_FREE);
     if rows <= free || rows.saturating_mul(columns.max(1)) <= CELLS_MAX {

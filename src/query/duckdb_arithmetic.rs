@@ -291,10 +291,12 @@ fn compared_with_negative(
             .is_some_and(|n| n < 0),
         _ => false,
     };
-    let (numbers, is_less) = match () {
-        () if is_negative(left) && is_unsigned(right) => (right, true),
-        () if is_unsigned(left) && is_negative(right) => (left, false),
-        () => return None,
+    let (numbers, is_less) = if is_negative(left) && is_unsigned(right) {
+        (right, true)
+    } else if is_unsigned(left) && is_negative(right) {
+        (left, false)
+    } else {
+        return None;
     };
     let known = |answer: bool| {
         when(numbers.clone().is_null())

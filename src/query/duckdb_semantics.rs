@@ -968,9 +968,10 @@ impl ExpressionRewrite<'_, '_> {
         if let (Some(written), true) = (text_of(text), self.is_date(other))
             && let Ok(day) = time_texts::date(written)
         {
-            *text = match has_written_year(&day) {
-                true => Expr::TypedString(typed_string(SqlType::Date, day.to_string())),
-                false => cast_of(CastKind::Cast, text.clone(), SqlType::Date),
+            *text = if has_written_year(&day) {
+                Expr::TypedString(typed_string(SqlType::Date, day.to_string()))
+            } else {
+                cast_of(CastKind::Cast, text.clone(), SqlType::Date)
             };
             return Ok(());
         }
@@ -1045,9 +1046,12 @@ impl ExpressionRewrite<'_, '_> {
                 )
             }
             SqlType::Date => {
-                let constant = |day: NaiveDate| match has_written_year(&day) {
-                    true => Expr::TypedString(typed_string(SqlType::Date, day.to_string())),
-                    false => cast_of(kind.clone(), literal(text), to.clone()),
+                let constant = |day: NaiveDate| {
+                    if has_written_year(&day) {
+                        Expr::TypedString(typed_string(SqlType::Date, day.to_string()))
+                    } else {
+                        cast_of(kind.clone(), literal(text), to.clone())
+                    }
                 };
                 (time_texts::date(text).map(constant), "DATE")
             }
@@ -1058,12 +1062,10 @@ impl ExpressionRewrite<'_, '_> {
                     } else {
                         "%Y-%m-%d %H:%M:%S%.6f"
                     };
-                    match has_written_year(&time) {
-                        true => Expr::TypedString(typed_string(
-                            to.clone(),
-                            time.format(form).to_string(),
-                        )),
-                        false => cast_of(kind.clone(), literal(text), to.clone()),
+                    if has_written_year(&time) {
+                        Expr::TypedString(typed_string(to.clone(), time.format(form).to_string()))
+                    } else {
+                        cast_of(kind.clone(), literal(text), to.clone())
                     }
                 };
                 (time_texts::timestamp(text).map(constant), "TIMESTAMP")
@@ -1081,9 +1083,10 @@ impl ExpressionRewrite<'_, '_> {
                 (time_texts::instant(text).map(|_| instant), "TIMESTAMPTZ")
             }
             to if is_integer(to) => {
-                let number = match is_unsigned(to) {
-                    true => typed_texts::parse_unsigned(text).map(i128::from),
-                    false => typed_texts::integer(text),
+                let number = if is_unsigned(to) {
+                    typed_texts::parse_unsigned(text).map(i128::from)
+                } else {
+                    typed_texts::integer(text)
                 };
                 let number = number.and_then(whole_number).ok_or(UnreadText::NoValue);
                 (
@@ -1190,13 +1193,14 @@ impl ExpressionRewrite<'_, '_> {
             (Some(parts), None) if !is_minus => (right, parts),
             _ => return None,
         };
-        let value = match self.is_date(strip_parentheses(value)) {
-            true => cast_of(
+        let value = if self.is_date(strip_parentheses(value)) {
+            cast_of(
                 CastKind::Cast,
                 value.clone(),
                 SqlType::Timestamp(None, TimezoneInfo::None),
-            ),
-            false => value.clone(),
+            )
+        } else {
+            value.clone()
         };
         parts
             .by_sign()
@@ -1743,9 +1747,12 @@ impl ExpressionRewrite<'_, '_> {
             sql: body.to_string(),
             functions: self.0.extras.borrow().clone(),
         };
-        let called = self.extra("__lambda", |called| match reduces {
-            true => list_lambda::reduction(called, body, initial.is_some()),
-            false => list_lambda::of_elements(called, body, name.ends_with("filter")),
+        let called = self.extra("__lambda", |called| {
+            if reduces {
+                list_lambda::reduction(called, body, initial.is_some())
+            } else {
+                list_lambda::of_elements(called, body, name.ends_with("filter"))
+            }
         });
         let arguments: Vec<Expr> = std::iter::once(list).chain(initial).chain(of_row).collect();
         Ok(function_call(&called, arguments))

@@ -304,13 +304,14 @@ impl Filter {
         let boxes = Boxes::new(bbox);
         let touches = move |column: Column| -> PolarsResult<Column> {
             let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
-            let mask: BooleanChunked = match text {
-                true => column
+            let mask: BooleanChunked = if text {
+                column
                     .str()?
                     .iter()
                     .map(|text| touch(text.map(str::as_bytes)))
-                    .collect(),
-                false => column.binary()?.iter().map(touch).collect(),
+                    .collect()
+            } else {
+                column.binary()?.iter().map(touch).collect()
             };
             Ok(mask.with_name(column.name().clone()).into_column())
         };
@@ -526,9 +527,12 @@ impl TimeRange {
                 -(-number(first.micros)).div_euclid(1_000_000),
             )))
         });
-        let to = self.last.map(|last| match last.day {
-            true => col(name).lt(bound(clamped(number(last.end()).div_euclid(1_000_000)))),
-            false => col(name).lt_eq(bound(clamped(number(last.micros).div_euclid(1_000_000)))),
+        let to = self.last.map(|last| {
+            if last.day {
+                col(name).lt(bound(clamped(number(last.end()).div_euclid(1_000_000))))
+            } else {
+                col(name).lt_eq(bound(clamped(number(last.micros).div_euclid(1_000_000))))
+            }
         });
         [from, to]
             .into_iter()
@@ -647,9 +651,12 @@ fn counts_in_range(field: &FieldSpec, per_second: i64, range: TimeRange) -> Expr
     let from = range
         .first
         .map(|first| col(name).gt_eq(bound(first.micros)));
-    let to = range.last.map(|last| match last.day {
-        true => col(name).lt(bound(last.end())),
-        false => col(name).lt_eq(bound(last.micros)),
+    let to = range.last.map(|last| {
+        if last.day {
+            col(name).lt(bound(last.end()))
+        } else {
+            col(name).lt_eq(bound(last.micros))
+        }
     });
     [from, to]
         .into_iter()

@@ -47,9 +47,10 @@ impl<'a> Views<'a> {
             let mut frame = views.start(filter.level, ctx)?;
             // A FOLDER that states no place, or no time, is where and when its children are.
             for part in filter.parts(tables) {
-                frame = match part.level == filter.level {
-                    true => views.matching(frame, &part, ctx)?,
-                    false => views.with_descendants(frame, filter.level, &part, ctx)?,
+                frame = if part.level == filter.level {
+                    views.matching(frame, &part, ctx)?
+                } else {
+                    views.with_descendants(frame, filter.level, &part, ctx)?
                 };
             }
             if let Some(condition) = &filter.condition {

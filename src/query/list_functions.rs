@@ -111,12 +111,13 @@ fn build_function(name: &str) -> Option<UserDefinedFunction> {
         } else {
             format!("{least} to {most}")
         };
-        match (least..=most).contains(&count) {
-            true => Ok(()),
-            false => Err(refusal(format!(
+        if (least..=most).contains(&count) {
+            Ok(())
+        } else {
+            Err(refusal(format!(
                 "{} takes {wanted} arguments, not {count}",
                 found.name
-            ))),
+            )))
         }
     };
     let dtype = move |dtypes: &[DataType]| {

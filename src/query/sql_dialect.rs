@@ -269,12 +269,15 @@ impl DuckDb {
         left: &Expr,
         postfix: Postfix,
     ) -> Result<Expr, ParserError> {
-        let negate = |negated: bool, expr: Expr| match negated {
-            true => Expr::UnaryOp {
-                op: UnaryOperator::Not,
-                expr: Box::new(expr),
-            },
-            false => expr,
+        let negate = |negated: bool, expr: Expr| {
+            if negated {
+                Expr::UnaryOp {
+                    op: UnaryOperator::Not,
+                    expr: Box::new(expr),
+                }
+            } else {
+                expr
+            }
         };
         if let Postfix::Glob { negated: true } | Postfix::InList { negated: true } = postfix {
             parser.advance_token();

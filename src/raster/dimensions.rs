@@ -116,9 +116,10 @@ fn start_of(text: &str) -> Option<NaiveDateTime> {
             .unwrap_or(Some(0.0))
             .filter(|part| (0.0..61.0).contains(part))
     };
-    let seconds = match time.trim().is_empty() {
-        true => 0.0,
-        false => part()? * 3600.0 + part()? * 60.0 + part()?,
+    let seconds = if time.trim().is_empty() {
+        0.0
+    } else {
+        part()? * 3600.0 + part()? * 60.0 + part()?
     };
     day.and_hms_opt(0, 0, 0)?
         .checked_add_signed(TimeDelta::microseconds((seconds * 1e6).round() as i64))

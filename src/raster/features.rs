@@ -291,12 +291,13 @@ fn place_of_layer(layer: &mut Layer<'_>) -> Option<VectorPlace> {
     let extent = extent.filter(|extent| extent.iter().all(|number| number.is_finite()));
     let srs = layer.spatial_ref();
     let is_geographic = srs.as_ref().is_some_and(SpatialRef::is_geographic);
-    let extent = extent.map(
-        |extent| match is_geographic && extent[2] - extent[0] > HALF_TURN {
-            true => across_antimeridian(layer, extent).unwrap_or(extent),
-            false => extent,
-        },
-    );
+    let extent = extent.map(|extent| {
+        if is_geographic && extent[2] - extent[0] > HALF_TURN {
+            across_antimeridian(layer, extent).unwrap_or(extent)
+        } else {
+            extent
+        }
+    });
     Some(VectorPlace {
         crs_wkt: srs.as_ref().and_then(wkt_of),
         crs_code: srs.as_ref().and_then(crs_code),

@@ -113,16 +113,15 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMember> {
     let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
-    let direct = match hdf5_lock::is_hdf5(|at, magic| {
+    let direct = if hdf5_lock::is_hdf5(|at, magic| {
         mounted
             .read(at, magic.len() as u64)
             .is_ok_and(|bytes| bytes == magic)
     }) {
-        true => {
-            hdf5_links::check(mounted, asset)?;
-            open_with(&mounted.path(), HDF5, GdalOpenFlags::GDAL_OF_RASTER, asset)
-        }
-        false => open_plain(asset, mounted, &head),
+        hdf5_links::check(mounted, asset)?;
+        open_with(&mounted.path(), HDF5, GdalOpenFlags::GDAL_OF_RASTER, asset)
+    } else {
+        open_plain(asset, mounted, &head)
     };
     if let Some(NetCdf {
         dataset,
@@ -297,11 +296,14 @@ fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static 
             !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
         })
     };
-    match () {
-        () if is_in("HDF5") => Some("HDF5Image"),
-        () if is_in("NETCDF") => Some("netCDF"),
-        () if is_image() => Some("GTiff"),
-        () => None,
+    if is_in("HDF5") {
+        Some("HDF5Image")
+    } else if is_in("NETCDF") {
+        Some("netCDF")
+    } else if is_image() {
+        Some("GTiff")
+    } else {
+        None
     }
 }
 

@@ -159,9 +159,10 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         }
         stale => {
             drop(stale);
-            let opened = match source.is_fenced() {
-                true => open_member(source, &stamp, place).map(|opened| (opened, turn)),
-                false => open_own(source, &stamp, place, turn),
+            let opened = if source.is_fenced() {
+                open_member(source, &stamp, place).map(|opened| (opened, turn))
+            } else {
+                open_own(source, &stamp, place, turn)
             };
             opened.map_err(|error| explained(error, asset, &stamp))?
         }
@@ -227,12 +228,13 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
         };
     }
     let Some(path) = asset.local_file() else {
-        return match source.is_fenced() {
-            true => Err(Error::unsupported(
-                "a path that only GDAL knows is no sample of a dataset",
+        return if source.is_fenced() {
+            Err(
+                Error::unsupported("a path that only GDAL knows is no sample of a dataset")
+                    .at_place(asset),
             )
-            .at_place(asset)),
-            false => Ok(PooledStamp::None),
+        } else {
+            Ok(PooledStamp::None)
         };
     };
     if !source.is_fenced() && is_connection(path) {

@@ -107,18 +107,19 @@ fn has_root(text: &str, begin: &str) -> bool {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let skipped = match () {
-            () if rest.starts_with("<?") => after(rest, "?>"),
-            () if rest.starts_with("<!--") => after(rest, "-->"),
-            () if rest.starts_with("<!") => after(rest, ">"),
-            () => {
-                let named = rest
-                    .get(..begin.len())
-                    .is_some_and(|own| own.eq_ignore_ascii_case(begin));
-                return named
-                    && rest[begin.len()..]
-                        .starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
-            }
+        let skipped = if rest.starts_with("<?") {
+            after(rest, "?>")
+        } else if rest.starts_with("<!--") {
+            after(rest, "-->")
+        } else if rest.starts_with("<!") {
+            after(rest, ">")
+        } else {
+            let named = rest
+                .get(..begin.len())
+                .is_some_and(|own| own.eq_ignore_ascii_case(begin));
+            return named
+                && rest[begin.len()..]
+                    .starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
         };
         match skipped {
             Some(after) => rest = after,
@@ -191,9 +192,10 @@ impl References {
 
     /// The error for opening such a file as a member of a dataset.
     pub(super) fn refusal(&self, asset: &AssetPath) -> Error {
-        let names = match self.names.is_empty() {
-            true => String::new(),
-            false => format!(": {}", self.list()),
+        let names = if self.names.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", self.list())
         };
         Error::unsupported(format!(
             "this file describes other data ({}): it holds no pixels and names where they \

@@ -467,9 +467,10 @@ impl RasterWindows {
             fitting => (fitting / block_width).max(1) * block_width,
         };
         let rows = (most / columns.max(1) / block_height).max(1) * block_height;
-        let piece = match columns.saturating_mul(rows) <= most {
-            true => (columns, rows),
-            false => (columns.min(most), (most / columns.max(1)).max(1)),
+        let piece = if columns.saturating_mul(rows) <= most {
+            (columns, rows)
+        } else {
+            (columns.min(most), (most / columns.max(1)).max(1))
         };
         let at = (0, if width == 0 { height } else { 0 });
         Self {

@@ -139,9 +139,10 @@ impl TiffSource<'_> {
             )));
         }
         let length = count * width;
-        let bytes = match length <= inline.len() as u64 {
-            true => inline[..length as usize].to_vec(),
-            false => self.bytes(self.number(inline), length)?,
+        let bytes = if length <= inline.len() as u64 {
+            inline[..length as usize].to_vec()
+        } else {
+            self.bytes(self.number(inline), length)?
         };
         Ok(bytes
             .chunks(width as usize)

@@ -225,9 +225,10 @@ pub(super) fn name_of(subdataset: &Subdataset, path: &str) -> String {
 }
 
 fn shortened(name: &str) -> String {
-    match name.chars().count() > NAME_LONGEST {
-        true => name.chars().take(NAME_LONGEST).chain(['…']).collect(),
-        false => name.to_owned(),
+    if name.chars().count() > NAME_LONGEST {
+        name.chars().take(NAME_LONGEST).chain(['…']).collect()
+    } else {
+        name.to_owned()
     }
 }
 

@@ -201,9 +201,10 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
             .at_place(address)
             .because(error.to_string())
     };
-    let key = match address.is_web() {
-        true => Key::from_url_path(&*address.path).map_err(bad)?,
-        false => Key::parse(&*address.path).map_err(bad)?,
+    let key = if address.is_web() {
+        Key::from_url_path(&*address.path).map_err(bad)?
+    } else {
+        Key::parse(&*address.path).map_err(bad)?
     };
     let access = access_for(address);
     let query = address
@@ -711,9 +712,12 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
         "GOOGLE_SERVICE_ACCOUNT_KEY",
     ];
     // Where Google's own tools write it on every system but Windows, and where it is read from.
-    let own_config = |dirs: directories::BaseDirs| match cfg!(windows) {
-        true => dirs.config_dir().to_owned(),
-        false => dirs.home_dir().join(".config"),
+    let own_config = |dirs: directories::BaseDirs| {
+        if cfg!(windows) {
+            dirs.config_dir().to_owned()
+        } else {
+            dirs.home_dir().join(".config")
+        }
     };
     let home = directories::BaseDirs::new()
         .map(|dirs| own_config(dirs).join("gcloud/application_default_credentials.json"));
@@ -782,9 +786,10 @@ fn alibaba(bucket: &str, access: &Access) -> Set<AmazonS3Builder> {
     // interface may want them in the path.
     let in_host = variable(&["OSS_VIRTUAL_HOSTING"])
         .map_or(host.ends_with("aliyuncs.com"), |text| is_yes(Some(text)));
-    let host = match host.starts_with("oss-") && host.ends_with("aliyuncs.com") {
-        true => format!("s3.{host}"),
-        false => host.to_owned(),
+    let host = if host.starts_with("oss-") && host.ends_with("aliyuncs.com") {
+        format!("s3.{host}")
+    } else {
+        host.to_owned()
     };
     let origin = format!("{scheme}://{host}");
     let url = if in_host {

@@ -260,12 +260,15 @@ impl RemoteFile {
                     .await
             };
             for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
-                answer.map_err(|error| match means_absent(&error) {
-                    true => Error::new(Kind::Changed, "the file is no longer on the server")
-                        .at_place(file.text())
-                        .because(error)
-                        .hint("open the dataset again: it was replaced or removed meanwhile"),
-                    false => error,
+                answer.map_err(|error| {
+                    if means_absent(&error) {
+                        Error::new(Kind::Changed, "the file is no longer on the server")
+                            .at_place(file.text())
+                            .because(error)
+                            .hint("open the dataset again: it was replaced or removed meanwhile")
+                    } else {
+                        error
+                    }
                 })?;
             }
         }

@@ -140,19 +140,18 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
         }
         for name in links_below(&text, &page) {
             let path = format!("{below}{name}");
-            match path.ends_with('/') {
-                true => folders.push((path, depth + 1)),
-                false => {
-                    let place = PathBuf::from(folder.child(&path).to_string());
-                    files.insert(
-                        path.clone(),
-                        ListedFile {
-                            place,
-                            below: path,
-                            size: None,
-                        },
-                    );
-                }
+            if path.ends_with('/') {
+                folders.push((path, depth + 1))
+            } else {
+                let place = PathBuf::from(folder.child(&path).to_string());
+                files.insert(
+                    path.clone(),
+                    ListedFile {
+                        place,
+                        below: path,
+                        size: None,
+                    },
+                );
             }
         }
         ctx.step(1);

@@ -121,9 +121,10 @@ impl Studio {
     /// Changes the comparison settings and compares the known headers again.
     pub(super) fn set_consistency(&mut self, settings: ConsistencySettings) -> Result<Outcome> {
         self.consistency.settings = settings;
-        match self.consistency.headers.is_some() {
-            true => self.check_consistency(false),
-            false => Ok(Outcome::Done(Event::None)),
+        if self.consistency.headers.is_some() {
+            self.check_consistency(false)
+        } else {
+            Ok(Outcome::Done(Event::None))
         }
     }
 }

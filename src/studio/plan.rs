@@ -57,10 +57,11 @@ impl Studio {
     }
 
     pub(super) fn one_plan_at_a_time(&self) -> Result<()> {
-        match self.is_building_plan() {
-            true => Err(Error::usage("a plan is being built")
-                .hint("wait until it is done, or stop it in Jobs")),
-            false => Ok(()),
+        if self.is_building_plan() {
+            Err(Error::usage("a plan is being built")
+                .hint("wait until it is done, or stop it in Jobs"))
+        } else {
+            Ok(())
         }
     }
 

@@ -111,12 +111,13 @@ impl Studio {
         self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let files = new_files(&content, &arrived, ctx)?;
-            Ok(Box::new(
-                move |studio: &mut Studio| match studio.document_id() == document {
-                    true => take(studio, files),
-                    false => Ok(Event::None),
-                },
-            ) as Finish)
+            Ok(Box::new(move |studio: &mut Studio| {
+                if studio.document_id() == document {
+                    take(studio, files)
+                } else {
+                    Ok(Event::None)
+                }
+            }) as Finish)
         });
     }
 }
@@ -233,9 +234,10 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
     let mut growing: HashMap<PathBuf, Growing> = HashMap::new();
     let mut complete: Vec<PathBuf> = Vec::new();
     loop {
-        let told = match growing.is_empty() {
-            true => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            false => receiver.recv_timeout(LOOK),
+        let told = if growing.is_empty() {
+            receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            receiver.recv_timeout(LOOK)
         };
         match told {
             Ok(path) => record_appeared_path(path, &mut growing),

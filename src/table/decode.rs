@@ -317,11 +317,12 @@ fn written_out(
         budget.take(unfolded_bytes(column), || {
             format!("column {} unfolds", field.name())
         })?;
-        columns.push(match column.data_type() == field.data_type() {
-            true => column.clone(),
-            false => cast(column, field.data_type()).map_err(|error| {
+        columns.push(if column.data_type() == field.data_type() {
+            column.clone()
+        } else {
+            cast(column, field.data_type()).map_err(|error| {
                 Error::format(format!("column {} can't be read", field.name())).because(error)
-            })?,
+            })?
         });
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

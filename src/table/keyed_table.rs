@@ -60,10 +60,14 @@ impl KeyedTable {
         text: &dyn Fn(&str) -> bool,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let reading = |name: &str| match () {
-            () if is_key_name(name, keys) => ColumnReading::ExactText,
-            () if text(name) => ColumnReading::Text,
-            () => ColumnReading::Inferred,
+        let reading = |name: &str| {
+            if is_key_name(name, keys) {
+                ColumnReading::ExactText
+            } else if text(name) {
+                ColumnReading::Text
+            } else {
+                ColumnReading::Inferred
+            }
         };
         let found = read_metadata_table(path, &reading, ctx)?;
         let names: Vec<String> = found
@@ -490,9 +494,10 @@ pub fn key_texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
 /// NFC.
 pub fn normal_key(key: &str) -> Cow<'_, str> {
     let key = key.trim();
-    match key.contains('\\') {
-        true => Cow::Owned(in_nfc(trim_key(&key.replace('\\', "/"))).into_owned()),
-        false => in_nfc(trim_key(key)),
+    if key.contains('\\') {
+        Cow::Owned(in_nfc(trim_key(&key.replace('\\', "/"))).into_owned())
+    } else {
+        in_nfc(trim_key(key))
     }
 }
 

@@ -128,11 +128,14 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
     let table = ParquetSlice::of_file(path)
         .and_then(TableHead::read)
         .and_then(|head| head.decode(ctx))
-        .map_err(|error| match error.is_cancelled() {
-            true => error,
-            false => Error::format("the metadata table can't be read")
-                .because(error)
-                .at_path(path),
+        .map_err(|error| {
+            if error.is_cancelled() {
+                error
+            } else {
+                Error::format("the metadata table can't be read")
+                    .because(error)
+                    .at_path(path)
+            }
         })?;
     let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     check_names(&names)?;
@@ -152,9 +155,10 @@ fn read_text(
     let text = decoded
         .text
         .trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
-    let mut found = match text.starts_with(['{', '[']) {
-        true => read_json(&decoded.text, ctx)?,
-        false => read_csv(&decoded.text, reading, ctx)?,
+    let mut found = if text.starts_with(['{', '[']) {
+        read_json(&decoded.text, ctx)?
+    } else {
+        read_csv(&decoded.text, reading, ctx)?
     };
     found.warnings.extend(decoded.warning);
     Ok(found)
@@ -193,11 +197,12 @@ fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
 
 /// Checks the number of columns.
 pub(super) fn check_width(columns: usize) -> Result<()> {
-    match columns as u64 <= COLUMNS_MAX {
-        true => Ok(()),
-        false => Err(Error::too_large(format!(
+    if columns as u64 <= COLUMNS_MAX {
+        Ok(())
+    } else {
+        Err(Error::too_large(format!(
             "the metadata table has {columns} columns; {COLUMNS_MAX} is the most"
-        ))),
+        )))
     }
 }
 

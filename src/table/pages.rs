@@ -91,9 +91,12 @@ impl Weight {
         let name = || format!("column {}", chunk.column_path().string());
         let unfolds = || format!("{} unfolds", name());
         let described = chunk.column_descr();
-        let pages = headers(file.as_ref(), chunk).map_err(|error| match error.is_too_large() {
-            true => error,
-            false => Error::format(format!("the pages of {} can't be read", name())).because(error),
+        let pages = headers(file.as_ref(), chunk).map_err(|error| {
+            if error.is_too_large() {
+                error
+            } else {
+                Error::format(format!("the pages of {} can't be read", name())).because(error)
+            }
         })?;
         self.least = self.least.saturating_add(pages.unpacked);
         let (values, levels) = match described.max_rep_level() {

@@ -933,18 +933,17 @@ pub(super) fn begins_as_workbook(start: &[u8]) -> bool {
 /// # Errors
 /// [`crate::error::Kind::TooLarge`] above the limit.
 pub(super) fn check_size(size: u64, path: &Path) -> Result<()> {
-    match size <= PART_MAX {
-        true => Ok(()),
-        false => {
-            let summary = format!(
-                "the workbook has {}; {} is the most",
-                size_text(size),
-                size_text(PART_MAX)
-            );
-            Err(Error::too_large(summary)
-                .at_path(path)
-                .hint("save it as Parquet"))
-        }
+    if size <= PART_MAX {
+        Ok(())
+    } else {
+        let summary = format!(
+            "the workbook has {}; {} is the most",
+            size_text(size),
+            size_text(PART_MAX)
+        );
+        Err(Error::too_large(summary)
+            .at_path(path)
+            .hint("save it as Parquet"))
     }
 }
 

@@ -283,19 +283,20 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
             let incomplete = said
                 .iter()
                 .all(|pattern| actual.iter().any(|other| same(pattern, other)));
-            let message = match incomplete {
-                true => tr_n!(
+            let message = if incomplete {
+                tr_n!(
                     actual.len(),
                     "Level {level} has {n} pattern; taco:pit_schema lists {listed} of them.",
                     "Level {level} has {n} patterns; taco:pit_schema lists {listed} of them.",
                     level,
                     n = actual.len(),
                     listed = said.len()
-                ),
-                false => tr!(
+                )
+            } else {
+                tr!(
                     "The patterns of level {level} in taco:pit_schema are not those of the tree.",
                     level
-                ),
+                )
             };
             report.add(
                 if incomplete {

@@ -179,21 +179,22 @@ fn check_spatial(
             west <= east && other_side && (south - SLACK..=north + SLACK).contains(y)
         };
         if missed.iter().all(|place| beyond(place)) {
-            let message = match west >= 0.0 {
-                true => tr!(
+            let message = if west >= 0.0 {
+                tr!(
                     "The extent has eastern longitudes alone; {outside} of {seen} centroids of \
                         level {level} have western ones.",
                     outside,
                     seen,
                     level
-                ),
-                false => tr!(
+                )
+            } else {
+                tr!(
                     "The extent has western longitudes alone; {outside} of {seen} centroids of \
                         level {level} have eastern ones.",
                     outside,
                     seen,
                     level
-                ),
+                )
             };
             let message = match across {
                 Some(own) => tr!(

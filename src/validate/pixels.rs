@@ -181,13 +181,14 @@ fn read_row(
         String::new()
     };
     let shares = stored.iter().any(|band| are_shares(band));
-    let pixels = match shares {
-        true => classes_of(&tally, ctx)?.map(PixelStatistics::Classes),
-        false => Some(PixelStatistics::Numbers(
+    let pixels = if shares {
+        classes_of(&tally, ctx)?.map(PixelStatistics::Classes)
+    } else {
+        Some(PixelStatistics::Numbers(
             (0..tally.band_count())
                 .map(|band| nine(&tally, band, ctx))
                 .collect::<Result<_>>()?,
-        )),
+        ))
     };
     let scales = scales(
         &info,
@@ -310,8 +311,8 @@ fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, 
     let highest = classes.iter().max()?;
     let rest = total - of(highest);
     // The tools treat a raster of a single class differently, and correctly.
-    let lost = match rest > 0.0 {
-        true => classes
+    let lost = if rest > 0.0 {
+        classes
             .iter()
             .map(|class| {
                 if class == highest {
@@ -320,8 +321,9 @@ fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, 
                     of(class) / rest
                 }
             })
-            .collect(),
-        false => right.clone(),
+            .collect()
+    } else {
+        right.clone()
     };
     Some((right, lost))
 }
@@ -586,9 +588,10 @@ fn footprint_fault(
     };
     let (here, there) = (areas(&stated.geometry), areas(&raster.geometry));
     let size = here.unsigned_area();
-    let outside = match size > 0.0 {
-        true => 1.0 - here.intersection(&there).unsigned_area() / size,
-        false => f64::from(u8::from(!stated.geometry.intersects(&raster.geometry))),
+    let outside = if size > 0.0 {
+        1.0 - here.intersection(&there).unsigned_area() / size
+    } else {
+        f64::from(u8::from(!stated.geometry.intersects(&raster.geometry)))
     };
     if outside <= OUTSIDE_MOST {
         return Ok(None);

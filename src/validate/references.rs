@@ -72,15 +72,16 @@ pub(super) fn check(
 
 /// Message of the finding.
 pub(super) fn message(named: &References) -> String {
-    match named.names.is_empty() {
-        true => tr!(
+    if named.names.is_empty() {
+        tr!(
             "This is not data but a reference to other data ({kind}).",
             kind = named.kind
-        ),
-        false => tr!(
+        )
+    } else {
+        tr!(
             "This is not data but a reference to other data ({kind}), which names {names}.",
             kind = named.kind,
             names = named.list()
-        ),
+        )
     }
 }

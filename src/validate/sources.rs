@@ -486,12 +486,13 @@ fn described(sample: &Sample) -> Option<(Rule, String)> {
     let ending = file.extension()?.to_str()?.to_ascii_lowercase();
     let local = !is_remote(file) && DESCRIBES.contains(&ending.as_str());
     let named = local.then(|| references_of(path).ok().flatten())??;
-    Some(match named.is_header() {
-        true => (
+    Some(if named.is_header() {
+        (
             Rule::FileTorn,
             torn_files::header_message(file.file_name()?.to_str()?, &named),
-        ),
-        false => (Rule::DataElsewhere, super::references::message(&named)),
+        )
+    } else {
+        (Rule::DataElsewhere, super::references::message(&named))
     })
 }
 

@@ -25,21 +25,22 @@ struct TornFile {
 /// Message of the finding about the file `name`.
 pub(super) fn message(name: &str, set: &FileSet) -> String {
     let (others, contents) = (set.others.join(", "), contents_of(&set.info));
-    match set.info.is_vector() {
-        true => tr!(
+    if set.info.is_vector() {
+        tr!(
             "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A \
                 sample is one file. Burn it in: one FlatGeobuf holds all of it.",
             name,
             others,
             contents
-        ),
-        false => tr!(
+        )
+    } else {
+        tr!(
             "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A \
                 sample is one file. Burn it in: one GeoTIFF holds all of it.",
             name,
             others,
             contents
-        ),
+        )
     }
 }
 
@@ -118,13 +119,14 @@ fn torn_among(
     let torn = |row: &u32| {
         ctx.check()?;
         let name = level.id(*row);
-        let beside: Vec<u32> = match claims_raster(name) {
-            true => Vec::new(),
-            false => by_stem
+        let beside: Vec<u32> = if claims_raster(name) {
+            Vec::new()
+        } else {
+            by_stem
                 .of_stem(name)
                 .into_iter()
                 .filter_map(|at| files.get(at).copied())
-                .collect(),
+                .collect()
         };
         if beside.is_empty() {
             return Ok(None);

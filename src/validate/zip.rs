@@ -45,9 +45,10 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     // read.
     let looks = deep || !zip.file().is_remote();
     let header_of = |entry: &DirectoryEntry| {
-        let header = match looks {
-            true => LocalHeader::read(zip.file(), entry.local).ok(),
-            false => directory.header_by_next(entry),
+        let header = if looks {
+            LocalHeader::read(zip.file(), entry.local).ok()
+        } else {
+            directory.header_by_next(entry)
         };
         header.map(|header| SeenHeader::of(&header, entry))
     };
@@ -358,9 +359,10 @@ fn check_positions(
                 ctx.check()?;
             }
             let path = tree.archive_path(depth, row);
-            let name = match level.folder[row as usize] {
-                true => format!("DATA/{path}/{META_NAME}"),
-                false => format!("DATA/{path}"),
+            let name = if level.folder[row as usize] {
+                format!("DATA/{path}/{META_NAME}")
+            } else {
+                format!("DATA/{path}")
             };
             let at = || Location::Sample {
                 level: depth,
@@ -425,15 +427,14 @@ fn check_positions(
                 found = entry.size,
                 own = header.data
             );
-            match own.contains(&range) {
-                true => {
-                    let message = format!(
-                        "{message} {}",
-                        tr!("Those are the bytes of another sample.")
-                    );
-                    report.add(Rule::ZipOffsetOther, at, message);
-                }
-                false => report.add(Rule::ZipOffset, at, message),
+            if own.contains(&range) {
+                let message = format!(
+                    "{message} {}",
+                    tr!("Those are the bytes of another sample.")
+                );
+                report.add(Rule::ZipOffsetOther, at, message);
+            } else {
+                report.add(Rule::ZipOffset, at, message)
             }
         }
     }

@@ -115,9 +115,10 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
-        match entry.file_type().expect("a type").is_dir() {
-            true => copy(&entry.path(), &to.join(entry.file_name())),
-            false => drop(std::fs::copy(entry.path(), to.join(entry.file_name())).expect("copies")),
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()))
+        } else {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).expect("copies");
         }
     }
 }

@@ -79,15 +79,16 @@ fn published_layouts_are_shown_and_added_without_an_error_of_structure() {
             .collect();
         let found: Vec<String> = found.into_iter().filter(|id| !is_padding(id)).collect();
         let findings = structure_findings(&window);
-        match root.samples.len() as u64 == fixture["roots"].as_u64().expect("a number")
+        if root.samples.len() as u64 == fixture["roots"].as_u64().expect("a number")
             && found == expected
             && findings.is_empty()
         {
-            true => added += 1,
-            false => wrong.push(format!(
+            added += 1
+        } else {
+            wrong.push(format!(
                 "{name}: {} roots, {found:?}, {findings:?}",
                 root.samples.len()
-            )),
+            ))
         }
     }
     assert!(

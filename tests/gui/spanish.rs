@@ -78,22 +78,23 @@ fn walk(language: Language) -> BTreeMap<String, String> {
             settle(&mut harness);
             look(&mut harness, &format!("{over}-{pane:?}"), &mut seen);
         }
-        let dialogs: &[Action] = match draft {
-            true => &[
+        let dialogs: &[Action] = if draft {
+            &[
                 Action::Write,
                 Action::Settings,
                 Action::Shortcuts,
                 Action::About,
                 Action::Relocate,
                 Action::OpenRecent,
-            ],
-            false => &[
+            ]
+        } else {
+            &[
                 Action::ExportSubset,
                 Action::Describe,
                 Action::OpenPath,
                 Action::Palette,
                 Action::GoToRow,
-            ],
+            ]
         };
         for &action in dialogs {
             harness.state_mut().act(action);

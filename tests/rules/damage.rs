@@ -54,9 +54,10 @@ impl Files {
     }
 
     pub fn put(&mut self, name: &str, bytes: impl AsRef<[u8]>) {
-        match self.0.iter().any(|(known, _)| known == name) {
-            true => *self.bytes(name) = bytes.as_ref().to_vec(),
-            false => self.0.push((name.into(), bytes.as_ref().to_vec())),
+        if self.0.iter().any(|(known, _)| known == name) {
+            *self.bytes(name) = bytes.as_ref().to_vec()
+        } else {
+            self.0.push((name.into(), bytes.as_ref().to_vec()))
         }
     }
 

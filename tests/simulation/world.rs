@@ -205,9 +205,10 @@ fn for_each_file(folder: &Path, visit: &mut dyn FnMut(&Path, u64)) {
         let Ok(meta) = path.symlink_metadata() else {
             continue;
         };
-        match meta.is_dir() {
-            true => for_each_file(&path, visit),
-            false => visit(&path, std::os::unix::fs::MetadataExt::ino(&meta)),
+        if meta.is_dir() {
+            for_each_file(&path, visit)
+        } else {
+            visit(&path, std::os::unix::fs::MetadataExt::ino(&meta))
         }
     }
 }

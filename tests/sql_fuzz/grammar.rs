@@ -432,9 +432,10 @@ impl<'a> Grammar<'a> {
                     ..rows.clone()
                 };
                 for ty in &types {
-                    let item = match kind == "windows" && chance(self.random, 2) {
-                        true => self.window(*ty, depth, &scope),
-                        false => None,
+                    let item = if kind == "windows" && chance(self.random, 2) {
+                        self.window(*ty, depth, &scope)
+                    } else {
+                        None
                     };
                     let item = match item {
                         Some(item) => item,
@@ -812,12 +813,13 @@ impl<'a> Grammar<'a> {
                 let options = self.filled("<<|| DESC>>");
                 keys.push(format!("{key}{options}"));
             }
-            let frame = match over == Over::Frame && self.sometimes("rows_frame", 2) {
-                true => self.filled(
+            let frame = if over == Over::Frame && self.sometimes("rows_frame", 2) {
+                self.filled(
                     " ROWS BETWEEN <<UNBOUNDED PRECEDING|1 PRECEDING|2 PRECEDING|CURRENT ROW>> AND \
                         <<UNBOUNDED FOLLOWING|1 FOLLOWING|3 FOLLOWING|CURRENT ROW>>",
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             let order = Node::text(Ty::Clause, format!("ORDER BY {}{frame}", keys.join(", ")));
             // A frame without its order would be of any rows.
@@ -830,15 +832,16 @@ impl<'a> Grammar<'a> {
             let key = self.column(key_type, &inside).print().0;
             if scope.columns.iter().any(|(name, _)| *name == key) {
                 let options = self.filled(order_options());
-                let frame = match over == Over::Frame
+                let frame = if over == Over::Frame
                     && key_type == Ty::Int
                     && self.sometimes("range_frame", 3)
                 {
-                    true => self.filled(
+                    self.filled(
                         " RANGE BETWEEN <<UNBOUNDED PRECEDING|1 PRECEDING|CURRENT \
                         ROW>> AND <<UNBOUNDED FOLLOWING|2 FOLLOWING|CURRENT ROW>>",
-                    ),
-                    false => String::new(),
+                    )
+                } else {
+                    String::new()
                 };
                 node = node.with(Part::Optional(Node::text(
                     Ty::Clause,
@@ -881,14 +884,17 @@ impl<'a> Grammar<'a> {
         if chance(self.random, 2) {
             conditions.push(self.expression(Ty::Bool, 1, &inside));
         }
-        let ending = |conditions: Vec<Node>| match conditions.is_empty() {
-            true => Part::Text(String::new()),
-            false => Part::Optional(Node::text(Ty::Clause, " WHERE ").with(Part::List {
-                children: conditions,
-                separator: " AND ",
-                least: 1,
-                is_select: false,
-            })),
+        let ending = |conditions: Vec<Node>| {
+            if conditions.is_empty() {
+                Part::Text(String::new())
+            } else {
+                Part::Optional(Node::text(Ty::Clause, " WHERE ").with(Part::List {
+                    children: conditions,
+                    separator: " AND ",
+                    least: 1,
+                    is_select: false,
+                }))
+            }
         };
         let from = Part::Child(table.node);
         if ty == Ty::Bool && !chance(self.random, 4) {

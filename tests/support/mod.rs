@@ -357,9 +357,10 @@ pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in entries(from) {
         let target = to.join(entry.file_name().expect("a name"));
-        match entry.is_dir() {
-            true => copy_folder(&entry, &target),
-            false => fs::copy(&entry, target).map(drop).expect("a copy"),
+        if entry.is_dir() {
+            copy_folder(&entry, &target)
+        } else {
+            fs::copy(&entry, target).map(drop).expect("a copy")
         }
     }
 }

@@ -191,15 +191,16 @@ impl Dataset {
     /// The sample at a row of a level.
     fn sample(&self, level: usize, row: u32) -> PyResult<Sample> {
         let row = SampleRow { level, row };
-        match self.open.has(row) {
-            true => Ok(Sample {
+        if self.open.has(row) {
+            Ok(Sample {
                 open: self.open.clone(),
                 row,
-            }),
-            false => Err(PyIndexError::new_err(format!(
+            })
+        } else {
+            Err(PyIndexError::new_err(format!(
                 "level {level} has no row {}",
                 row.row
-            ))),
+            )))
         }
     }
 

@@ -121,11 +121,12 @@ impl ObjectSet {
 
 /// What to do about an object with other bytes, which an earlier call may have left.
 fn explained(error: Error) -> Error {
-    match error.is_caused_by(Cause::OutputExists) {
-        true => error.hint(
+    if error.is_caused_by(Cause::OutputExists) {
+        error.hint(
             "it has other bytes than the file that would be sent: the dataset was \
                 changed since, or it is another's",
-        ),
-        false => error,
+        )
+    } else {
+        error
     }
 }

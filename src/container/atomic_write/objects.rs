@@ -89,9 +89,10 @@ impl ObjectFolder {
     /// As [`ObjectFolder::new`].
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::begin(target, overwrite, false)?;
-        match overwrite || folder.before.is_empty() {
-            true => Ok(folder),
-            false => Err(Error::output_exists().at_path(target)),
+        if overwrite || folder.before.is_empty() {
+            Ok(folder)
+        } else {
+            Err(Error::output_exists().at_path(target))
         }
     }
 
@@ -182,9 +183,10 @@ impl ObjectFolder {
         let mut same = objects_have(asked)?.into_iter();
         let mut differing = Vec::new();
         for (name, _) in objects {
-            match self.before.contains(name) && same.next().unwrap_or(Ok(false))? {
-                true => self.note(name),
-                false => differing.push(name.clone()),
+            if self.before.contains(name) && same.next().unwrap_or(Ok(false))? {
+                self.note(name)
+            } else {
+                differing.push(name.clone())
             }
         }
         Ok(differing)
@@ -269,9 +271,10 @@ impl ObjectFolder {
                 .len();
             // A table of a new name is for the new dataset too.
             let is_sample = !self.is_dataset || name.starts_with("DATA/");
-            let is_sent = match self.is_dataset && (is_sample || self.before.contains(&name)) {
-                true => self.stream_new(&name, size, |writer| send_whole(&path, writer))?,
-                false => false,
+            let is_sent = if self.is_dataset && (is_sample || self.before.contains(&name)) {
+                self.stream_new(&name, size, |writer| send_whole(&path, writer))?
+            } else {
+                false
             };
             if !is_sent {
                 replaced.push((name, path, size));
@@ -285,21 +288,23 @@ impl ObjectFolder {
             self.stream(&name, size, |writer| send_whole(&path, writer))
                 .map_err(|error| self.incomplete(error))?;
         }
-        let last = match has_last {
-            true => Some(std::fs::read(folder.join(LAST)).io_at("read what is sent", folder)?),
-            false => None,
+        let last = if has_last {
+            Some(std::fs::read(folder.join(LAST)).io_at("read what is sent", folder)?)
+        } else {
+            None
         };
         self.finish(last)
     }
 
     /// Says what to do about an error when the old dataset is hidden.
     pub fn incomplete(&self, error: Error) -> Error {
-        match self.is_hidden.load(Ordering::Relaxed) {
-            true => error.hint(
+        if self.is_hidden.load(Ordering::Relaxed) {
+            error.hint(
                 "the old dataset is replaced in part and can't be opened: the same \
                 command completes the new one",
-            ),
-            false => error,
+            )
+        } else {
+            error
         }
     }
 
@@ -381,13 +386,14 @@ fn list_files(folder: &Path, above: &str, files: &mut Vec<String>) -> Result<()>
     for entry in std::fs::read_dir(folder).io_at("read what is sent", folder)? {
         let entry = entry.io_at("read what is sent", folder)?;
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        match entry
+        if entry
             .file_type()
             .io_at("read what is sent", folder)?
             .is_dir()
         {
-            true => list_files(&entry.path(), &format!("{name}/"), files)?,
-            false => files.push(name),
+            list_files(&entry.path(), &format!("{name}/"), files)?
+        } else {
+            files.push(name)
         }
     }
     Ok(())

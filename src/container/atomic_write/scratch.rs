@@ -90,9 +90,10 @@ impl Scratch {
     /// When the folder of `target` cannot be created or written.
     pub fn beside(target: &Path) -> Result<Self> {
         // An address has no folder here.
-        let (parent, made) = match is_remote(target) {
-            true => (std::env::temp_dir(), CreatedFolders::default()),
-            false => CreatedFolders::folder_of(target)?,
+        let (parent, made) = if is_remote(target) {
+            (std::env::temp_dir(), CreatedFolders::default())
+        } else {
+            CreatedFolders::folder_of(target)?
         };
         let prefix = prefix_of(target)?;
         for _ in 0..TRIES {

@@ -238,14 +238,13 @@ impl ContainerReader for EarlyReader {
         let Some(file) = file else {
             let tree = self.opening.levels.skeleton(&JobContext::default())?;
             let path = tree.path(level, row);
-            return Err(match tree.levels[level].folder[row as usize] {
-                true => Error::usage("a FOLDER of this layout has no bytes of its own")
+            return Err(if tree.levels[level].folder[row as usize] {
+                Error::usage("a FOLDER of this layout has no bytes of its own")
                     .at_place(path)
-                    .hint("name one of its samples"),
-                false => {
-                    Error::format("no file under DATA/ is called as this sample with one suffix")
-                        .at_place(path)
-                }
+                    .hint("name one of its samples")
+            } else {
+                Error::format("no file under DATA/ is called as this sample with one suffix")
+                    .at_place(path)
             });
         };
         let name = format!("DATA/{file}");

@@ -182,12 +182,13 @@ impl Sending<'_> {
         while let Some(&first) = indexes.get(next) {
             ctx.check()?;
             if plan.files[first].size > WHOLE_MAX {
-                match self
+                if self
                     .large(first, pass)
                     .map_err(|error| plan.name_sample(error, assembly, first))?
                 {
-                    true => ctx.step(1),
-                    false => replaced.push(first),
+                    ctx.step(1)
+                } else {
+                    replaced.push(first)
                 }
                 next += 1;
                 continue;

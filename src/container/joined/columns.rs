@@ -64,12 +64,13 @@ impl fmt::Display for JoinedColumnChange {
         }
         let names: Vec<&str> = lacking.iter().take(4).map(String::as_str).collect();
         let names = names.join(", ") + if lacking.len() > 4 { ", …" } else { "" };
-        match dropped {
-            true => write!(f, "{column} of level{level} is left out: not in {names}"),
-            false => write!(
+        if *dropped {
+            write!(f, "{column} of level{level} is left out: not in {names}")
+        } else {
+            write!(
                 f,
                 "{column} of level{level} is null for {names}, which lacks it"
-            ),
+            )
         }
     }
 }

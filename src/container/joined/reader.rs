@@ -134,12 +134,13 @@ impl JoinedReader {
             let message = "the name of this part leads outside the folder of the parts";
             return Err(Error::format(message).at_place(name.escape_default()));
         }
-        let beside = match is_remote(path) {
-            true => place_above(path),
-            false => std::path::absolute(path)
+        let beside = if is_remote(path) {
+            place_above(path)
+        } else {
+            std::path::absolute(path)
                 .io_at("find the folder of the collection", path)?
                 .parent()
-                .map(Path::to_owned),
+                .map(Path::to_owned)
         };
         let folder = options.base_path.clone().or(beside).unwrap_or_default();
         let all = JoinedSources::new(

@@ -153,9 +153,10 @@ impl Footers {
 /// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file, or a failed
 /// request.
 pub fn footer_slice(file: &LocalFile, offset: u64, length: u64) -> Result<ParquetSlice> {
-    match file.is_remote() && length <= FOOTER_WHOLE {
-        true => Ok(ParquetSlice::from_bytes(file.read(offset, length)?)),
-        false => file.parquet(offset, length),
+    if file.is_remote() && length <= FOOTER_WHOLE {
+        Ok(ParquetSlice::from_bytes(file.read(offset, length)?))
+    } else {
+        file.parquet(offset, length)
     }
 }
 

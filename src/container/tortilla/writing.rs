@@ -135,12 +135,13 @@ pub fn write_tortilla_of(
         let footer = draft.footer.slice(first, *length);
         first += length;
         let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
-        let tables = match options.stream {
-            true => streamed(&planned, ctx)?,
-            false => (
+        let tables = if options.stream {
+            streamed(&planned, ctx)?
+        } else {
+            (
                 planned.footer.clone(),
                 (planned.footer_at, planned.footer.len() as u64),
-            ),
+            )
         };
         let whole = WholeFile {
             planned: &planned,

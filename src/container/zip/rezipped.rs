@@ -263,12 +263,13 @@ fn checked_name<'a>(name: &'a str, entry: &DirectoryEntry) -> Result<&'a str> {
             && !step.contains([':', '\0'])
             && !files::is_device_name(step)
     };
-    match name.split('/').all(is_plain) {
-        true => Ok(name),
-        false => Err(Error::format(
-            "the name of a member leads out of its archive, or is no file name",
+    if name.split('/').all(is_plain) {
+        Ok(name)
+    } else {
+        Err(
+            Error::format("the name of a member leads out of its archive, or is no file name")
+                .at_place(entry.name.printable_line()),
         )
-        .at_place(entry.name.printable_line())),
     }
 }
 

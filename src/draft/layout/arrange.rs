@@ -330,9 +330,10 @@ pub(super) fn root_and_position<'a>(
             .iter()
             .take_while(|word| word.is_role() && !word.is_identifier())
             .count();
-        return match last + 1 == words.len() && lead > 0 {
-            true => (words[lead..].to_vec(), words[..lead].to_vec()),
-            false => (words[..=last].to_vec(), words[last + 1..].to_vec()),
+        return if last + 1 == words.len() && lead > 0 {
+            (words[lead..].to_vec(), words[..lead].to_vec())
+        } else {
+            (words[..=last].to_vec(), words[last + 1..].to_vec())
         };
     }
     let at = match words {

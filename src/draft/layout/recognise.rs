@@ -247,9 +247,10 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
         return LevelKind::Products;
     }
-    match count(&|words| identifiers(words) > 0) * 2 > values.len() {
-        true => LevelKind::Scenes,
-        false => LevelKind::Open,
+    if count(&|words| identifiers(words) > 0) * 2 > values.len() {
+        LevelKind::Scenes
+    } else {
+        LevelKind::Open
     }
 }
 
@@ -376,9 +377,10 @@ impl Tried {
             bonus -= 0.5 * found.numbered;
         }
         let has_products = products_used > 0 || words.is_some_and(|share| share >= 0.3);
-        let (is_weak, repeats_folder) = match open_positions > 0 && products_used == 0 {
-            true => weakness(&found, paths),
-            false => (false, false),
+        let (is_weak, repeats_folder) = if open_positions > 0 && products_used == 0 {
+            weakness(&found, paths)
+        } else {
+            (false, false)
         };
         let fill = found.fill();
         let mean = found.placed_file_count() as f64 / found.roots.len().max(1) as f64;
@@ -519,15 +521,14 @@ fn name_columns(
             reading.folders[at] = FolderRole::Root;
             continue;
         }
-        let name = match file_roots && Some(&at) == open.last() {
-            true => "label".to_owned(),
-            false => {
-                number += 1;
-                if number == 1 {
-                    "group".to_owned()
-                } else {
-                    format!("group_{number}")
-                }
+        let name = if file_roots && Some(&at) == open.last() {
+            "label".to_owned()
+        } else {
+            number += 1;
+            if number == 1 {
+                "group".to_owned()
+            } else {
+                format!("group_{number}")
             }
         };
         reading.folders[at] = FolderRole::Column(name);
@@ -769,15 +770,14 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
             .flat_map(|(_, other)| other.3.iter().copied())
             .collect();
         let path = &paths[*example];
-        let excluded = match path.folders.is_empty() {
-            false => excluding_folders(folders, &others),
-            true => {
-                let words: Vec<&TextToken> = path.stem.iter().collect();
-                Some(vec![format!(
-                    "{}*",
-                    super::words::joined_words(root_and_position(&words).0)
-                )])
-            }
+        let excluded = if path.folders.is_empty() {
+            let words: Vec<&TextToken> = path.stem.iter().collect();
+            Some(vec![format!(
+                "{}*",
+                super::words::joined_words(root_and_position(&words).0)
+            )])
+        } else {
+            excluding_folders(folders, &others)
         };
         if let Some(patterns) = excluded {
             let meaning = format!(

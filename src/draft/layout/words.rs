@@ -268,9 +268,10 @@ pub(super) fn singular(text: &str) -> String {
         "targets",
         "features",
     ];
-    match PLURALS.contains(&text.to_lowercase().as_str()) {
-        true => text[..text.len() - 1].to_owned(),
-        false => text.to_owned(),
+    if PLURALS.contains(&text.to_lowercase().as_str()) {
+        text[..text.len() - 1].to_owned()
+    } else {
+        text.to_owned()
     }
 }
 

@@ -227,9 +227,10 @@ fn common_tokens(a: &TokenizedPath, b: &TokenizedPath) -> Vec<(usize, usize)> {
     let mut length = vec![vec![0usize; columns + 1]; rows + 1];
     for row in (0..rows).rev() {
         for column in (0..columns).rev() {
-            length[row][column] = match a.token(row) == b.token(column) {
-                true => length[row + 1][column + 1] + 1,
-                false => length[row + 1][column].max(length[row][column + 1]),
+            length[row][column] = if a.token(row) == b.token(column) {
+                length[row + 1][column + 1] + 1
+            } else {
+                length[row + 1][column].max(length[row][column + 1])
             };
         }
     }

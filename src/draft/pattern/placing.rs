@@ -205,13 +205,12 @@ impl PositionOrder {
             .iter()
             .position(|sample| rank(&sample.id) > own && !sample.is_padding());
         let at = at.unwrap_or(tortilla.samples.len());
-        let mut new = match last {
-            true => sample,
-            false => {
-                let mut inside = self.empty(depth + 1);
-                self.put(&mut inside, path, depth + 1, sample)?;
-                Sample::folder(id, inside)
-            }
+        let mut new = if last {
+            sample
+        } else {
+            let mut inside = self.empty(depth + 1);
+            self.put(&mut inside, path, depth + 1, sample)?;
+            Sample::folder(id, inside)
         };
         // Padding at this position is replaced.
         let parent = &path[..depth];

@@ -484,13 +484,16 @@ impl PatternInput<'_> {
             if !differs || !matches!(kind, TokenKind::Date | TokenKind::Number) {
                 continue;
             }
-            let role = |other: usize| match () {
-                () if other == class => TokenRole::Position,
-                () if in_root[other].is_some() => TokenRole::Root,
-                () if !explained && self.agrees(other, |example| example.root.clone()) => {
+            let role = |other: usize| {
+                if other == class {
+                    TokenRole::Position
+                } else if in_root[other].is_some()
+                    || (!explained && self.agrees(other, |example| example.root.clone()))
+                {
                     TokenRole::Root
+                } else {
+                    TokenRole::Free
                 }
-                () => TokenRole::Free,
             };
             let roles = (0..self.cohort.classes.len()).map(role).collect();
             found.extend(self.outcome(roles, in_root, in_position, true));

@@ -129,11 +129,12 @@ fn fields_of(name: &str, declared: &serde_json::Map<String, Json>) -> Result<Vec
             .map_err(|fault| Error::usage(format!("column {column} of {name} {fault}")))?;
         fields.push(field(column, need_type(column, word)?, ""));
     }
-    match fields.is_empty() {
-        true => Err(Error::usage(format!(
+    if fields.is_empty() {
+        Err(Error::usage(format!(
             "option fields of {name} names no column"
-        ))),
-        false => Ok(fields),
+        )))
+    } else {
+        Ok(fields)
     }
 }
 

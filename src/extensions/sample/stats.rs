@@ -204,9 +204,10 @@ impl SampleExtension for Stats {
         let bands = sample.tally(ctx)?.band_count();
         let mut rows = Vec::with_capacity(bands);
         for position in 0..bands {
-            rows.push(match self.categorical {
-                true => Some(self.shares(sample, position, ctx)?),
-                false => self.continuous(sample, position, ctx)?,
+            rows.push(if self.categorical {
+                Some(self.shares(sample, position, ctx)?)
+            } else {
+                self.continuous(sample, position, ctx)?
             });
         }
         if self.fields == "stats" {

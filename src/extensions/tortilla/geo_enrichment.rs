@@ -197,10 +197,11 @@ impl EnrichmentSource {
     /// Fills unset options from the preset.
     fn complete(&mut self) -> Result<()> {
         let Some(name) = &self.preset else {
-            return match self.column.is_empty() {
-                true => Err(Error::usage("a column has no name")
-                    .hint("give \"column\", or a \"preset\" that has one")),
-                false => Ok(()),
+            return if self.column.is_empty() {
+                Err(Error::usage("a column has no name")
+                    .hint("give \"column\", or a \"preset\" that has one"))
+            } else {
+                Ok(())
             };
         };
         let Some(preset) = rai_preset(name) else {
@@ -374,13 +375,14 @@ impl TortillaExtension for GeoEnrichment {
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
         let (mut columns, mut failed) = (Vec::new(), 0);
-        let areas = match self
+        let areas = if self
             .sources
             .iter()
             .any(|(source, _)| source.statistic().is_some())
         {
-            true => areas_in(tortilla, &places, &order, ctx)?,
-            false => Vec::new(),
+            areas_in(tortilla, &places, &order, ctx)?
+        } else {
+            Vec::new()
         };
         let mut first_error = None;
         for (source, asset) in &self.sources {

@@ -161,10 +161,12 @@ impl AddDataset {
             .filter(|path| !path.0.is_empty());
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = match () {
-            () if self.is_archive => tr!("Add an archive"),
-            () if self.catalogue.is_some() => tr!("Add a catalogue"),
-            () => tr!("Add a dataset"),
+        let title = if self.is_archive {
+            tr!("Add an archive")
+        } else if self.catalogue.is_some() {
+            tr!("Add a catalogue")
+        } else {
+            tr!("Add a dataset")
         };
         let close = head_ui(ui, icons::PACKAGE, title, &display_path(&self.request.path));
         self.request.form = if self.choice == DatasetChoice::Folder {

@@ -86,12 +86,14 @@ impl ColumnDialog {
     /// The change, or why the input is incomplete.
     fn change(&self, taken: &[String]) -> Result<ColumnChange, String> {
         let typed = self.name.trim().to_owned();
-        let free = |name: &str| match () {
-            () if name.is_empty() => Err(tr!("Type a name").to_owned()),
-            () if taken.iter().any(|other| other == name) => {
+        let free = |name: &str| {
+            if name.is_empty() {
+                Err(tr!("Type a name").to_owned())
+            } else if taken.iter().any(|other| other == name) {
                 Err(tr!("There is a field {name} already", name))
+            } else {
+                Ok(())
             }
-            () => Ok(()),
         };
         let value = |dtype: &DataType| -> Result<Value, String> {
             let text = self.value.trim();

@@ -223,12 +223,13 @@ impl Describe {
                 .mono()
                 .hint(tr!("where the dataset is downloaded; optional"))
                 .show(ui);
-            let note = match taken {
-                true => FieldNote::Warning(
+            let note = if taken {
+                FieldNote::Warning(
                     tr!("The destination exists already. Choose another name, or replace it.")
                         .into(),
-                ),
-                false => FieldNote::None,
+                )
+            } else {
+                FieldNote::None
             };
             let field = TextField::new(tr!("Destination"), &mut self.target)
                 .mono()
@@ -237,10 +238,12 @@ impl Describe {
             widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             self.job.ended_ui(ui);
         });
-        let blocked = match () {
-            () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
-            () if taken => Some(tr!("The destination exists already")),
-            () => None,
+        let blocked = if self.target.trim().is_empty() {
+            Some(tr!("Name the file to write"))
+        } else if taken {
+            Some(tr!("The destination exists already"))
+        } else {
+            None
         };
         let request = self.request();
         let command = || Command::operate(request);

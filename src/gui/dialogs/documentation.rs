@@ -60,14 +60,14 @@ impl Documentation {
                 self.reveal = Some(0);
             }
             let wanted = self.search.trim().to_lowercase();
-            let lines: Vec<&str> = match wanted.is_empty() {
-                true => self.page.text().lines().collect(),
-                false => self
-                    .page
+            let lines: Vec<&str> = if wanted.is_empty() {
+                self.page.text().lines().collect()
+            } else {
+                self.page
                     .text()
                     .lines()
                     .filter(|line| line.to_lowercase().contains(&wanted))
-                    .collect(),
+                    .collect()
             };
             let height = (screen.height() - 170.0).max(160.0);
             let mut area = ScrollArea::both()

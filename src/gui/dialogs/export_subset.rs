@@ -227,15 +227,18 @@ impl ExportSubset {
             .filtered_rows()
             .and_then(|kept| kept.rows(0))
             .is_some_and(<[u32]>::is_empty);
-        let blocked = match () {
-            () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
-            () if taken => Some(tr!("The destination exists already")),
-            () if lacking.is_some() && !self.allow_missing_parts => {
-                Some(tr!("Parts of the dataset are missing"))
-            }
-            () if nothing => Some(tr!("The filter leaves no sample")),
-            () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),
-            () => None,
+        let blocked = if self.target.trim().is_empty() {
+            Some(tr!("Name the file to write"))
+        } else if taken {
+            Some(tr!("The destination exists already"))
+        } else if lacking.is_some() && !self.allow_missing_parts {
+            Some(tr!("Parts of the dataset are missing"))
+        } else if nothing {
+            Some(tr!("The filter leaves no sample"))
+        } else if cx.studio.is_filtering() {
+            Some(tr!("The filter is being applied"))
+        } else {
+            None
         };
         let request = self.request(cx);
         let command = || Command::operate(request);

@@ -299,9 +299,10 @@ impl JoinDialog {
         let is_asked = others
             .filter_map(|other| self.asked_name(level.level, other))
             .any(|other| other.trim() == name);
-        match is_asked || level.existing.contains(&name) {
-            true => Err(tr!("There is a field {name} already", name)),
-            false => Ok(name),
+        if is_asked || level.existing.contains(&name) {
+            Err(tr!("There is a field {name} already", name))
+        } else {
+            Ok(name)
         }
     }
 
@@ -338,9 +339,10 @@ impl JoinDialog {
             let mut on = !self.left_out.contains(&key);
             row.scope(|ui| {
                 if widgets::checkbox(ui, &mut on, &column.name).changed() {
-                    match on {
-                        true => self.left_out.remove(&key),
-                        false => self.left_out.insert(key.clone()),
+                    if on {
+                        self.left_out.remove(&key)
+                    } else {
+                        self.left_out.insert(key.clone())
                     };
                 }
             });
@@ -354,12 +356,13 @@ impl JoinDialog {
                 self.new_name_ui(ui, rest, level, column, key);
                 continue;
             }
-            let (text, color) = match column.there {
-                true => (
+            let (text, color) = if column.there {
+                (
                     tr!("{example}  (replaces the column)", example = column.example),
                     t.warn,
-                ),
-                false => (column.example.clone(), t.tx),
+                )
+            } else {
+                (column.example.clone(), t.tx)
             };
             paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
             if let Some(offer) = column.offer.as_ref().filter(|_| on) {
@@ -444,15 +447,16 @@ impl JoinDialog {
             if offer.nulls > 0 {
                 let n = paint::format_grouped_number(offer.nulls as u64);
                 let names = list_first_names(&offer.examples);
-                notes.push(match names.is_empty() {
-                    true => tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n),
-                    false => tr_n!(
+                notes.push(if names.is_empty() {
+                    tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n)
+                } else {
+                    tr_n!(
                         offer.nulls,
                         "{n} becomes null: {names}",
                         "{n} become null: {names}",
                         n,
                         names
-                    ),
+                    )
                 });
             }
             if offer.assumes_day_first {

@@ -235,11 +235,12 @@ impl OpenPath {
             .filter_map(|path| Some(Address::from_path(path)?.scheme))
             .filter(|_| opens)
             .collect();
-        let blocked = match paths.is_empty() {
-            true => Some(tr!("Type a path")),
-            false => missing
+        let blocked = if paths.is_empty() {
+            Some(tr!("Type a path"))
+        } else {
+            missing
                 .as_ref()
-                .map(|_| tr!("There is nothing at this path")),
+                .map(|_| tr!("There is nothing at this path"))
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui

@@ -145,12 +145,14 @@ impl PlanDialog {
                 ui.add(Button::ghost(tr!("Cancel")).large()).clicked(),
             )
         });
-        match () {
-            () if apply => Next::Do(Request::Run(Command::Edit {
+        if apply {
+            Next::Do(Request::Run(Command::Edit {
                 edit: self.plan.edit.clone(),
-            })),
-            () if cancel || close => Next::Close,
-            () => Next::Stay,
+            }))
+        } else if cancel || close {
+            Next::Close
+        } else {
+            Next::Stay
         }
     }
 }

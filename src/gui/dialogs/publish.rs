@@ -299,15 +299,16 @@ impl PublishDialog {
         let Some(found) = found else {
             let waits = self.asked.as_ref() == Some(&self.request())
                 && self.checked.get(&self.times).is_none();
-            match waits {
-                true => drop(widgets::spinner(ui, 16.0)),
-                false => drop(
+            if waits {
+                drop(widgets::spinner(ui, 16.0))
+            } else {
+                drop(
                     ui.label(
                         theme::rich_text(tr!("Not checked yet"))
                             .text_style(text_style("small12"))
                             .color(t.tx3),
                     ),
-                ),
+                )
             }
             return None;
         };
@@ -370,9 +371,10 @@ impl PublishDialog {
         let small = |text: String| theme::rich_text(text).text_style(text_style("small12"));
         ui.horizontal_top(|ui| {
             ui.label(theme::rich_text(icon).font(font::icon(13.0)).color(color));
-            let text = match check.figure.is_empty() {
-                true => check.message.clone(),
-                false => format!("{} ({})", check.message, check.figure),
+            let text = if check.figure.is_empty() {
+                check.message.clone()
+            } else {
+                format!("{} ({})", check.message, check.figure)
             };
             ui.add(
                 egui::Label::new(small(text).color(if check.level == CheckLevel::Blocks {
@@ -503,14 +505,15 @@ impl PublishDialog {
             n = opened.requests
         );
         let time = format!("{:.1}", opened.seconds);
-        let text = match is_remote(&opened.path) {
-            true => tr!(
+        let text = if is_remote(&opened.path) {
+            tr!(
                 "Opened from there: {requests}, {size}, {time} s",
                 requests,
                 size = paint::bytes(opened.bytes),
                 time
-            ),
-            false => tr!("Opened from there: {time} s", time),
+            )
+        } else {
+            tr!("Opened from there: {time} s", time)
         };
         ui.horizontal_top(|ui| {
             ui.label(

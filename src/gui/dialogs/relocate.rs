@@ -40,10 +40,12 @@ impl Relocate {
         let close = head_ui(ui, icons::FOLDER_SIMPLE, tr!("Sources have moved"), "");
         let entered = enter_pressed(ui);
         let to = dropped_paths::parse_path(&self.to);
-        let note = match () {
-            () if self.to.trim().is_empty() => FieldNote::None,
-            () if to.is_absolute() => FieldNote::Ok,
-            () => FieldNote::Warning(tr!("Type the whole path, from the root of the disk.").into()),
+        let note = if self.to.trim().is_empty() {
+            FieldNote::None
+        } else if to.is_absolute() {
+            FieldNote::Ok
+        } else {
+            FieldNote::Warning(tr!("Type the whole path, from the root of the disk.").into())
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
@@ -70,12 +72,12 @@ impl Relocate {
             dropped_paths::parse_path(&self.from),
             dropped_paths::parse_path(&self.to),
         );
-        let blocked = match () {
-            () if !from.is_absolute() || !to.is_absolute() => {
-                Some(tr!("Both folders are needed, as whole paths"))
-            }
-            () if from == to => Some(tr!("The folders are the same")),
-            () => None,
+        let blocked = if !from.is_absolute() || !to.is_absolute() {
+            Some(tr!("Both folders are needed, as whole paths"))
+        } else if from == to {
+            Some(tr!("The folders are the same"))
+        } else {
+            None
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui
@@ -87,12 +89,14 @@ impl Relocate {
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
-        match () {
-            () if (act || entered) && blocked.is_none() => Next::Do(Request::Run(Command::Edit {
+        if (act || entered) && blocked.is_none() {
+            Next::Do(Request::Run(Command::Edit {
                 edit: Edit::Relocate { from, to },
-            })),
-            () if cancel || close => Next::Close,
-            () => Next::Stay,
+            }))
+        } else if cancel || close {
+            Next::Close
+        } else {
+            Next::Stay
         }
     }
 }

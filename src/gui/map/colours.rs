@@ -111,12 +111,15 @@ pub fn classes_of(
         .enumerate()
         .map(|(at, (value, _))| (value.as_str(), at as u8))
         .collect();
-    let class = |row: usize| match array.is_valid(row) {
-        true => places
-            .get(crate::table::cell_text(&array, row).as_str())
-            .copied()
-            .unwrap_or(OTHER),
-        false => OTHER,
+    let class = |row: usize| {
+        if array.is_valid(row) {
+            places
+                .get(crate::table::cell_text(&array, row).as_str())
+                .copied()
+                .unwrap_or(OTHER)
+        } else {
+            OTHER
+        }
     };
     let of = (0..array.len()).map(class).collect();
     Ok(RowClasses {

@@ -83,10 +83,12 @@ pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
             break;
         }
         if day >= first {
-            let word = match () {
-                () if step >= 12 => date.format("%Y").to_string(),
-                () if number == 1 => format!("{} {}", month_name(number), date.format("%Y")),
-                () => month_name(number).to_owned(),
+            let word = if step >= 12 {
+                date.format("%Y").to_string()
+            } else if number == 1 {
+                format!("{} {}", month_name(number), date.format("%Y"))
+            } else {
+                month_name(number).to_owned()
             };
             found.push((day, word));
         }

@@ -218,15 +218,16 @@ impl Widget for Button<'_> {
             9.0
         };
         let gap = if bar { 6.0 } else { 5.0 };
-        let galley = match self.most.is_finite() {
-            true => paint::line(
+        let galley = if self.most.is_finite() {
+            paint::line(
                 ui.painter(),
                 &self.text,
                 font,
                 t.tx,
                 self.most - 2.0 * padding,
-            ),
-            false => paint::layout_unwrapped_line(ui.painter(), &self.text, font, t.tx),
+            )
+        } else {
+            paint::layout_unwrapped_line(ui.painter(), &self.text, font, t.tx)
         };
         let mut content = galley.size().x;
         if self.icon.is_some() {
@@ -250,9 +251,12 @@ impl Widget for Button<'_> {
         }
         let name = self.name.clone().unwrap_or_else(|| self.text.clone());
         let live = enabled && ui.is_enabled();
-        response.widget_info(|| match self.selected {
-            true => WidgetInfo::selected(Role::Button, live, true, &name),
-            false => WidgetInfo::labeled(Role::Button, live, &name),
+        response.widget_info(|| {
+            if self.selected {
+                WidgetInfo::selected(Role::Button, live, true, &name)
+            } else {
+                WidgetInfo::labeled(Role::Button, live, &name)
+            }
         });
         if ui.is_rect_visible(rect) {
             let hot = enabled && (response.hovered() || response.is_pointer_button_down_on());

@@ -344,9 +344,10 @@ impl<'a> TextField<'a> {
         // As egui lays the text out, with a sign in place of each character that shows nothing.
         let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
             let text = editable(text.as_str()).into_owned();
-            let mut job = match several {
-                true => LayoutJob::simple(text, size.clone(), color, width),
-                false => LayoutJob::simple_singleline(text, size.clone(), color),
+            let mut job = if several {
+                LayoutJob::simple(text, size.clone(), color, width)
+            } else {
+                LayoutJob::simple_singleline(text, size.clone(), color)
             };
             job.keep_trailing_whitespace = true;
             ui.fonts_mut(|fonts| fonts.layout_job(job))

@@ -291,11 +291,12 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) ->
         );
         inner.max.x = place.left() - 8.0;
     }
-    let (first, below) = match second.is_empty() {
-        true => (inner, inner),
-        false => inner
+    let (first, below) = if second.is_empty() {
+        (inner, inner)
+    } else {
+        inner
             .shrink2(vec2(0.0, 4.0))
-            .split_top_bottom_at_fraction(0.55),
+            .split_top_bottom_at_fraction(0.55)
     };
     paint::text_left(ui.painter(), first, &entry.text, font::regular(13.0), color);
     if !second.is_empty() {

@@ -62,14 +62,13 @@ fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
             paint::layout_unwrapped_line(ui.painter(), segment.text, font::medium(12.0), t.tx)
                 .size()
                 .x;
-        let count = match segment.count.is_empty() {
-            true => 0.0,
-            false => {
-                paint::layout_unwrapped_line(ui.painter(), &segment.count, font::mono(12.0), t.tx)
-                    .size()
-                    .x
-                    + 6.0
-            }
+        let count = if segment.count.is_empty() {
+            0.0
+        } else {
+            paint::layout_unwrapped_line(ui.painter(), &segment.count, font::mono(12.0), t.tx)
+                .size()
+                .x
+                + 6.0
         };
         let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
         ((text + count + icon + 18.0).round(), text)

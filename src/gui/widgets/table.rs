@@ -429,21 +429,15 @@ impl<'a> TableWidget<'a> {
                 bottom.translate(vec2(0.0, -2.0)),
             );
             let color = if response.hovered() { t.acc } else { t.tx };
-            let end = match column.right {
-                true => {
-                    paint::text_right(&painter, name, &column.name, font::medium(12.0), color) - 8.0
-                }
-                false => {
-                    paint::text_left(&painter, name, &column.name, font::medium(12.0), color) + 8.0
-                }
+            let end = if column.right {
+                paint::text_right(&painter, name, &column.name, font::medium(12.0), color) - 8.0
+            } else {
+                paint::text_left(&painter, name, &column.name, font::medium(12.0), color) + 8.0
             };
-            match column.right {
-                true => {
-                    paint::text_right(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
-                }
-                false => {
-                    paint::text_left(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
-                }
+            if column.right {
+                paint::text_right(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
+            } else {
+                paint::text_left(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
             };
             if let Some((_, down)) = self.sorted.filter(|(by, _)| *by == index) {
                 let icon = if down {
@@ -614,9 +608,10 @@ fn cell_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, cell: &Cell<'_>, righ
     } else {
         t.tx
     };
-    match right {
-        true => paint::text_right(painter, rect, text, size, color),
-        false => paint::text_left(painter, rect, text, size, color),
+    if right {
+        paint::text_right(painter, rect, text, size, color)
+    } else {
+        paint::text_left(painter, rect, text, size, color)
     };
 }
 

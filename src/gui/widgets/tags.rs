@@ -60,14 +60,15 @@ pub fn tag_input<S: AsRef<str>>(
     let mut mark: Option<usize> = ui.data(|data| data.get_temp(marks)).unwrap_or_default();
     let listed = ui.data(|data| data.get_temp(lists)).unwrap_or(false)
         && ui.memory(|memory| memory.has_focus(edit_id));
-    let (down, up) = match listed {
-        true => child.input_mut(|input| {
+    let (down, up) = if listed {
+        child.input_mut(|input| {
             (
                 input.consume_key(Modifiers::NONE, Key::ArrowDown),
                 input.consume_key(Modifiers::NONE, Key::ArrowUp),
             )
-        }),
-        false => (false, false),
+        })
+    } else {
+        (false, false)
     };
     let edit = TextEdit::singleline(&mut typed)
         .id(edit_id)
@@ -93,10 +94,12 @@ pub fn tag_input<S: AsRef<str>>(
     );
     let outer = ui.allocate_rect(rect, Sense::hover());
     let stays = !response.has_focus() && !typed.trim().is_empty();
-    let (border, thickness) = match () {
-        () if bad || (strict && stays) => (t.err, 2.0),
-        () if response.has_focus() => (t.accfill, 2.0),
-        () => (t.ctl, 1.0),
+    let (border, thickness) = if bad || (strict && stays) {
+        (t.err, 2.0)
+    } else if response.has_focus() {
+        (t.accfill, 2.0)
+    } else {
+        (t.ctl, 1.0)
     };
     ui.painter().set(
         frame,

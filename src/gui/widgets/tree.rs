@@ -186,9 +186,10 @@ fn slot_ui(
         pos2(rect.left() + 1.0, rect.top()),
         pos2(rect.right() - 1.0, rect.bottom()),
     );
-    let (fill, line, color) = match item.wanted {
-        true => (t.accbg, t.accfill, t.acc),
-        false => (if selected { t.sel } else { t.errbg }, t.errline, t.err),
+    let (fill, line, color) = if item.wanted {
+        (t.accbg, t.accfill, t.acc)
+    } else {
+        (if selected { t.sel } else { t.errbg }, t.errline, t.err)
     };
     painter.rect_filled(frame, 3, fill);
     paint::dashed_rect(painter, frame, line);

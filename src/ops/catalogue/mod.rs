@@ -214,12 +214,13 @@ fn check_servers(items: &[StacItem]) -> Result<()> {
 /// # Errors
 /// When the server of `document` is of a wider network than that of `place`.
 fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
-    match may_link_to(document, place)? {
-        true => Ok(()),
-        false => Err(Error::unsupported(
+    if may_link_to(document, place)? {
+        Ok(())
+    } else {
+        Err(Error::unsupported(
             "a catalogue on a server can't lead into a narrower network, or to this machine",
         )
-        .at_path(place)),
+        .at_path(place))
     }
 }
 

@@ -535,11 +535,14 @@ impl ListFile<'_> {
 fn column_from_json(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Value)>) {
     let all =
         |is: &dyn Fn(&Json) -> bool| values.iter().all(|(_, value)| value.is_null() || is(value));
-    let dtype = match () {
-        () if all(&|value| value.is_boolean()) => DataType::Boolean,
-        () if all(&|value| value.is_i64()) => DataType::Int64,
-        () if all(&|value| value.is_number()) => DataType::Float64,
-        () => DataType::Utf8,
+    let dtype = if all(&|value| value.is_boolean()) {
+        DataType::Boolean
+    } else if all(&|value| value.is_i64()) {
+        DataType::Int64
+    } else if all(&|value| value.is_number()) {
+        DataType::Float64
+    } else {
+        DataType::Utf8
     };
     let of = |value: &Json| match (value, &dtype) {
         (Json::Null, _) => Value::Null,

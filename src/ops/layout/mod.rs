@@ -177,16 +177,17 @@ impl ListContradiction {
             roots,
             example,
         } = self;
-        match column == kept_in {
-            true => format!(
+        if column == kept_in {
+            format!(
                 "{list} has several values of {column} for {roots} roots, such as {example}: the \
                     first is kept"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{list} contradicts {column} from {from} at {roots} roots, such as {example}: its \
                     values are in the column {kept_in}; \
                  leave one of the two out with --exclude"
-            ),
+            )
         }
     }
 }

@@ -69,15 +69,13 @@ pub fn need_core_fields(fields: &Map<String, Json>) -> Result<()> {
     ));
     let error =
         error.hint("fill the fields of the collection, or write a .tortilla, which has none");
-    Err(
-        match missing.iter().any(|field| field.starts_with("extent")) {
-            true => error.hint(
-                "the extent is computed where samples have a place and a time (`extend \
-                    --with stac`)",
-            ),
-            false => error,
-        },
-    )
+    Err(if missing.iter().any(|field| field.starts_with("extent")) {
+        error.hint(
+            "the extent is computed where samples have a place and a time (`extend --with stac`)",
+        )
+    } else {
+        error
+    })
 }
 
 fn version_of(value: &Json) -> Json {

@@ -132,12 +132,11 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
     let Physical::Tortilla(tortilla) = reader.physical() else {
         let error = Error::usage("only TORTILLA and TACO files are edited in place")
             .at_path(&request.input);
-        return Err(error.hint(match is_other_generation(reader.as_ref()) {
-            true => "`migrate` makes a dataset of 2.0 of it",
-            false => {
-                "change it as a draft in the window, or write another with `extend`, whose \
+        return Err(error.hint(if is_other_generation(reader.as_ref()) {
+            "`migrate` makes a dataset of 2.0 of it"
+        } else {
+            "change it as a draft in the window, or write another with `extend`, whose \
                 extension columns adds a table's"
-            }
         }));
     };
     if request.level > 0 && (request.metadata.is_some() || !request.drop.is_empty()) {
@@ -189,9 +188,10 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
         // Another version has its samples elsewhere.
         file.expect_at_path()?;
         // Under another name the file stays as it is: the copy takes the name of the dataset alone.
-        match file.has_other_names()? {
-            true => drop(copy_changed(file, file.path(), true, *end, change, ctx)?),
-            false => drop(change_tortilla(file.path(), *end, change)?),
+        if file.has_other_names()? {
+            copy_changed(file, file.path(), true, *end, change, ctx)?;
+        } else {
+            change_tortilla(file.path(), *end, change)?;
         }
     }
     Ok(request.input.clone())

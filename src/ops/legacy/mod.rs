@@ -100,9 +100,10 @@ pub(super) fn write_first_generation_of(
     options: &TortillaOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let whole = match options.text_form && is_taco_name(&options.target) {
-        true => with_statistics(dataset, ctx)?,
-        false => Cow::Borrowed(dataset),
+    let whole = if options.text_form && is_taco_name(&options.target) {
+        with_statistics(dataset, ctx)?
+    } else {
+        Cow::Borrowed(dataset)
     };
     let dataset = &*whole;
     let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
@@ -504,14 +505,15 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
                     .at_path(&options.target);
                 return Err(error.hint("give one, or call the output .tortilla"));
             }
-            options.collection = Some(match options.text_form {
-                true => collection_for(
+            options.collection = Some(if options.text_form {
+                collection_for(
                     &reader.expect_collection()?.fields,
                     reader.as_ref(),
                     true,
                     ctx,
-                )?,
-                false => reader.expect_collection()?.fields.clone(),
+                )?
+            } else {
+                reader.expect_collection()?.fields.clone()
             });
         }
         let draft = part_of(tortilla, &roots, options.stream, ctx)?;
@@ -612,15 +614,16 @@ fn taken_apart(
     let mut items = Vec::with_capacity(inside.len());
     for item in inside {
         let (offset, size) = item.range;
-        items.push(match item.nested {
-            true => TortillaItem::Nested(Box::new(taken_apart(
+        items.push(if item.nested {
+            TortillaItem::Nested(Box::new(taken_apart(
                 file,
                 item.range,
                 depth + 1,
                 entered,
                 ctx,
-            )?)),
-            false => TortillaItem::Source(RowSource::asset(file.range(offset, size), size)),
+            )?))
+        } else {
+            TortillaItem::Source(RowSource::asset(file.range(offset, size), size))
         });
     }
     Ok(TortillaDraft {

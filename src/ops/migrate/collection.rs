@@ -250,16 +250,17 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
             other => vec![other.to_string()],
         };
         let spelled: Vec<String> = given.iter().map(|licence| licence_of(licence)).collect();
-        match json!(spelled) == *value {
-            true => mapped.keep("licenses", value.clone()),
-            false => mapped.put(
+        if json!(spelled) == *value {
+            mapped.keep("licenses", value.clone())
+        } else {
+            mapped.put(
                 "licenses",
                 "licenses",
                 FieldAction::Changed,
                 value.clone(),
                 json!(spelled),
                 tr!("as SPDX spells them"),
-            ),
+            )
         }
     }
     if let Some(value) = old.get("keywords") {
@@ -316,19 +317,18 @@ fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
         .unwrap_or_default();
     let stem = stem.split('.').next().unwrap_or_default();
     let new = plain_id(if old.trim().is_empty() { stem } else { &old });
-    match old.trim().is_empty() {
-        true => mapped.fill("id", json!(new), tr!("made from the name of the file")),
-        false => {
-            let note = tr!("2.0 wants lower-case letters, digits, _ and -");
-            mapped.put(
-                "id",
-                "id",
-                FieldAction::Changed,
-                json!(old),
-                json!(new),
-                note,
-            );
-        }
+    if old.trim().is_empty() {
+        mapped.fill("id", json!(new), tr!("made from the name of the file"))
+    } else {
+        let note = tr!("2.0 wants lower-case letters, digits, _ and -");
+        mapped.put(
+            "id",
+            "id",
+            FieldAction::Changed,
+            json!(old),
+            json!(new),
+            note,
+        );
     }
 }
 
@@ -420,16 +420,17 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
         new.push(Json::Object(entry));
     }
     let new = Json::Array(new);
-    match changed {
-        true => mapped.put(
+    if changed {
+        mapped.put(
             from,
             to,
             FieldAction::Changed,
             old.clone(),
             new,
             tr!("contacts in the form of the 2.0 text"),
-        ),
-        false => mapped.keep(to, new),
+        )
+    } else {
+        mapped.keep(to, new)
     }
 }
 
@@ -471,16 +472,17 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
             tr!("the tools of 2.0 don't know {tasks}", tasks)
         }
     };
-    match from == "tasks" && json!(new) == *old {
-        true => mapped.keep("tasks", old.clone()),
-        false => mapped.put(
+    if from == "tasks" && json!(new) == *old {
+        mapped.keep("tasks", old.clone())
+    } else {
+        mapped.put(
             from,
             "tasks",
             FieldAction::Changed,
             old.clone(),
             json!(new),
             note,
-        ),
+        )
     }
 }
 
@@ -554,19 +556,18 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
         );
     };
     let new = json!({ "spatial": spatial, "temporal": temporal });
-    match new == *old {
-        true => mapped.keep("extent", new),
-        false => {
-            notes.push(tr!("the form of 2.0").into());
-            mapped.put(
-                "extent",
-                "extent",
-                FieldAction::Changed,
-                old.clone(),
-                new,
-                notes.join(", "),
-            );
-        }
+    if new == *old {
+        mapped.keep("extent", new)
+    } else {
+        notes.push(tr!("the form of 2.0").into());
+        mapped.put(
+            "extent",
+            "extent",
+            FieldAction::Changed,
+            old.clone(),
+            new,
+            notes.join(", "),
+        );
     }
 }
 

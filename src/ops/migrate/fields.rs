@@ -236,9 +236,10 @@ pub fn map_level(
         let (conversion, converted, lost) = convert(array, conversion)?;
         let to = free_name(&wanted, &mut taken);
         if to != wanted || (choice.is_none() && to != mapping.from) {
-            let why = match to == wanted && wanted != name {
-                true => tr!("the name that 2.0 gives it"),
-                false => tr!("a name that 2.0 allows and that is free"),
+            let why = if to == wanted && wanted != name {
+                tr!("the name that 2.0 gives it")
+            } else {
+                tr!("a name that 2.0 allows and that is free")
             };
             mapping.note = [mapping.note.as_str(), why]
                 .iter()

@@ -371,11 +371,12 @@ fn lay_out(
         let batch = level_batch(&ids, &folder, new)?;
         let mut sources = Vec::with_capacity(order.len());
         for &row in order {
-            sources.push(match old.folder[row as usize] {
-                true => RowSource::Folder,
-                false => reader
+            sources.push(if old.folder[row as usize] {
+                RowSource::Folder
+            } else {
+                reader
                     .source(depth, row)
-                    .map_err(|error| error.at_place(tree.path(depth, row)))?,
+                    .map_err(|error| error.at_place(tree.path(depth, row)))?
             });
         }
         columns.push((ids, folder, parents));

@@ -322,13 +322,13 @@ fn input_of(path: &Path) -> Result<PlanInput> {
 
 /// Makes the paths of local sources absolute, as parts are built in another working directory.
 fn make_absolute(assembly: &mut Assembly) -> Result<()> {
-    map_sources(
-        assembly,
-        &|path| match path.is_absolute() || is_remote(path) {
-            true => Ok(None),
-            false => absolute(path).map(Some),
-        },
-    )
+    map_sources(assembly, &|path| {
+        if path.is_absolute() || is_remote(path) {
+            Ok(None)
+        } else {
+            absolute(path).map(Some)
+        }
+    })
 }
 
 /// Replaces the paths of files and containers for which `with` returns another. Of the version of

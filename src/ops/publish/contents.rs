@@ -211,9 +211,10 @@ fn collect_files_below(
         let meta = root
             .entry(&inner)
             .map_err(|why| why.into_error("publish", &root.path(&inner)))?;
-        match meta.is_dir() {
-            true => collect_files_below(root, &inner, dataset, found, ctx)?,
-            false => found.push(member(root, &inner, dataset)?),
+        if meta.is_dir() {
+            collect_files_below(root, &inner, dataset, found, ctx)?
+        } else {
+            found.push(member(root, &inner, dataset)?)
         }
     }
     Ok(())

@@ -34,12 +34,12 @@ pub(super) fn documents_of(
     // Links are relative to the target; the dataset's own link is the path at which it is opened.
     let own = reader.info().path.clone();
     let place = |path: &Path| -> std::path::PathBuf {
-        let name = match path == own {
-            true => opened_as.to_owned(),
-            false => path
-                .file_name()
+        let name = if path == own {
+            opened_as.to_owned()
+        } else {
+            path.file_name()
                 .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
+                .unwrap_or_default()
         };
         match &public {
             Some(public) => public.child(&name).to_string().into(),

@@ -647,9 +647,10 @@ impl Subject<'_> {
                 ),
             ),
         };
-        let made = match self.request.overwrite {
-            true => PublishCheck::warning(kind, message, check),
-            false => PublishCheck::blocks(kind, message, check),
+        let made = if self.request.overwrite {
+            PublishCheck::warning(kind, message, check)
+        } else {
+            PublishCheck::blocks(kind, message, check)
         };
         made.figure(version)
     }
@@ -691,38 +692,40 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
     let spec = kind == CheckKind::SpecRules;
     if errors > 0 {
         let n = errors;
-        let message = match spec {
-            true => tr_n!(
+        let message = if spec {
+            tr_n!(
                 n,
                 "{n} rule of the specification is broken",
                 "{n} rules of the specification are broken",
                 n
-            ),
-            false => tr_n!(
+            )
+        } else {
+            tr_n!(
                 n,
                 "{n} rule of the official tools is broken",
                 "{n} rules of the official tools are broken",
                 n
-            ),
+            )
         };
         return PublishCheck::blocks(kind, message, Mend::Findings)
             .at_places(listed(Severity::Error));
     }
     if warnings > 0 {
         let n = warnings;
-        let message = match spec {
-            true => tr_n!(
+        let message = if spec {
+            tr_n!(
                 n,
                 "{n} warning by the specification",
                 "{n} warnings by the specification",
                 n
-            ),
-            false => tr_n!(
+            )
+        } else {
+            tr_n!(
                 n,
                 "{n} warning by the official tools",
                 "{n} warnings by the official tools",
                 n
-            ),
+            )
         };
         return PublishCheck::warning(kind, message, Mend::Findings)
             .at_places(listed(Severity::Warning));
@@ -812,13 +815,14 @@ fn providers(collection: &Collection) -> PublishCheck {
             mend(),
         );
     }
-    match names
+    if names
         .iter()
         .any(|name| *name == UNKNOWN_PROVIDER || is_filler(name))
     {
-        true => PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend())
-            .figure(names.join(", ")),
-        false => PublishCheck::pass(kind, tr!("Providers are set")).figure(names.join(", ")),
+        PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend())
+            .figure(names.join(", "))
+    } else {
+        PublishCheck::pass(kind, tr!("Providers are set")).figure(names.join(", "))
     }
 }
 
@@ -1084,9 +1088,10 @@ fn in_pieces(name: &str) -> Vec<(bool, u128, &str)> {
             .find(|letter: char| letter.is_ascii_digit() != is_number)
             .unwrap_or(rest.len());
         let (piece, below) = rest.split_at(end);
-        pieces.push(match is_number {
-            true => (true, piece.parse().unwrap_or(u128::MAX), ""),
-            false => (false, 0, piece),
+        pieces.push(if is_number {
+            (true, piece.parse().unwrap_or(u128::MAX), "")
+        } else {
+            (false, 0, piece)
         });
         rest = below;
     }

@@ -113,13 +113,14 @@ impl<'a> PreparedPublication<'a> {
             // A single ZIP is the file that readers open first, so it is sent last.
             false => names.extend(documents.chain(data)),
         }
-        match contents.has_parts {
-            true => names.extend(
+        if contents.has_parts {
+            names.extend(
                 indexes
                     .iter()
                     .flat_map(|format| index_files(*format, reader.levels().count())),
-            ),
-            false => names.extend(contents.first_read.iter().map(|file| file.name.clone())),
+            )
+        } else {
+            names.extend(contents.first_read.iter().map(|file| file.name.clone()))
         }
         let version = version_of(reader, &contents)?;
         Ok(Self {

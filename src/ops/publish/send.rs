@@ -202,77 +202,74 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         Sent::Written => (sent_files, sent_bytes) = (sent_files + 1, sent_bytes + size),
         Sent::Kept => kept_files += 1,
     };
-    let opened = match is_remote(&request.target) {
-        true => {
-            let set = ObjectSet::new(&request.target, request.overwrite)?;
-            // What is opened first refers to the data: it comes last, and goes before data that it
-            // refers to is replaced. Data of new names is sent before that, so that the published
-            // dataset stays whole for as long as possible.
-            let refers = prepared.opened_first();
-            let is_new = |file: &NewFile| !refers.is_empty() && !set.exists(&file.name);
-            let data: HashSet<&str> = prepared
-                .contents
-                .data
-                .iter()
-                .map(|file| file.name.as_str())
-                .collect();
-            let (new, others): (Vec<&NewFile>, Vec<&NewFile>) = files
-                .iter()
-                .partition(|file| data.contains(file.name.as_str()) && is_new(file));
-            let mut is_hidden = false;
-            let last = files.last().map(|file| file.name.as_str());
-            for file in new.into_iter().chain(others) {
-                ctx.check()?;
-                if last == Some(file.name.as_str()) {
-                    prepared.version.expect_unchanged()?;
+    let opened = if is_remote(&request.target) {
+        let set = ObjectSet::new(&request.target, request.overwrite)?;
+        // What is opened first refers to the data: it comes last, and goes before data that it
+        // refers to is replaced. Data of new names is sent before that, so that the published
+        // dataset stays whole for as long as possible.
+        let refers = prepared.opened_first();
+        let is_new = |file: &NewFile| !refers.is_empty() && !set.exists(&file.name);
+        let data: HashSet<&str> = prepared
+            .contents
+            .data
+            .iter()
+            .map(|file| file.name.as_str())
+            .collect();
+        let (new, others): (Vec<&NewFile>, Vec<&NewFile>) = files
+            .iter()
+            .partition(|file| data.contains(file.name.as_str()) && is_new(file));
+        let mut is_hidden = false;
+        let last = files.last().map(|file| file.name.as_str());
+        for file in new.into_iter().chain(others) {
+            ctx.check()?;
+            if last == Some(file.name.as_str()) {
+                prepared.version.expect_unchanged()?;
+            }
+            let size = file.source.size_bytes();
+            let hide = || {
+                if !is_hidden
+                    && data.contains(file.name.as_str())
+                    && set.exists(&file.name)
+                    && request.overwrite
+                {
+                    refers
+                        .iter()
+                        .filter(|name| set.exists(name))
+                        .try_for_each(|name| set.remove(name))?;
+                    is_hidden = true;
                 }
-                let size = file.source.size_bytes();
-                let hide = || {
-                    if !is_hidden
-                        && data.contains(file.name.as_str())
-                        && set.exists(&file.name)
-                        && request.overwrite
-                    {
-                        refers
-                            .iter()
-                            .filter(|name| set.exists(name))
-                            .try_for_each(|name| set.remove(name))?;
-                        is_hidden = true;
-                    }
-                    Ok(())
-                };
-                count(send(&set, file, hide, ctx)?, size);
-            }
-            prepared.version.expect_unchanged()?;
-            open_published(
-                &place_below(&request.target, &prepared.opened_as),
-                described.as_ref(),
-                ctx,
-            )?
+                Ok(())
+            };
+            count(send(&set, file, hide, ctx)?, size);
         }
-        false => {
-            check_space(&request.target, total)?;
-            let folder = PartialFolder::of_files(&request.target, request.overwrite)?;
-            for file in &files {
-                ctx.check()?;
-                let copied = copy(file, &folder.path().join(&file.name), ctx);
-                copied.map_err(|error| prepared.version.explain(error))?;
-                count(Sent::Written, file.source.size_bytes());
-            }
-            // Compared before it gets its name: a publication that fails leaves nothing, whatever
-            // happens to the source meanwhile.
-            let opened = open_published(
-                &place_below(folder.path(), &prepared.opened_as),
-                described.as_ref(),
-                ctx,
-            )
-            .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
-            prepared.version.expect_unchanged()?;
-            folder.finish()?;
-            OpenedPublication {
-                path: place_below(&request.target, &prepared.opened_as),
-                ..opened
-            }
+        prepared.version.expect_unchanged()?;
+        open_published(
+            &place_below(&request.target, &prepared.opened_as),
+            described.as_ref(),
+            ctx,
+        )?
+    } else {
+        check_space(&request.target, total)?;
+        let folder = PartialFolder::of_files(&request.target, request.overwrite)?;
+        for file in &files {
+            ctx.check()?;
+            let copied = copy(file, &folder.path().join(&file.name), ctx);
+            copied.map_err(|error| prepared.version.explain(error))?;
+            count(Sent::Written, file.source.size_bytes());
+        }
+        // Compared before it gets its name: a publication that fails leaves nothing, whatever
+        // happens to the source meanwhile.
+        let opened = open_published(
+            &place_below(folder.path(), &prepared.opened_as),
+            described.as_ref(),
+            ctx,
+        )
+        .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
+        prepared.version.expect_unchanged()?;
+        folder.finish()?;
+        OpenedPublication {
+            path: place_below(&request.target, &prepared.opened_as),
+            ..opened
         }
     };
     let address = match request.public() {
@@ -450,13 +447,14 @@ fn identity_of(path: &Path) -> Option<[u8; 32]> {
 /// Opens a file that had `size` bytes when it was listed.
 fn open(path: &Path, size: u64) -> Result<ByteSource> {
     let source = ByteSource::open(path)?;
-    match source.size_bytes() == size {
-        true => Ok(source),
-        false => Err(Error::new(
+    if source.size_bytes() == size {
+        Ok(source)
+    } else {
+        Err(Error::new(
             crate::error::Kind::Changed,
             "the file was changed while the dataset was published",
         )
-        .at_path(path)),
+        .at_path(path))
     }
 }
 

@@ -42,9 +42,10 @@ pub(super) fn snippets(
         code: python,
     }];
     if let Some(table) = table {
-        let setup = match Address::parse(table).is_some() {
-            true => "INSTALL httpfs; LOAD httpfs;\n",
-            false => "",
+        let setup = if Address::parse(table).is_some() {
+            "INSTALL httpfs; LOAD httpfs;\n"
+        } else {
+            ""
         };
         let condition = if has_split {
             "WHERE split = 'test'"

@@ -76,9 +76,10 @@ fn list(folder: &Path, above: &str, names: &mut BTreeSet<String>, ctx: &JobConte
         let entry = entry.io_at("list", folder)?;
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
         // Links are not followed, as they may form a loop.
-        match entry.file_type().io_at("list", folder)?.is_dir() {
-            true => list(&entry.path(), &format!("{name}/"), names, ctx)?,
-            false => _ = names.insert(name),
+        if entry.file_type().io_at("list", folder)?.is_dir() {
+            list(&entry.path(), &format!("{name}/"), names, ctx)?
+        } else {
+            _ = names.insert(name)
         }
     }
     Ok(())

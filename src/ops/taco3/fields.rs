@@ -323,9 +323,10 @@ impl FieldNames {
             None if name == "split" => ("split".to_owned(), name.to_owned()),
             None => (OWN_NAMESPACE.to_owned(), name.to_owned()),
         };
-        let (namespace, own) = match RESERVED.contains(&namespace.as_str()) {
-            true => (OWN_NAMESPACE.to_owned(), format!("{namespace}_{own}")),
-            false => (namespace, own),
+        let (namespace, own) = if RESERVED.contains(&namespace.as_str()) {
+            (OWN_NAMESPACE.to_owned(), format!("{namespace}_{own}"))
+        } else {
+            (namespace, own)
         };
         let plain = plain_field(&own);
         let mut free = plain.clone();

@@ -582,9 +582,10 @@ impl ConditionConversion<'_> {
         expr: &Expr,
     ) -> Result<Expression> {
         if left.is_constant() {
-            return match right.is_constant() {
-                true => Err(self.unsupported_error(expr, "a comparison without a column")),
-                false => self.compare(comparison.swap_sides(), right, left, expr),
+            return if right.is_constant() {
+                Err(self.unsupported_error(expr, "a comparison without a column"))
+            } else {
+                self.compare(comparison.swap_sides(), right, left, expr)
             };
         }
         if let Expression::Call(ValueFunction::Date, time) = left {
@@ -645,9 +646,10 @@ impl ConditionConversion<'_> {
             (a, b) if a.is_number() && b.is_number() => true,
             (a, b) => a == b,
         };
-        match alike {
-            true => Ok(Expression::compare(comparison, left, right)),
-            false => Err(self.unsupported_error(expr, "a comparison of these types")),
+        if alike {
+            Ok(Expression::compare(comparison, left, right))
+        } else {
+            Err(self.unsupported_error(expr, "a comparison of these types"))
         }
     }
 
@@ -742,9 +744,10 @@ impl ConditionConversion<'_> {
     }
 
     fn matches(&self, value: Expression, regex: String, expr: &Expr) -> Result<Expression> {
-        match value.kind() == ExpressionType::Text && !value.is_constant() {
-            true => Ok(Expression::Matches(Box::new(value), regex)),
-            false => Err(self.unsupported_error(expr, "a pattern for what is no text")),
+        if value.kind() == ExpressionType::Text && !value.is_constant() {
+            Ok(Expression::Matches(Box::new(value), regex))
+        } else {
+            Err(self.unsupported_error(expr, "a pattern for what is no text"))
         }
     }
 
@@ -774,12 +777,12 @@ impl ConditionConversion<'_> {
             return Err(self.unsupported_error(expr, "an aggregate or window function"));
         }
         let name = function.name.to_string().to_lowercase();
-        let of_text = |made: ValueFunction, value: &Expression| match value.kind()
-            == ExpressionType::Text
-            && !value.is_constant()
-        {
-            true => Ok(Expression::Call(made, Box::new(value.clone()))),
-            false => Err(self.unsupported_error(expr, "a text function of what is no text")),
+        let of_text = |made: ValueFunction, value: &Expression| {
+            if value.kind() == ExpressionType::Text && !value.is_constant() {
+                Ok(Expression::Call(made, Box::new(value.clone())))
+            } else {
+                Err(self.unsupported_error(expr, "a text function of what is no text"))
+            }
         };
         match (name.as_str(), arguments.as_slice()) {
             ("lower" | "lcase", [value]) => of_text(ValueFunction::Lower, value),
@@ -799,12 +802,13 @@ impl ConditionConversion<'_> {
             {
                 let alike = value.kind() == other.kind()
                     || value.kind().is_number() && other.kind().is_number();
-                match alike && value.kind() != ExpressionType::Other {
-                    true => Ok(Expression::Coalesce(
+                if alike && value.kind() != ExpressionType::Other {
+                    Ok(Expression::Coalesce(
                         Box::new(value.clone()),
                         Box::new(other.clone()),
-                    )),
-                    false => Err(self.unsupported_error(expr, "COALESCE of two types")),
+                    ))
+                } else {
+                    Err(self.unsupported_error(expr, "COALESCE of two types"))
                 }
             }
             ("starts_with" | "prefix", [value, Expression::Text(text)]) => self.matches(

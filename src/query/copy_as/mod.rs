@@ -353,11 +353,12 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
         // Footprints have continuous longitudes: the box is there on each turn.
         let [west, south, east, north] = bbox;
         let east = if west > east { east + 360.0 } else { east };
-        let boxes = match east - west >= 360.0 {
-            true => vec![[-540.0, south, 540.0, north]],
-            false => [-360.0, 0.0, 360.0]
+        let boxes = if east - west >= 360.0 {
+            vec![[-540.0, south, 540.0, north]]
+        } else {
+            [-360.0, 0.0, 360.0]
                 .map(|turn| [west + turn, south, east + turn, north])
-                .to_vec(),
+                .to_vec()
         };
         return Ok(Test::Box {
             boxes,
@@ -446,13 +447,16 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             ]))
         }
         text if is_text(text) => {
-            let day = |bound: super::filter::TimeBound| match bound.day {
-                true => Ok(bound.micros),
-                false => Err(Error::unsupported(format!(
-                    "times of day in the text of column {} can't be compared by other engines",
-                    field.name
-                ))
-                .hint("filter by days, or store the column as timestamps")),
+            let day = |bound: super::filter::TimeBound| {
+                if bound.day {
+                    Ok(bound.micros)
+                } else {
+                    Err(Error::unsupported(format!(
+                        "times of day in the text of column {} can't be compared by other engines",
+                        field.name
+                    ))
+                    .hint("filter by days, or store the column as timestamps"))
+                }
             };
             Test::DaysOfText {
                 column: &field.name,
@@ -495,12 +499,13 @@ fn column_named<'a>(columns: &'a [FieldSpec], name: &str) -> Option<&'a FieldSpe
 
 /// Key columns of a level's rows, and the columns of the level below that name them.
 fn keys(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
-    match by_source {
-        true => (
+    if by_source {
+        (
             &["internal:source_file", "internal:current_id"],
             &["internal:source_file", "internal:parent_id"],
-        ),
-        false => (&["internal:current_id"], &["internal:parent_id"]),
+        )
+    } else {
+        (&["internal:current_id"], &["internal:parent_id"])
     }
 }
 

@@ -420,13 +420,14 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
         };
         let (first, last) = (place(first).max(1), place(last).min(length));
         let steps = (first..=last).step_by(step.unsigned_abs() as usize);
-        let mut places: Vec<usize> = match step > 0 {
-            true => steps.map(|at| range.start + at as usize - 1).collect(),
-            false => (first..=last)
+        let mut places: Vec<usize> = if step > 0 {
+            steps.map(|at| range.start + at as usize - 1).collect()
+        } else {
+            (first..=last)
                 .rev()
                 .step_by(step.unsigned_abs() as usize)
                 .map(|at| range.start + at as usize - 1)
-                .collect(),
+                .collect()
         };
         builder.push(places.drain(..).map(Some));
     }

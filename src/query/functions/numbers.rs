@@ -44,9 +44,12 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         of_one_double(columns, |number| Ok(number.acosh()))
     }),
     scalar("atanh", (1, 1), double, |columns| {
-        of_one_double(columns, |number| match number.abs() <= 1.0 {
-            true => Ok(number.atanh()),
-            false => Err(refusal("atanh: the number is between -1 and 1")),
+        of_one_double(columns, |number| {
+            if number.abs() <= 1.0 {
+                Ok(number.atanh())
+            } else {
+                Err(refusal("atanh: the number is between -1 and 1"))
+            }
         })
     }),
     scalar("nextafter", (2, 2), double, |columns| {

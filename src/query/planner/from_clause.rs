@@ -473,12 +473,13 @@ impl Planner<'_> {
                             ..
                         }
                     );
-                let key = match is_equality && !has_subquery(condition) {
-                    true => binder
+                let key = if is_equality && !has_subquery(condition) {
+                    binder
                         .bind(condition)
                         .ok()
-                        .and_then(|bound| equality(&bound, &of_left, &of_right)),
-                    false => None,
+                        .and_then(|bound| equality(&bound, &of_left, &of_right))
+                } else {
+                    None
                 };
                 let taken = key.is_some();
                 keys.extend(key);
@@ -625,23 +626,21 @@ impl Planner<'_> {
         let found = self.engine.unique("__found");
         // Aggregates without GROUP BY are a row for each row around them: those of no rows where a
         // key has none.
-        let none = match planned.is_one_group {
-            true => {
-                let scope = joined.scope(None);
-                let empty = self.query(&without_rows(subquery), ctes, Some(&scope))?;
-                if !empty.keys.is_empty() {
-                    let error = Error::usage(
-                        "an aggregate of LATERAL can't stand beside a column of the query around \
-                            it",
-                    );
-                    return Err(self.source.locate(
-                        error.hint("compute with the column outside of LATERAL"),
-                        span,
-                    ));
-                }
-                Some(empty)
+        let none = if planned.is_one_group {
+            let scope = joined.scope(None);
+            let empty = self.query(&without_rows(subquery), ctes, Some(&scope))?;
+            if !empty.keys.is_empty() {
+                let error = Error::usage(
+                    "an aggregate of LATERAL can't stand beside a column of the query around it",
+                );
+                return Err(self.source.locate(
+                    error.hint("compute with the column outside of LATERAL"),
+                    span,
+                ));
             }
-            false => None,
+            Some(empty)
+        } else {
+            None
         };
         let mut names = Vec::new();
         let mut shown = Vec::new();
@@ -803,30 +802,29 @@ impl Planner<'_> {
         let nearest = pairs
             .sort_by_exprs([col(near_right.as_str())], options)
             .unique_stable(Some(by()), UniqueKeepStrategy::First);
-        joined.frame = match conditions.keeps_left {
-            false => nearest.sort_by_exprs([col(number.as_str())], SortMultipleOptions::default()),
-            true => {
-                let shown = right
-                    .relations
-                    .iter()
-                    .flat_map(|relation| &relation.columns)
-                    .map(|column| col(column.inner.as_str()));
-                let found = nearest.select(
-                    std::iter::once(col(number.as_str()))
-                        .chain(shown)
-                        .collect::<Vec<_>>(),
-                );
-                let arguments = JoinArgs {
-                    maintain_order: MaintainOrderJoin::Left,
-                    ..JoinArgs::new(JoinType::Left)
-                };
-                let key = || vec![col(number.as_str())];
-                joined
-                    .frame
-                    .clone()
-                    .with_row_index(number.as_str(), None)
-                    .join(found, key(), key(), arguments)
-            }
+        joined.frame = if conditions.keeps_left {
+            let shown = right
+                .relations
+                .iter()
+                .flat_map(|relation| &relation.columns)
+                .map(|column| col(column.inner.as_str()));
+            let found = nearest.select(
+                std::iter::once(col(number.as_str()))
+                    .chain(shown)
+                    .collect::<Vec<_>>(),
+            );
+            let arguments = JoinArgs {
+                maintain_order: MaintainOrderJoin::Left,
+                ..JoinArgs::new(JoinType::Left)
+            };
+            let key = || vec![col(number.as_str())];
+            joined
+                .frame
+                .clone()
+                .with_row_index(number.as_str(), None)
+                .join(found, key(), key(), arguments)
+        } else {
+            nearest.sort_by_exprs([col(number.as_str())], SortMultipleOptions::default())
         };
         joined.relations.extend(right.relations);
         Ok(())

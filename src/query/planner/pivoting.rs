@@ -187,12 +187,13 @@ impl Planner<'_> {
     }
 
     fn plan_pivot(&self, source: JoinedFrame, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
-        let using = match pivot.using.is_empty() {
-            true => vec![ExprWithAlias {
+        let using = if pivot.using.is_empty() {
+            vec![ExprWithAlias {
                 expr: expression("count(*)", Vec::new()),
                 alias: None,
-            }],
-            false => pivot.using,
+            }]
+        } else {
+            pivot.using
         };
         let values = match pivot.values {
             Some(values) => self.stated_values(&values)?,

@@ -272,13 +272,14 @@ fn a_chunk_over_many_layers_that_does_not_fit_in_memory_is_refused() {
         let path = folder.path().join(format!("thick{layers}.h5"));
         hdf5(&path, &Kept::Thick(layers));
         let read = first(&RasterSource::member(AssetPath::file(&path)));
-        match fits {
-            true => assert_eq!(read.expect("is read"), 0.0),
-            false => assert!(
+        if fits {
+            assert_eq!(read.expect("is read"), 0.0)
+        } else {
+            assert!(
                 read.expect_err("is refused")
                     .to_string()
                     .contains("takes 1024 MiB")
-            ),
+            )
         }
     }
 }

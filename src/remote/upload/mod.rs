@@ -97,9 +97,11 @@ impl Object {
             .await
             .map_err(|refusal| self.error(refusal))?;
         match (found, refused) {
-            (Some(found), None) => match found.agrees(expected) {
-                true => Ok(found),
-                false => Err(Error::new(
+            (Some(found), None) => {
+                if found.agrees(expected) {
+                    Ok(found)
+                } else {
+                    Err(Error::new(
                     Kind::Damaged,
                     format!(
                         "the store has {} bytes with the checksum {}, {} bytes with {} were sent",
@@ -113,8 +115,9 @@ impl Object {
                 .hint(
                     "another program may have written it at the same time: look at it, then \
                     write again (--overwrite)",
-                )),
-            },
+                ))
+                }
+            }
             (None, None) => Err(Error::new(
                 Kind::Io,
                 "the store accepted the object, and does not have it",

@@ -105,9 +105,10 @@ impl Object {
 pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte) {
+            out.push(char::from(byte))
+        } else {
+            out.push_str(&format!("%{byte:02X}"))
         }
     }
     out

@@ -218,9 +218,10 @@ impl Object {
     ) -> Result<UploadAnswer, (RequestFault, Duration)> {
         let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
-        let most = match ask.is_long {
-            true => patience() * LONG,
-            false => patience() + patience().mul_f64(ask.body.len() as f64 / PACE as f64),
+        let most = if ask.is_long {
+            patience() * LONG
+        } else {
+            patience() + patience().mul_f64(ask.body.len() as f64 / PACE as f64)
         };
         let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
             Ok(outcome) => outcome,

@@ -279,15 +279,16 @@ pub(super) async fn part(
             None => true,
         },
     };
-    match is_ours {
-        true => Ok(PartTag {
+    if is_ours {
+        Ok(PartTag {
             tag: tag.to_owned(),
             md5: received.or(sums.md5),
             sha256,
-        }),
-        false => Err(Refusal::other(format!(
+        })
+    } else {
+        Err(Refusal::other(format!(
             "the store received other bytes for part {number} than were sent"
-        ))),
+        )))
     }
 }
 

@@ -351,13 +351,11 @@ impl ObjectWriter {
             Signer::Google { .. } => self.record.is_some() && self.made_from.is_some(),
             Signer::Azure { .. } => true,
         };
-        match self.is_kept && self.upload.is_some() && error.kind() != Kind::Cancelled {
-            true => error
-                .hint("the store keeps the parts that it has: the same command sends the others"),
-            false => {
-                self.is_kept = false;
-                error
-            }
+        if self.is_kept && self.upload.is_some() && error.kind() != Kind::Cancelled {
+            error.hint("the store keeps the parts that it has: the same command sends the others")
+        } else {
+            self.is_kept = false;
+            error
         }
     }
 

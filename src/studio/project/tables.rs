@@ -514,15 +514,14 @@ impl TableReading<'_> {
             }
             self.row += 1;
             let id = self.id(row);
-            let values = match own.is_empty() {
-                true => Arc::from([]),
-                false => {
-                    let next = self
-                        .values
-                        .get_mut(schema as usize)
-                        .and_then(Iterator::next);
-                    next.ok_or_else(|| damaged_project_error("values are missing"))?
-                }
+            let values = if own.is_empty() {
+                Arc::from([])
+            } else {
+                let next = self
+                    .values
+                    .get_mut(schema as usize)
+                    .and_then(Iterator::next);
+                next.ok_or_else(|| damaged_project_error("values are missing"))?
             };
             let payload = self.payload(row, depth)?;
             samples.push(Sample {

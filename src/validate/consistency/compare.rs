@@ -210,9 +210,12 @@ impl<'a> Context<'a> {
         // If the first raster of a root is itself the outlier, its siblings are compared with those
         // of other roots.
         let odd_kind: HashSet<u32> = kinds.outliers.iter().map(|outlier| outlier.row).collect();
-        let differs = |pair: &(&Header, &Header)| match odd_reference.contains(&pair.1.root) {
-            true => odd_kind.contains(&pair.0.row),
-            false => !same(pair),
+        let differs = |pair: &(&Header, &Header)| {
+            if odd_reference.contains(&pair.1.root) {
+                odd_kind.contains(&pair.0.row)
+            } else {
+                !same(pair)
+            }
         };
         let name = &self.reference_name;
         let outliers: Vec<Outlier> = pairs

@@ -135,8 +135,9 @@ fn look(
         // An unreadable file is reported by another rule.
         Err(_) => return Ok(Some(HeaderLook::Unread)),
     };
-    match missing {
-        true => cache.look(&asset, version).map(Some),
-        false => Ok(cache.known(&asset, version)),
+    if missing {
+        cache.look(&asset, version).map(Some)
+    } else {
+        Ok(cache.known(&asset, version))
     }
 }

@@ -166,9 +166,10 @@ impl Footer {
                             let label = tr!("Keep {column}", column = field.name);
                             ui.add_enabled_ui(!fixed, |ui| {
                                 if widgets::checkbox(ui, &mut kept, &label).changed() {
-                                    match kept {
-                                        true => self.dropped.remove(&field.name),
-                                        false => self.dropped.insert(field.name.clone()),
+                                    if kept {
+                                        self.dropped.remove(&field.name)
+                                    } else {
+                                        self.dropped.insert(field.name.clone())
                                     };
                                 }
                             });
@@ -243,12 +244,12 @@ impl Footer {
                         .width(170.0)
                         .show(ui);
                     let name = self.new_field.trim().to_owned();
-                    let blocked = match () {
-                        () if name.is_empty() => Some(tr!("Type its name first")),
-                        () if collection.contains_key(&name) => {
-                            Some(tr!("This field exists already"))
-                        }
-                        () => None,
+                    let blocked = if name.is_empty() {
+                        Some(tr!("Type its name first"))
+                    } else if collection.contains_key(&name) {
+                        Some(tr!("This field exists already"))
+                    } else {
+                        None
                     };
                     if ui
                         .add(
@@ -446,13 +447,13 @@ impl ToolForm for Footer {
         } else {
             Some(need_output(&self.output)?)
         };
-        let set: Map<String, Json> = match self.other_generation {
-            true => Map::new(),
-            false => self
-                .fields
+        let set: Map<String, Json> = if self.other_generation {
+            Map::new()
+        } else {
+            self.fields
                 .iter()
                 .map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of)))
-                .collect(),
+                .collect()
         };
         let (dropped, metadata) = (
             self.dropped.iter().cloned().collect::<Vec<_>>(),
@@ -559,10 +560,12 @@ impl ToolForm for Footer {
                     )))
                 }
             };
-            Ok(match () {
-                () if nothing => plan.obstacle(tr!("Nothing is changed yet")),
-                () if lacks => plan.obstacle(tr!("Name the JSON file of the collection")),
-                () => plan,
+            Ok(if nothing {
+                plan.obstacle(tr!("Nothing is changed yet"))
+            } else if lacks {
+                plan.obstacle(tr!("Name the JSON file of the collection"))
+            } else {
+                plan
             })
         }))
     }

@@ -181,14 +181,15 @@ impl ToolForm for Optimise {
             } = optimise_preview(&request, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
             let n = paint::format_grouped_number(files);
-            let what = match is_dataset {
-                true => tr_n!(
+            let what = if is_dataset {
+                tr_n!(
                     files,
                     "Reads: a dataset with {n} file",
                     "Reads: a dataset with {n} files",
                     n
-                ),
-                false => tr_n!(files, "Reads: {n} file", "Reads: {n} files", n),
+                )
+            } else {
+                tr_n!(files, "Reads: {n} file", "Reads: {n} files", n)
             };
             let of = tr!(
                 "Of the first {looked_at}: {to_write} are written, {already} are TOGs already, \

@@ -113,16 +113,15 @@ impl ToolForm for PercentilesForm {
                 .flatten()
                 .any(|field| field.name == SCALE_COLUMN);
             let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
-            Ok(match has {
-                true => plan,
-                false => {
-                    let why = tr!(
-                        "This dataset holds no histograms. Histograms… in the menu Tools writes a \
+            Ok(if has {
+                plan
+            } else {
+                let why = tr!(
+                    "This dataset holds no histograms. Histograms… in the menu Tools writes a \
                             .tortilla of them."
-                    );
-                    plan.line(ToolLine::error(why))
-                        .obstacle(tr!("The input holds no histograms"))
-                }
+                );
+                plan.line(ToolLine::error(why))
+                    .obstacle(tr!("The input holds no histograms"))
             })
         }))
     }

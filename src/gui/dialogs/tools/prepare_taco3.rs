@@ -106,16 +106,17 @@ impl ToolForm for PrepareTaco3 {
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let run = match self.run {
-            true => Some(LibraryRun {
+        let run = if self.run {
+            Some(LibraryRun {
                 output: path_in(&self.output)
                     .ok_or_else(|| tr!("Name the file to write").to_owned())?,
                 python: Some(self.python.trim())
                     .filter(|python| !python.is_empty())
                     .unwrap_or("python3")
                     .to_owned(),
-            }),
-            false => None,
+            })
+        } else {
+            None
         };
         let request = Taco3Request {
             input: need_input(&self.input)?,

@@ -166,13 +166,14 @@ impl ToolForm for Repair {
                     ToolLine::warning(text)
                 });
             }
-            plan = plan.line(match report.findings.is_empty() {
-                true => ToolLine::good(tr!(
+            plan = plan.line(if report.findings.is_empty() {
+                ToolLine::good(tr!(
                     "The quick check finds no fault. Repair reads every byte and may find more."
-                )),
-                false => ToolLine::fact(tr!(
+                ))
+            } else {
+                ToolLine::fact(tr!(
                     "The report lists which were repaired and which remain."
-                )),
+                ))
             });
             if other {
                 let why = tr!(

@@ -43,9 +43,10 @@ impl ToolReport {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal(|ui| {
-                let (tone, icon, word) = match self.sound {
-                    true => (Tone::Ok, icons::CHECK, tr!("Done")),
-                    false => (Tone::Warning, icons::WARNING, tr!("Done, with remarks")),
+                let (tone, icon, word) = if self.sound {
+                    (Tone::Ok, icons::CHECK, tr!("Done"))
+                } else {
+                    (Tone::Warning, icons::WARNING, tr!("Done, with remarks"))
                 };
                 widgets::badge(ui, tone, Some(icon), word);
                 ui.add(
@@ -293,13 +294,14 @@ fn optimisation(done: &Optimised) -> ToolReport {
     }
     for kept in &done.kept {
         let (path, reason) = (&kept.path, &kept.reason);
-        lines.push(match kept.failed {
-            true => ToolLine::error(tr!(
+        lines.push(if kept.failed {
+            ToolLine::error(tr!(
                 "{path} could not be written and was copied: {reason}",
                 path,
                 reason
-            )),
-            false => ToolLine::fact(tr!("{path} was copied: {reason}", path, reason)),
+            ))
+        } else {
+            ToolLine::fact(tr!("{path} was copied: {reason}", path, reason))
         });
     }
     lines.extend(done.damaged.iter().map(|path| {

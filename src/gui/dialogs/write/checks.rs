@@ -337,18 +337,19 @@ impl Checks {
                 .and_then(|draft| unplaced_line(draft.tray())),
         );
         if document.collection().get("extent").is_none() {
-            let (title, detail) = match has_places(document) {
-                true => (
+            let (title, detail) = if has_places(document) {
+                (
                     tr!("The extent is computed when it is written"),
                     tr!("From the places and times of the samples, where they have any."),
-                ),
-                false => (
+                )
+            } else {
+                (
                     tr!("No sample has a place: the extent will be the whole globe"),
                     tr!(
                         "That is the default. The stac extension finds places; the form of the \
                             collection takes an extent."
                     ),
-                ),
+                )
             };
             lines.push(CheckLine::new(Tone::Warning, title, detail));
         }

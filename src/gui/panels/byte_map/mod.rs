@@ -135,22 +135,19 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
                 paint::format_grouped_number(layout.members),
             );
             let aligned = paint::format_grouped_number(layout.aligned);
-            let text = match layout.data_first {
-                true => tr!(
+            let text = if layout.data_first { tr!(
                     "{size} in {members} members, data before tables, {aligned} of them begin at a \
                         multiple of 64 bytes",
                     size,
                     members,
                     aligned
-                ),
-                false => tr!(
+                ) } else { tr!(
                     "{size} in {members} members, tables before data, {aligned} of them begin at a \
                         multiple of 64 bytes",
                     size,
                     members,
                     aligned
-                ),
-            };
+                ) };
             let text = theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
             ui.add(egui::Label::new(text).truncate());
         });

@@ -322,9 +322,10 @@ impl Form<'_, '_> {
             since_s
         };
         let then = state.then.take_if(|_| response.has_focus());
-        match response.has_focus() {
-            true => state.field = Some(id),
-            false => drop(state.field.take_if(|field| *field == id)),
+        if response.has_focus() {
+            state.field = Some(id)
+        } else {
+            state.field.take_if(|field| *field == id);
         }
         let due = since_s.is_some_and(|since| {
             now_s - since >= PAUSE_S || !response.has_focus() || then.is_some()
@@ -631,15 +632,16 @@ impl Form<'_, '_> {
                 });
             });
             if self.collection.get("extent").is_none() {
-                let text = match self.cx.document().is_some_and(has_places) {
-                    true => tr!(
+                let text = if self.cx.document().is_some_and(has_places) {
+                    tr!(
                         "The extent is computed from the places and times of the samples \
                         when you write."
-                    ),
-                    false => tr!(
+                    )
+                } else {
+                    tr!(
                         "No sample has a place: the extent will be the whole world, which is the \
                             default. The stac extension finds places."
-                    ),
+                    )
                 };
                 note_ui(ui, &FieldNote::Info(text.into()));
                 return;

@@ -104,14 +104,20 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 
 /// The icon of a column type.
 fn type_icon(name: &str, kind: &str) -> &'static str {
-    match () {
-        () if name.ends_with("geometry") => icons::POLYGON,
-        () if name.ends_with("centroid") => icons::CROSSHAIR,
-        () if kind.starts_with("timestamp") || kind.starts_with("date") => icons::CLOCK,
-        () if kind.starts_with("list") || kind.starts_with("struct") => icons::BRACKETS_CURLY,
-        () if kind == "string" => icons::TEXT_T,
-        () if kind == "bool" => icons::CHECK,
-        () => icons::HASH,
+    if name.ends_with("geometry") {
+        icons::POLYGON
+    } else if name.ends_with("centroid") {
+        icons::CROSSHAIR
+    } else if kind.starts_with("timestamp") || kind.starts_with("date") {
+        icons::CLOCK
+    } else if kind.starts_with("list") || kind.starts_with("struct") {
+        icons::BRACKETS_CURLY
+    } else if kind == "string" {
+        icons::TEXT_T
+    } else if kind == "bool" {
+        icons::CHECK
+    } else {
+        icons::HASH
     }
 }
 

@@ -113,11 +113,12 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
             Some(Json::String(text.to_owned()))
         }
         OptionKind::Choice(words) => words.contains(&text).then(|| Json::String(text.to_owned())),
-        OptionKind::List(inner) => match text.starts_with('[') {
-            true => serde_json::from_str::<Vec<Json>>(text)
-                .ok()
-                .map(Json::Array),
-            false => {
+        OptionKind::List(inner) => {
+            if text.starts_with('[') {
+                serde_json::from_str::<Vec<Json>>(text)
+                    .ok()
+                    .map(Json::Array)
+            } else {
                 let items = text
                     .split(',')
                     .map(str::trim)
@@ -127,16 +128,19 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
                     .collect::<Option<Vec<_>>>()
                     .map(Json::Array)
             }
-        },
-        OptionKind::CommandLine => match text.starts_with('[') {
-            true => serde_json::from_str::<Vec<String>>(text)
-                .ok()
-                .map(Json::from),
-            false => split_command_line(text)
-                .ok()
-                .filter(|words| !words.is_empty())
-                .map(Json::from),
-        },
+        }
+        OptionKind::CommandLine => {
+            if text.starts_with('[') {
+                serde_json::from_str::<Vec<String>>(text)
+                    .ok()
+                    .map(Json::from)
+            } else {
+                split_command_line(text)
+                    .ok()
+                    .filter(|words| !words.is_empty())
+                    .map(Json::from)
+            }
+        }
         OptionKind::Shares => serde_json::from_str::<Map<String, Json>>(text)
             .ok()
             .filter(|shares| shares.values().all(Json::is_number))

@@ -149,13 +149,14 @@ impl ExtensionsState {
             choice.on = true;
             choice.typed = form::typed_of(&(entry.options)(), &call.options);
             let more = targets::select_target_groups(&self.groups, &call.target);
-            match choice.ticked.is_empty() {
-                true => choice.ticked = more,
-                false => choice
+            if choice.ticked.is_empty() {
+                choice.ticked = more
+            } else {
+                choice
                     .ticked
                     .iter_mut()
                     .zip(more)
-                    .for_each(|(on, more)| *on |= more),
+                    .for_each(|(on, more)| *on |= more)
             }
             self.focus = entry.name.to_owned();
         }

@@ -549,10 +549,12 @@ fn card_ui(
             }
         },
     }
-    let (width, color) = match () {
-        () if is_selected => (2.0, t.accfill),
-        () if response.hovered() => (1.0, t.ctl),
-        () => (0.0, t.line2),
+    let (width, color) = if is_selected {
+        (2.0, t.accfill)
+    } else if response.hovered() {
+        (1.0, t.ctl)
+    } else {
+        (0.0, t.line2)
     };
     if width > 0.0 {
         painter.rect_stroke(

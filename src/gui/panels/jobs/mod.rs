@@ -115,17 +115,18 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
                         cx.run(Command::Cancel { job: job.id });
                     }
                     if job.progress.pausable && !job.progress.cancelling {
-                        let (icon, text, name) = match job.progress.paused {
-                            true => (
+                        let (icon, text, name) = if job.progress.paused {
+                            (
                                 icons::PLAY,
                                 tr!("Go on"),
                                 tr!("Go on {job}", job = job.label),
-                            ),
-                            false => (
+                            )
+                        } else {
+                            (
                                 icons::PAUSE,
                                 tr!("Pause"),
                                 tr!("Pause {job}", job = job.label),
-                            ),
+                            )
                         };
                         if ui
                             .add(Button::secondary(text).icon(icon).name(name))

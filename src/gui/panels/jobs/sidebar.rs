@@ -45,9 +45,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
 
 fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
     let t = theme::tokens(ui);
-    let text = |rate: f64| match rates.of_bytes {
-        true => format!("{}/s", paint::bytes(rate as u64)),
-        false => format!("{}/s", paint::format_grouped_number(rate as u64)),
+    let text = |rate: f64| {
+        if rates.of_bytes {
+            format!("{}/s", paint::bytes(rate as u64))
+        } else {
+            format!("{}/s", paint::format_grouped_number(rate as u64))
+        }
     };
     let most = rates
         .points

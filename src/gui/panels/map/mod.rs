@@ -386,13 +386,14 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         paint::format_grouped_number(matching),
         paint::format_grouped_number(placed as u64),
     );
-    let mut text = match state.is_reading() {
-        true => tr!("Reading places…").to_owned(),
-        false => tr!(
+    let mut text = if state.is_reading() {
+        tr!("Reading places…").to_owned()
+    } else {
+        tr!(
             "{matching} of {total} samples match on the map",
             matching,
             total
-        ),
+        )
     };
     let drawn = state.rasters.drawn_count();
     if drawn > 0 {

@@ -220,16 +220,18 @@ mod tests {
             .map(|entry| entry.path())
             .collect();
         below.sort();
-        below.into_iter().find_map(|path| match path.is_dir() {
-            true => find_tif(&path),
-            false => path
-                .extension()
-                .is_some_and(|ending| ending == "tif")
-                .then_some(path)
-                .filter(|path| {
-                    describe(&RasterSource::typed(crate::model::AssetPath::file(path)))
-                        .is_ok_and(|info| info.corners_lonlat.is_some())
-                }),
+        below.into_iter().find_map(|path| {
+            if path.is_dir() {
+                find_tif(&path)
+            } else {
+                path.extension()
+                    .is_some_and(|ending| ending == "tif")
+                    .then_some(path)
+                    .filter(|path| {
+                        describe(&RasterSource::typed(crate::model::AssetPath::file(path)))
+                            .is_ok_and(|info| info.corners_lonlat.is_some())
+                    })
+            }
         })
     }
 }

@@ -326,11 +326,14 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
         .parse::<usize>()
         .ok()
         .filter(|parts| *parts > 0);
-    let blocked = match () {
-        () if empty => Some(tr!("The draft has no samples.")),
-        () if parts.is_none() => Some(tr!("The number of parts is not a number.")),
-        () if building => Some(tr!("Another plan is being built.")),
-        () => None,
+    let blocked = if empty {
+        Some(tr!("The draft has no samples."))
+    } else if parts.is_none() {
+        Some(tr!("The number of parts is not a number."))
+    } else if building {
+        Some(tr!("Another plan is being built."))
+    } else {
+        None
     };
     let typed = state.dataset.trim();
     let target = if typed.is_empty() {

@@ -112,13 +112,12 @@ fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
     state
         .status
         .update(cx.jobs, key, tr!("Read the plan"), move |_| {
-            let shown = match folder.join("plan.json").exists() {
-                true => {
-                    let status = Arc::new(plan_status(&folder)?);
-                    let throughput = Arc::new(Throughput::from_status(&status));
-                    Some(ShownPlan { status, throughput })
-                }
-                false => None,
+            let shown = if folder.join("plan.json").exists() {
+                let status = Arc::new(plan_status(&folder)?);
+                let throughput = Arc::new(Throughput::from_status(&status));
+                Some(ShownPlan { status, throughput })
+            } else {
+                None
             };
             Ok((folder, shown))
         });
@@ -251,9 +250,10 @@ fn submit_ui(
         (_, None) => Some(tr!("The number of tries is not a number.")),
         _ => busy,
     };
-    let text = match missing == status.total {
-        true => tr!("Submit").to_owned(),
-        false => tr!("Submit missing parts: {missing}", missing),
+    let text = if missing == status.total {
+        tr!("Submit").to_owned()
+    } else {
+        tr!("Submit missing parts: {missing}", missing)
     };
     let submit = match missing {
         0 => Button::secondary(tr!("Submit")),
@@ -298,10 +298,7 @@ fn submit_ui(
         "{n} parts are not written yet.",
         n = left
     );
-    let blocked = match () {
-        () if left > 0 => Some(waits.as_str()),
-        () => busy,
-    };
+    let blocked = if left > 0 { Some(waits.as_str()) } else { busy };
     let text = tr!("Write index and collection");
     let finish = if left == 0 {
         Button::primary(text)

@@ -86,17 +86,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         part.number
                     );
                     ui.horizontal(|ui| {
-                        let blocked = match () {
-                            () if cx.studio.is_building_plan() => {
-                                Some(tr!("Another plan is being built."))
-                            }
-                            () if part.state == PartState::Done => {
-                                Some(tr!("The part is written."))
-                            }
-                            () if part.state == PartState::Running => {
-                                Some(tr!("A process is working on the part."))
-                            }
-                            () => None,
+                        let blocked = if cx.studio.is_building_plan() {
+                            Some(tr!("Another plan is being built."))
+                        } else if part.state == PartState::Done {
+                            Some(tr!("The part is written."))
+                        } else if part.state == PartState::Running {
+                            Some(tr!("A process is working on the part."))
+                        } else {
+                            None
                         };
                         if ui
                             .add(

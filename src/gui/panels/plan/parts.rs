@@ -53,36 +53,35 @@ pub fn ui(ui: &mut Ui, state: &mut PlanState, status: &PlanStatus) {
                     widgets::draw_segments(ui, "group of parts", &mut state.by_host, &segments);
                 });
             });
-            match state.by_host {
-                false => cells_ui(ui, &mut state.selected, &status.parts, SHOWN),
-                true => {
-                    let mut hosts: BTreeMap<&str, Vec<&PartStatus>> = BTreeMap::new();
-                    for part in &status.parts {
-                        hosts
-                            .entry(part.host.as_deref().unwrap_or_default())
-                            .or_default()
-                            .push(part);
-                    }
-                    let each = (SHOWN / hosts.len().max(1)).max(1);
-                    let (drawn, rest): (Vec<_>, Vec<_>) = hosts
-                        .into_iter()
-                        .enumerate()
-                        .partition(|(index, _)| *index < SHOWN);
-                    for (_, (host, parts)) in drawn {
-                        let name = if host.is_empty() {
-                            tr!("no host yet")
-                        } else {
-                            host
-                        };
-                        ui.label(
-                            theme::rich_text(name)
-                                .font(font::mono(12.0))
-                                .color(theme::tokens(ui).tx2),
-                        );
-                        cells_ui(ui, &mut state.selected, parts, each);
-                    }
-                    more_ui(ui, rest.iter().map(|(_, (_, parts))| parts.len()).sum());
+            if state.by_host {
+                let mut hosts: BTreeMap<&str, Vec<&PartStatus>> = BTreeMap::new();
+                for part in &status.parts {
+                    hosts
+                        .entry(part.host.as_deref().unwrap_or_default())
+                        .or_default()
+                        .push(part);
                 }
+                let each = (SHOWN / hosts.len().max(1)).max(1);
+                let (drawn, rest): (Vec<_>, Vec<_>) = hosts
+                    .into_iter()
+                    .enumerate()
+                    .partition(|(index, _)| *index < SHOWN);
+                for (_, (host, parts)) in drawn {
+                    let name = if host.is_empty() {
+                        tr!("no host yet")
+                    } else {
+                        host
+                    };
+                    ui.label(
+                        theme::rich_text(name)
+                            .font(font::mono(12.0))
+                            .color(theme::tokens(ui).tx2),
+                    );
+                    cells_ui(ui, &mut state.selected, parts, each);
+                }
+                more_ui(ui, rest.iter().map(|(_, (_, parts))| parts.len()).sum());
+            } else {
+                cells_ui(ui, &mut state.selected, &status.parts, SHOWN)
             }
             ui.add_space(6.0);
         });

@@ -104,9 +104,10 @@ pub fn short_name(band: &BandInfo, name: &str) -> String {
             .to_owned();
     }
     let is_long = name.chars().count() > 5 && band.wavelength_nm.is_none();
-    match is_long && !name.starts_with("Band ") && *name != numbered_band_name(band.index) {
-        true => name.split_whitespace().next().unwrap_or(name).to_owned(),
-        false => name.to_owned(),
+    if is_long && !name.starts_with("Band ") && *name != numbered_band_name(band.index) {
+        name.split_whitespace().next().unwrap_or(name).to_owned()
+    } else {
+        name.to_owned()
     }
 }
 

@@ -161,9 +161,10 @@ pub fn ui(
             } else {
                 number(scaled(value))
             };
-            response.on_hover_text(match scaled_shown {
-                true => tr!("stored {value}", value = other),
-                false => tr!("scaled {value}", value = other),
+            response.on_hover_text(if scaled_shown {
+                tr!("stored {value}", value = other)
+            } else {
+                tr!("scaled {value}", value = other)
             });
         }
     }

@@ -133,10 +133,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
                 Some(None) => paint::icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
                 None => paint::icon(&painter, frame.center(), icons::of_file(id), 18.0, t.txd),
             }
-            let (width, color) = match () {
-                () if sibling == at => (2.0, t.accfill),
-                () if response.hovered() => (1.0, t.ctl),
-                () => (1.0, t.line2),
+            let (width, color) = if sibling == at {
+                (2.0, t.accfill)
+            } else if response.hovered() {
+                (1.0, t.ctl)
+            } else {
+                (1.0, t.line2)
             };
             painter.rect_stroke(frame, 4, Stroke::new(width, color), StrokeKind::Inside);
             paint::focus_ring(ui, &response, 4);

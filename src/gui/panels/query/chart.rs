@@ -371,18 +371,17 @@ fn plot_ui(
         bounds(data.points.iter().map(|[x, _]| *x))
     };
     let room = (rect.width() / 96.0).max(2.0) as usize;
-    let x_ticks = match is_bars {
-        true => {
-            let step = data.points.len().div_ceil(room).max(1);
-            (0..data.points.len())
-                .step_by(step)
-                .map(|at| GridMark {
-                    value: at as f64,
-                    step_size: step as f64,
-                })
-                .collect()
-        }
-        false => ticks_of(left, right, &x_kind, room.min(8)),
+    let x_ticks = if is_bars {
+        let step = data.points.len().div_ceil(room).max(1);
+        (0..data.points.len())
+            .step_by(step)
+            .map(|at| GridMark {
+                value: at as f64,
+                step_size: step as f64,
+            })
+            .collect()
+    } else {
+        ticks_of(left, right, &x_kind, room.min(8))
     };
     let label_at = |data: &ChartData, at: f64| {
         data.labels
@@ -395,9 +394,12 @@ fn plot_ui(
     let axes = Axes {
         x_bounds: left..=right,
         x_ticks,
-        x_text: Box::new(move |at| match is_bars {
-            true => cut(&label_at(&for_ticks, at)),
-            false => bar_text(at, &tick_kind),
+        x_text: Box::new(move |at| {
+            if is_bars {
+                cut(&label_at(&for_ticks, at))
+            } else {
+                bar_text(at, &tick_kind)
+            }
         }),
         x_title: if data.numbered { "" } else { &x.name },
         y_bounds: low..=high,

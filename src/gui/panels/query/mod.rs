@@ -511,9 +511,10 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                         .color(if state.is_waiting() { t.tx3 } else { t.ok }),
                 );
                 let n = paint::format_grouped_number(result.row_count as u64);
-                let rows = match result.truncated {
-                    true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
-                    false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
+                let rows = if result.truncated {
+                    tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n)
+                } else {
+                    tr_n!(result.row_count, "{n} row", "{n} rows", n)
                 };
                 let columns = state.rows.columns.len();
                 let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);

@@ -299,9 +299,10 @@ pub fn summary_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &Colu
     if summary.nulls > 0 {
         let share = 100.0 * summary.nulls as f64 / summary.rows.max(1) as f64;
         words.push(' ');
-        match share < 1.0 {
-            true => words.push_str(tr!("<1 % null")),
-            false => words.push_str(&tr!("{share} % null", share = format!("{share:.0}"))),
+        if share < 1.0 {
+            words.push_str(tr!("<1 % null"))
+        } else {
+            words.push_str(&tr!("{share} % null", share = format!("{share:.0}")))
         }
     }
     paint::text_left(painter, line, words.trim_start(), font::mono(9.5), t.tx3);

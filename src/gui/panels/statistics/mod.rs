@@ -278,11 +278,10 @@ fn head_ui(
                 } else {
                     tr!("Read the pixels")
                 };
-                let tip = match exact {
-                    true => tr!("Combine the statistics in the metadata"),
-                    false => {
-                        tr!("Compute from every pixel of the selection; slow for many rasters")
-                    }
+                let tip = if exact {
+                    tr!("Combine the statistics in the metadata")
+                } else {
+                    tr!("Compute from every pixel of the selection; slow for many rasters")
                 };
                 if ui
                     .add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip))

@@ -355,12 +355,13 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         let nothing_common = document
             .structure()
             .is_some_and(|structure| structure.nothing_common());
-        let text = match nothing_common {
-            true => tr!(
+        let text = if nothing_common {
+            tr!(
                 "No shape is common, so there is no pattern to fix this root by: choose one under \
                     Pattern from."
-            ),
-            false => tr!("There is no automatic fix: choose by hand."),
+            )
+        } else {
+            tr!("There is no automatic fix: choose by hand.")
         };
         ui.label(
             theme::rich_text(text)
@@ -523,10 +524,12 @@ fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
             tr!("Fix: {fix}", fix = fix.label),
         )
     });
-    let (fill, line) = match () {
-        () if chosen => (t.accbg, t.accline),
-        () if response.hovered() => (t.hover, t.line2),
-        () => (t.bg1, t.line),
+    let (fill, line) = if chosen {
+        (t.accbg, t.accline)
+    } else if response.hovered() {
+        (t.hover, t.line2)
+    } else {
+        (t.bg1, t.line)
     };
     let painter = ui.painter();
     painter.rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);

@@ -171,18 +171,17 @@ fn head_ui(
     for (index, node) in lens.pattern.iter().enumerate() {
         let (from, to) = columns.span(index);
         let spans = node.kind == SampleKind::Folder && to - from > columns.cell;
-        let (x, width) = match spans {
-            true => {
-                let width = (to - from)
-                    .min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
-                // The node stays above its own columns when they are partly scrolled out.
-                let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
-                (middle(from, to).min(last.floor()).max(first.ceil()), width)
-            }
-            false => (
+        let (x, width) = if spans {
+            let width = (to - from)
+                .min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
+            // The node stays above its own columns when they are partly scrolled out.
+            let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
+            (middle(from, to).min(last.floor()).max(first.ceil()), width)
+        } else {
+            (
                 shift + columns.left[index] + columns.cell / 2.0,
                 columns.cell,
-            ),
+            )
         };
         let card = Rect::from_center_size(pos2(x, card_top(node.level) + 19.0), vec2(width, 38.0));
         let owner = node.parent.map_or(0, |parent| owners[parent as usize]);
@@ -355,10 +354,12 @@ struct Card<'a> {
 }
 
 fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
-    let (fill, border) = match () {
-        () if card.selected => (t.accbg, t.accfill),
-        () if card.faults > 0 => (if card.hovered { t.bg3 } else { t.bg2 }, t.errline),
-        () => (if card.hovered { t.bg3 } else { t.bg2 }, t.line2),
+    let (fill, border) = if card.selected {
+        (t.accbg, t.accfill)
+    } else if card.faults > 0 {
+        (if card.hovered { t.bg3 } else { t.bg2 }, t.errline)
+    } else {
+        (if card.hovered { t.bg3 } else { t.bg2 }, t.line2)
     };
     painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
     let inner = rect.shrink2(vec2(5.0, 4.0));

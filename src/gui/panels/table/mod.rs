@@ -133,11 +133,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let draft = document.draft().is_some();
-    let why = match draft {
-        true => {
-            tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs.")
-        }
-        false => tr!("Level 0 of this dataset has no rows."),
+    let why = if draft {
+        tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs.")
+    } else {
+        tr!("Level 0 of this dataset has no rows.")
     };
     let both = [tr!("Add folder…"), tr!("Add files…")];
     let actions: &[&str] = if draft { &both } else { &[] };
@@ -532,11 +531,14 @@ impl ShownLevel<'_> {
         }
         let mark = |at: RowRef| {
             let table = &self.document.tree().levels[at.level];
-            match () {
-                () if self.marks.own_mark(at) == StatusMark::Error => PitMark::Wrong,
-                () if is_padding(table.id(at.row)) => PitMark::Padded,
-                () if table.folder[at.row as usize] => PitMark::Folder,
-                () => PitMark::File,
+            if self.marks.own_mark(at) == StatusMark::Error {
+                PitMark::Wrong
+            } else if is_padding(table.id(at.row)) {
+                PitMark::Padded
+            } else if table.folder[at.row as usize] {
+                PitMark::Folder
+            } else {
+                PitMark::File
             }
         };
         pattern_of(self.document, at.level, at.row)

@@ -470,10 +470,12 @@ fn sample_row(
     let folder = level.folder[at.row as usize];
     let padded = is_padding(id);
     let children = level.children(at.row).len();
-    let icon = match () {
-        () if padded => icons::CIRCLE_DASHED,
-        () if folder => icons::STACK,
-        () => icons::of_file(id),
+    let icon = if padded {
+        icons::CIRCLE_DASHED
+    } else if folder {
+        icons::STACK
+    } else {
+        icons::of_file(id)
     };
     let lacking = if folder {
         crate::gui::panels::structure::lacking(document, lens, at)

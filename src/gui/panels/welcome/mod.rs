@@ -463,9 +463,10 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), 190.0), Sense::hover());
-    let title = match cx.session.drops_blocked {
-        true => tr!("Drops do not reach this window under Wayland"),
-        false => tr!("Drop files or folders anywhere in this window"),
+    let title = if cx.session.drops_blocked {
+        tr!("Drops do not reach this window under Wayland")
+    } else {
+        tr!("Drop files or folders anywhere in this window")
     };
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
     ui.painter().rect_filled(rect, 6, t.input);

@@ -126,14 +126,15 @@ impl OperationOutput for Submitted {
 
     fn summary(&self) -> String {
         let (done, total) = (self.status.done, self.status.total);
-        match self.jobs.is_empty() {
-            true => tr!("{done} of {total} parts written", done, total),
-            false => tr_n!(
+        if self.jobs.is_empty() {
+            tr!("{done} of {total} parts written", done, total)
+        } else {
+            tr_n!(
                 self.parts.len(),
                 "Submitted {n} part",
                 "Submitted {n} parts",
                 n = self.parts.len()
-            ),
+            )
         }
     }
 
@@ -239,15 +240,16 @@ fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
     let ends = !matches!(request.engine, Engine::Slurm(_))
         && !request.parts_only
         && status.done == status.total;
-    let finished = match ends {
-        true => Some(
+    let finished = if ends {
+        Some(
             FinishRequest {
                 folder: folder.clone(),
                 hashes: false,
             }
             .run(ctx)?,
-        ),
-        false => None,
+        )
+    } else {
+        None
     };
     let status = if finished.is_some() {
         plan_status(&folder)?

@@ -172,11 +172,10 @@ fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
 /// The id in the output of `sbatch --parsable`: `ID` or `ID;CLUSTER`.
 fn job_id(printed: &str) -> Result<String> {
     let id = printed.trim().split(';').next().unwrap_or_default();
-    match !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => Ok(id.to_owned()),
-        false => {
-            Err(Error::format("sbatch printed no job id").at_place(printed.trim().printable_line()))
-        }
+    if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(id.to_owned())
+    } else {
+        Err(Error::format("sbatch printed no job id").at_place(printed.trim().printable_line()))
     }
 }
 

@@ -248,9 +248,12 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 let button =
                     |text: &'static str,
                      icon: &'static str,
-                     look: fn(&'static str) -> Button<'static>| match fits {
-                        true => look(text).icon(icon),
-                        false => Button::icon_only(icon, text),
+                     look: fn(&'static str) -> Button<'static>| {
+                        if fits {
+                            look(text).icon(icon)
+                        } else {
+                            Button::icon_only(icon, text)
+                        }
                     };
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     if document.draft().is_some() {
@@ -472,9 +475,10 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
                 paint::focus_ring(ui, &response, 2);
                 if response.clicked() {
                     let mut settings = settings.clone();
-                    match off {
-                        true => settings.without.retain(|known| *known != property),
-                        false => settings.without.push(property),
+                    if off {
+                        settings.without.retain(|known| *known != property)
+                    } else {
+                        settings.without.push(property)
                     }
                     cx.run(Command::SetConsistency { settings });
                 }
@@ -669,9 +673,10 @@ fn cell_ui(
     };
     paint::text_left(&painter, upper, common, font::mono(12.0), t.tx);
     let kinds = agreement.kinds;
-    let (icon, color, text) = match () {
-        () if agreement.varies() => (icons::INFO, t.info, tr!("{kinds} kinds", kinds)),
-        () if differ > 0 => (
+    let (icon, color, text) = if agreement.varies() {
+        (icons::INFO, t.info, tr!("{kinds} kinds", kinds))
+    } else if differ > 0 {
+        (
             icons::WARNING,
             t.warn,
             tr_n!(
@@ -680,8 +685,9 @@ fn cell_ui(
                 "{n} differ",
                 n = paint::format_grouped_number(differ as u64)
             ),
-        ),
-        () => (icons::CHECK, t.ok, "100 %".to_owned()),
+        )
+    } else {
+        (icons::CHECK, t.ok, "100 %".to_owned())
     };
     let mut left = lower.left();
     if differ > 0 {
@@ -733,15 +739,17 @@ fn cell_text(agreement: &PropertyAgreement) -> String {
         agreement.outliers.len(),
         agreement.kinds,
     );
-    match () {
-        () if agreement.varies() => tr!("varies, {kinds} kinds", kinds),
-        () if differ > 0 => tr!(
+    if agreement.varies() {
+        tr!("varies, {kinds} kinds", kinds)
+    } else if differ > 0 {
+        tr!(
             "{common}, {differ} of {total} differ",
             common,
             differ,
             total = agreement.compared
-        ),
-        () => common.to_owned(),
+        )
+    } else {
+        common.to_owned()
     }
 }
 

@@ -218,12 +218,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                                 ),
                             ));
                         }
-                        let blocked = match () {
-                            () if colliding > 0 => Some(tr!(
+                        let blocked = if colliding > 0 {
+                            Some(tr!(
                                 "A sibling has the new name, or the name is not a valid id"
-                            )),
-                            () if found.edit.is_none() => Some(tr!("No id changes")),
-                            () => None,
+                            ))
+                        } else if found.edit.is_none() {
+                            Some(tr!("No id changes"))
+                        } else {
+                            None
                         };
                         run = found.edit.clone();
                         (blocked, matching)
@@ -245,12 +247,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
             });
         },
     );
-    let buttons = match narrow {
-        true => Rect::from_min_max(
+    let buttons = if narrow {
+        Rect::from_min_max(
             pos2(area.left() + 10.0, area.bottom() - 34.0),
             area.max - vec2(10.0, 4.0),
-        ),
-        false => head.shrink2(vec2(10.0, 8.0)),
+        )
+    } else {
+        head.shrink2(vec2(10.0, 8.0))
     };
     if let Some((blocked, count, to)) = offered {
         ui.scope_builder(
