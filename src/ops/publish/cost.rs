@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
-/// Prices and limits set by the user, in US dollars; unset ones are those of the store
-/// ([`StoreRates::for_target`]).
+/// Prices and limits set by the user, in US dollars; unset ones are those of the store.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
