@@ -166,7 +166,7 @@ pub fn put_extent(collection: &mut Collection, found: Option<Json>) {
     collection.set(EXTENT_ORIGIN, Some(json!(origin.as_str())));
 }
 
-/// The spatial box to use instead of `extent`'s when some samples lie outside it; `None` when the
+/// The spatial box to use instead of `extent`'s when some samples are outside it; `None` when the
 /// stated box touches all samples, or no sample has a place. The official writers lose the samples
 /// on one side of longitude 0.
 fn wider_spatial(extent: &Json, levels: &[&RecordBatch], ctx: &JobContext) -> Result<Option<Json>> {

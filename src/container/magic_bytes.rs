@@ -40,7 +40,7 @@ pub(super) fn detect_bytes(
     if head.starts_with(b"TACOCAT\0") {
         return Detected::at(Format::TacocatFile, path);
     }
-    // A magic number of two bytes is weak: the footer's range must also lie inside the file.
+    // A magic number of two bytes is weak: the footer's range must also be inside the file.
     if head.starts_with(b"#y") || head.starts_with(b"WX") {
         let footer = u64_at(2)
             .zip(u64_at(10))

@@ -287,7 +287,7 @@ impl ByteSource {
         self.inner.stamp.size
     }
 
-    /// True when the range lies inside the file.
+    /// True when the range is inside the file.
     pub fn contains(&self, offset: u64, size: u64) -> bool {
         offset
             .checked_add(size)
@@ -316,7 +316,7 @@ impl ByteSource {
     /// is allocated.
     ///
     /// # Errors
-    /// [`Kind::Format`] when the range lies outside the file, or an IO error.
+    /// [`Kind::Format`] when the range is outside the file, or an IO error.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
@@ -402,7 +402,7 @@ impl ByteSource {
     /// The Parquet file stored at a byte range of this file.
     ///
     /// # Errors
-    /// [`Kind::Format`] when the range lies outside the file.
+    /// [`Kind::Format`] when the range is outside the file.
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(

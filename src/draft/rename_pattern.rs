@@ -130,7 +130,7 @@ pub fn renaming(
 }
 
 /// A pattern that most ids at a position match, and a name without the parts that differ:
-/// `label_{n}.tif` and `label.tif`. Where the number or date is what the samples are told apart by
+/// `label_{n}.tif` and `label.tif`. Where only the number or date distinguishes the samples
 /// (siblings have the same name with another one, or nothing else is left of the name), both are
 /// the same, so that nothing is renamed until the user gives a new name. `None` when all ids are
 /// equal.

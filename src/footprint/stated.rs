@@ -220,8 +220,8 @@ impl RasterGrid {
     }
 }
 
-/// A geometry in degrees whose edges along a pole are divided: of a long one nobody could say in
-/// which direction it goes.
+/// A geometry in degrees whose edges along a pole are divided: a long edge does not say in which
+/// direction it goes.
 fn with_poles_divided(geometry: Geometry<f64>) -> Geometry<f64> {
     let divided = |line: &LineString<f64>| -> LineString<f64> {
         let mut points = Vec::with_capacity(line.0.len());

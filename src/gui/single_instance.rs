@@ -274,8 +274,8 @@ fn send(stream: &mut TcpStream, message: &impl serde::Serialize) -> io::Result<(
     stream.write_all(&line)
 }
 
-/// Receives a message of at most `most` bytes, whole within [`ANSWER`]: a client that sends a byte
-/// a second holds nobody up.
+/// Receives a message of at most `most` bytes, whole within [`ANSWER`]: a client that sends one
+/// byte a second does not delay the others.
 fn receive<T: serde::de::DeserializeOwned>(stream: &mut TcpStream, most: usize) -> io::Result<T> {
     let end = Instant::now() + ANSWER;
     let mut line = Vec::new();

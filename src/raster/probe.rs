@@ -177,7 +177,7 @@ fn pixel<T>(
     ordinal: gdal_sys::GDALDataType::Type,
     mut value: T,
 ) -> Option<T> {
-    // Safety: one value of the type fits `value`; column and row lie inside.
+    // Safety: one value of the type fits `value`; column and row are inside.
     let status = unsafe {
         gdal_sys::GDALRasterIO(
             raster_band.c_rasterband(),

@@ -404,7 +404,7 @@ impl RasterScan<'_> {
         let (status, said) = gdal_errors::listen(|| {
             let band = self.opened.dataset.rasterband(position + 1)?;
             let mask = band.open_mask_band()?;
-            // Safety: the buffer has room for the window; the numbers lie inside the raster.
+            // Safety: the buffer has room for the window; the numbers are inside the raster.
             let status = unsafe {
                 gdal_sys::GDALRasterIO(
                     mask.c_rasterband(),

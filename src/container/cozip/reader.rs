@@ -342,7 +342,7 @@ impl Taco3Reader {
         }
     }
 
-    /// The root folder that every file must lie in; `None` for an archive, an index and a remote
+    /// The root folder that every file must be in; `None` for an archive, an index and a remote
     /// folder. `..` and absolute paths in the tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
         match &self.store {

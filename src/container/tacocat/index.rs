@@ -23,7 +23,7 @@ pub struct TacocatIndex {
 }
 
 impl TacocatIndex {
-    /// Reads and checks the index: magic number, version, and that every range lies inside the file
+    /// Reads and checks the index: magic number, version, and that every range is inside the file
     /// after the index.
     ///
     /// # Errors

@@ -151,7 +151,7 @@ impl TortillaHeader {
     }
 
     /// The first inconsistency of the header of a file of `size` bytes: footer and COLLECTION must
-    /// lie inside the file, after the header, without overlap.
+    /// are inside the file, after the header, without overlap.
     pub fn fault(&self, size: u64) -> Option<String> {
         let inside = |(offset, length): (u64, u64)| {
             offset.checked_add(length).is_some_and(|end| end <= size)

@@ -155,7 +155,7 @@ impl TortillaReader {
     ///
     /// # Errors
     /// [`Kind::Usage`] when the dataset is not streamable or the sample has no such chunk;
-    /// [`Kind::Format`] when the chunk lies outside the file.
+    /// [`Kind::Format`] when the chunk is outside the file.
     pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(SampleChunk, AssetPath)> {
         let Some(chunks) = &self.chunks else {
             let error = Error::usage("this dataset is not streamable: its footer has no chunks");

@@ -1,6 +1,6 @@
 //! Traverses the tortillas of a file, including nested ones, level by level. An unreadable nested
 //! footer or an invalid range is a finding with the sample's path; only the outermost footer must
-//! be valid. Every range lies inside its tortilla and no tortilla is visited twice, so the
+//! be valid. Every range is inside its tortilla and no tortilla is visited twice, so the
 //! traversal terminates. Rows and bytes of all footers are counted before any is decoded.
 
 use std::collections::{BTreeSet, HashSet};
@@ -150,7 +150,7 @@ impl Footers {
 /// A footer as a Parquet file: read on demand, or prefetched when remote.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file, or a failed
+/// [`Kind::Format`](crate::error::Kind::Format) when the range is outside the file, or a failed
 /// request.
 pub fn footer_slice(file: &LocalFile, offset: u64, length: u64) -> Result<ParquetSlice> {
     if file.is_remote() && length <= FOOTER_WHOLE {
@@ -420,7 +420,7 @@ pub struct NestedItem {
 /// The footer of the tortilla at this `(offset, length)` of a file, and the ranges of its items.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when the footer is invalid or an item lies outside
+/// [`Kind::Format`](crate::error::Kind::Format) when the footer is invalid or an item is outside
 /// the tortilla.
 pub fn nested_items(
     file: &LocalFile,

@@ -196,7 +196,7 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     Some(LineString(line))
 }
 
-/// Shifts holes by multiples of 360 degrees to lie inside the outer ring.
+/// Shifts holes by multiples of 360 degrees so that they are inside the outer ring.
 fn polygon(outer: LineString<f64>, mut holes: Vec<LineString<f64>>) -> Polygon<f64> {
     if let Some(bounds) = outer.bounding_rect() {
         for hole in &mut holes {
