@@ -96,6 +96,10 @@ pub struct CreateArguments {
     /// path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
+    /// The column of the table that names the samples, by path or id. Without it, the one that
+    /// names most.
+    #[arg(long, value_name = "COLUMN", requires = "metadata")]
+    pub key: Option<String>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose
     /// samples are on that level, PATH:N the one of a FOLDER. Can be repeated, in any order.
     #[arg(long, value_name = "[PLACE:]N")]
@@ -186,6 +190,7 @@ fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateReque
         source,
         collection,
         metadata,
+        key,
         pad_to,
         fill_missing,
         sidecars,
@@ -237,6 +242,7 @@ fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateReque
         source,
         collection,
         metadata,
+        key,
         fill_missing,
         pad_to,
         align_schema,

@@ -27,6 +27,10 @@ pub struct EditArguments {
     /// it does not name keep their values.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
+    /// The column of the table that names the samples, by path or id. Without it, the one that
+    /// names most.
+    #[arg(long, value_name = "COLUMN", requires = "metadata")]
+    pub key: Option<String>,
     /// The level whose columns change.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub level: usize,
@@ -115,6 +119,7 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
         output,
         overwrite,
         metadata,
+        key,
         level,
         drop,
         collection,
@@ -131,6 +136,7 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
         overwrite,
         level,
         metadata,
+        key,
         drop,
         collection,
         set,

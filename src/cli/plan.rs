@@ -286,6 +286,7 @@ fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             source: first,
             collection,
             metadata,
+            key: None,
             fill_missing: false,
             pad_to: Vec::new(),
             align_schema: false,

@@ -15,36 +15,10 @@ use super::{CallTarget, ExtensionCall};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
-use crate::table::{
-    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts,
-    normal_key, proposed_field_name, read_metadata_table,
-};
+use crate::table::{JoinRequest, KeyedTable, proposed_field_name};
 
 /// Number of rows in the preview.
 const SHOWN: usize = 8;
-
-/// Contents of the key column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum JoinBy {
-    /// Guess: the kind that matches more samples.
-    #[default]
-    Auto,
-    /// The path of ids from the root: `roi_1/before.tif`.
-    Path,
-    /// The id alone; matches every sample with this id.
-    Id,
-}
-
-/// Table and key of a join.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct JoinRequest {
-    /// CSV, .xlsx, .ods, JSON or Parquet file.
-    pub table: PathBuf,
-    /// The key column; `None`: the one that matches most samples.
-    pub key: Option<String>,
-    /// Contents of the key column.
-    pub by: JoinBy,
-}
 
 /// Preview of a join.
 #[derive(Clone, Debug, PartialEq)]
@@ -230,26 +204,14 @@ pub fn join_preview(
     ctx: &JobContext,
 ) -> Result<JoinPreview> {
     ctx.stage(tr!("Reading the table"), None);
-    let mut read = read_for_join(request, request.key.as_deref(), ctx)?;
-    let names: Vec<String> = read
+    let keyed = read_for_draft(dataset, request, ctx)?;
+    let names: Vec<String> = keyed
         .table
         .fields()
         .into_iter()
         .map(|field| field.name)
         .collect();
-    if names.is_empty() || read.table.rows() == 0 {
-        return Err(Error::usage("the table has no rows").at_path(&request.table));
-    }
     ctx.stage(tr!("Looking for the samples"), None);
-    let (key, by_path) = match (&request.key, request.by) {
-        (Some(key), JoinBy::Path | JoinBy::Id) => (key.clone(), request.by == JoinBy::Path),
-        _ => guess_key(dataset, &read.table, request, &names, ctx)?,
-    };
-    if request.key.is_none() && !is_key_name(&key, &KEYS) {
-        // Read again with the key as text: a key such as NA is not null.
-        read = read_for_join(request, Some(&key), ctx)?;
-    }
-    let keyed = KeyedTable::new(read, &request.table, &key, by_path)?;
     let found = match_rows(&dataset.root, &keyed, ctx)?;
     let table = &keyed.table;
     let schemas = schemas(&dataset.root);
@@ -315,7 +277,7 @@ pub fn join_preview(
     Ok(JoinPreview {
         table: request.table.clone(),
         rows: table.rows(),
-        by_path,
+        by_path: keyed.by_path,
         levels: levels.collect(),
         unmatched: (lonely().count() + unnamed, lonely().take(NAMED).collect()),
         head: keyed
@@ -327,7 +289,7 @@ pub fn join_preview(
             })
             .collect(),
         warnings: keyed.warnings.clone(),
-        key,
+        key: keyed.key().to_owned(),
         names,
     })
 }
@@ -425,75 +387,29 @@ fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
     })
 }
 
-fn read_for_join(
-    request: &JoinRequest,
-    key: Option<&str>,
-    ctx: &JobContext,
-) -> Result<MetadataTable> {
-    let is_key = |name: &str| is_key_name(name, &KEYS) || key == Some(name);
-    let reading = |name: &str| {
-        if is_key(name) {
-            ColumnReading::ExactText
-        } else {
-            ColumnReading::Inferred
-        }
-    };
-    read_metadata_table(&request.table, &reading, ctx)
-}
-
-/// The key column and whether it is a path: the candidate with most matches; among equals the one
-/// with the more usual name.
-fn guess_key(
+/// Reads a table whose key is the column that names most samples of a draft.
+///
+/// # Errors
+/// As [`KeyedTable::read_for_samples`].
+pub fn read_for_draft(
     dataset: &Dataset,
-    table: &LevelTable,
     request: &JoinRequest,
-    names: &[String],
     ctx: &JobContext,
-) -> Result<(String, bool)> {
-    let asked = |name: &&String| request.key.as_ref().is_none_or(|key| key == *name);
-    let mut tried: Vec<(&String, KeyProbe)> = Vec::new();
-    for name in names.iter().filter(asked) {
-        let Ok(Some(keys)) = table.strings(name) else {
-            continue;
-        };
-        let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
-        tried.push((name, KeyProbe::new(key_texts(&keys).map(|(_, key)| key))));
-    }
-    walk(
-        &dataset.root,
-        &mut String::new(),
-        0,
-        ctx,
-        &mut |_, sample, path| {
-            if !sample.is_padding() {
-                tried
-                    .iter_mut()
-                    .for_each(|(_, probe)| probe.see(path, &sample.id));
-            }
-        },
-    )?;
-    let usual = |name: &str| {
-        KEYS.iter()
-            .rev()
-            .position(|key| key.eq_ignore_ascii_case(name))
-            .map_or(0, |place| place + 1)
+) -> Result<KeyedTable> {
+    let show_samples = |see: &mut dyn FnMut(&str, &str)| {
+        walk(
+            &dataset.root,
+            &mut String::new(),
+            0,
+            ctx,
+            &mut |_, sample, path| {
+                if !sample.is_padding() {
+                    see(path, &sample.id);
+                }
+            },
+        )
     };
-    let mut ways: Vec<(usize, &String, bool)> = Vec::new();
-    for (name, probe) in &tried {
-        // With equal matches, path wins over id, as ids need not be unique.
-        ways.extend((request.by != JoinBy::Id).then(|| (probe.best_form(true).hits, *name, true)));
-        ways.extend(
-            (request.by != JoinBy::Path).then(|| (probe.best_form(false).hits, *name, false)),
-        );
-    }
-    let best = ways
-        .into_iter()
-        .rev()
-        .max_by_key(|(hits, name, _)| (*hits, usual(name)));
-    best.map(|(_, name, by_path)| (name.clone(), by_path))
-        .ok_or_else(|| {
-            Error::usage("no column of the table can name samples").at_path(&request.table)
-        })
+    KeyedTable::read_for_samples(request, &|_| false, &show_samples, ctx)
 }
 
 /// Calls `each(level, sample, path)` for every sample, depth first.
@@ -547,6 +463,7 @@ mod tests {
     use super::*;
     use crate::extensions::{ExtensionRun, builtin, run};
     use crate::model::{Collection, FieldSpec, Value};
+    use crate::table::JoinBy;
 
     fn dataset() -> Dataset {
         let file = |id: &str| Sample::file(id, "/x", 1);

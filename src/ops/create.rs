@@ -24,6 +24,7 @@ use crate::draft::{PadTo, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
+use crate::table::JoinRequest;
 
 /// Paths left out that are named in warnings; the rest are counted.
 const NAMED: usize = 20;
@@ -45,6 +46,9 @@ pub struct CreateRequest {
     /// CSV, JSON or Parquet table, joined by relative path.
     #[serde(default)]
     pub metadata: Option<PathBuf>,
+    /// Column of the table that names the samples; none chooses the one that names most.
+    #[serde(default)]
+    pub key: Option<String>,
     /// Pads roots that lack what most of them have.
     #[serde(default)]
     pub fill_missing: bool,
@@ -203,7 +207,12 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
         edit.apply(&mut dataset)?;
     }
     if let Some(table) = &input.metadata {
-        join_metadata(&mut dataset, table, ctx)?;
+        let join = JoinRequest {
+            table: table.clone(),
+            key: input.key.clone(),
+            ..JoinRequest::default()
+        };
+        join_metadata(&mut dataset, &join, ctx)?;
     }
     if input.fill_missing {
         let structure = Structure::from_dataset(&dataset);

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, new_null_array,
+};
 use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::Field;
 use schemars::JsonSchema;
@@ -26,9 +28,10 @@ use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, check_field_name, is_remote,
+    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, Skeleton, check_field_name,
+    is_remote,
 };
-use crate::table::{KEYS, KeyedTable, ParquetOptions};
+use crate::table::{JoinRequest, KeyedTable, ParquetOptions};
 use crate::text::PrintableLine;
 use crate::validate::check_collection;
 
@@ -55,6 +58,8 @@ pub struct DatasetEdit {
     /// A CSV, JSON or Parquet table whose columns are added or replaced, by path or id. Samples
     /// without a row keep their values.
     pub metadata: Option<PathBuf>,
+    /// Column of the table that names the samples; none chooses the one that names most.
+    pub key: Option<String>,
     /// Columns that are left out.
     pub drop: Vec<String>,
     /// All fields of the collection.
@@ -505,15 +510,24 @@ fn level_edit(
         .filter(|field| is_text(&field.dtype))
         .map(|field| field.name.as_str())
         .collect();
-    let table = KeyedTable::read(path, &KEYS, &|name| text.contains(&name), ctx)?;
-    let places = rows_of(reader, level, &table, ctx)?;
+    let samples = LevelSamples::read(reader, level, ctx)?;
+    let join = JoinRequest {
+        table: path.clone(),
+        key: request.key.clone(),
+        ..JoinRequest::default()
+    };
+    let table = KeyedTable::read_for_samples(
+        &join,
+        &|name| text.contains(&name),
+        &|see| samples.show(see, ctx),
+        ctx,
+    )?;
+    table.warnings.iter().for_each(|warning| ctx.warn(warning));
+    let table = table.with_field_names(ctx)?;
+    let places = samples.rows_in(&table, ctx)?;
     let named = BooleanArray::from_iter(places.iter().map(|place| Some(place.is_some())));
     let indices = UInt32Array::from(places);
-    let ids = levels.columns(level, &["id"], ctx)?.strings("id")?;
-    let whose = |row: usize| {
-        ids.as_ref()
-            .map_or(String::new(), |ids| ids.value(row).to_owned())
-    };
+    let whose = |row: usize| samples.ids.value(row).to_owned();
     let joined = table.columns();
     if joined.is_empty() {
         return Err(Error::usage("the table has no column to add or replace").at_path(path));
@@ -573,51 +587,57 @@ fn merge_values(
         .map_err(|error| Error::internal("old and new values can't be joined").because(error))
 }
 
-/// For each row of the level, its row in the table. Every row of the table has to be of a sample.
-fn rows_of(
-    reader: &dyn ContainerReader,
+/// The samples of a level.
+struct LevelSamples {
     level: usize,
-    table: &KeyedTable,
-    ctx: &JobContext,
-) -> Result<Vec<Option<u32>>> {
-    let tree = if level > 0 {
-        Some(reader.levels().skeleton(ctx)?)
-    } else {
-        None
-    };
-    let ids = reader
-        .levels()
-        .columns(level, &["id"], ctx)?
-        .strings("id")?;
-    let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
-    let path_of = |row: usize, id: &str| match &tree {
-        Some(tree) => tree.archive_path(level, row as u32),
-        None => id.to_owned(),
-    };
-    let rows = table.rows_of_samples(|see| {
-        for (row, id) in ids.iter().enumerate() {
+    ids: StringArray,
+    /// For the paths of levels below the first.
+    tree: Option<Arc<Skeleton>>,
+}
+
+impl LevelSamples {
+    fn read(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
+        let levels = reader.levels();
+        let ids = levels.columns(level, &["id"], ctx)?.strings("id")?;
+        let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
+        let tree = if level > 0 {
+            Some(levels.skeleton(ctx)?)
+        } else {
+            None
+        };
+        Ok(Self { level, ids, tree })
+    }
+
+    fn path_of(&self, row: usize, id: &str) -> String {
+        match &self.tree {
+            Some(tree) => tree.archive_path(self.level, row as u32),
+            None => id.to_owned(),
+        }
+    }
+
+    /// Calls `see` with path and id of every sample.
+    fn show(&self, see: &mut dyn FnMut(&str, &str), ctx: &JobContext) -> Result<()> {
+        for (row, id) in self.ids.iter().enumerate() {
             let Some(id) = id else { continue };
-            see(&path_of(row, id), id);
+            see(&self.path_of(row, id), id);
         }
         ctx.check()
-    })?;
-    let mut used = vec![false; table.table.rows()];
-    let mut find = |(row, id): (usize, Option<&str>)| {
-        let id = id?;
-        let row = rows.row_of(&path_of(row, id), id)?;
-        used[row] = true;
-        Some(row as u32)
-    };
-    let places: Vec<Option<u32>> = ids.iter().enumerate().map(&mut find).collect();
-    let what = if table.by_path { "path" } else { "id" };
-    match table.keyed_rows().find(|(row, _)| !used[*row]) {
-        Some((_, key)) => Err(Error::usage(format!(
-            "the table names {}, which is no sample of level {level} by {what}",
-            key.printable_line()
-        ))
-        .at_path(&table.path)
-        .hint("choose the level with --level, or correct the table")),
-        None => Ok(places),
+    }
+
+    /// For each sample, its row in the table. Rows without a sample are warnings.
+    fn rows_in(&self, table: &KeyedTable, ctx: &JobContext) -> Result<Vec<Option<u32>>> {
+        let rows = table.rows_of_samples(|see| self.show(see, ctx))?;
+        let mut used = vec![false; table.table.rows()];
+        let mut find = |(row, id): (usize, Option<&str>)| {
+            let id = id?;
+            let row = rows.row_of(&self.path_of(row, id), id)?;
+            used[row] = true;
+            Some(row as u32)
+        };
+        let places: Vec<Option<u32>> = self.ids.iter().enumerate().map(&mut find).collect();
+        let what = format!("sample of level {}", self.level);
+        table.check_matches(&|row| used[row], &what, ctx)?;
+        Ok(places)
     }
 }
 

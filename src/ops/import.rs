@@ -10,14 +10,16 @@ use arrow::array::Array;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Cause, Error, IoContext, Result};
-use crate::extensions::{ComputedColumn, ExtensionRun, MatchedLevel, MatchedRows, match_rows};
+use crate::extensions::{
+    ComputedColumn, ExtensionRun, MatchedLevel, MatchedRows, match_rows, read_for_draft,
+};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc,
 };
 use crate::raster::{NamesBeside, sidecar_of};
-use crate::table::{KEYS, KeyedTable};
+use crate::table::{JoinRequest, KeyedTable};
 use crate::text::PrintableLine;
 
 /// Result of an import.
@@ -390,16 +392,12 @@ fn text_name(
 /// # Errors
 /// For a table that can't be read or has no column of paths, rows that name a sample twice or match
 /// none, and names that fields can't have.
-pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> Result<()> {
+pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
-    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?.with_field_names(ctx)?;
-    // A column `id` holds paths of level 0.
-    keyed.by_path = true;
-    let mut found = match_rows(&dataset.root, &keyed, ctx)?;
-    if found.samples.iter().all(Option::is_none) {
-        keyed.by_path = false;
-        found = match_rows(&dataset.root, &keyed, ctx)?;
-    }
+    let keyed = read_for_draft(dataset, request, ctx)?;
+    keyed.warnings.iter().for_each(|warning| ctx.warn(warning));
+    let keyed = keyed.with_field_names(ctx)?;
+    let found = match_rows(&dataset.root, &keyed, ctx)?;
     let table = &keyed.table;
     let fields = table.fields();
     for field in fields
@@ -434,54 +432,8 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
             Error::usage(format!("the column \"{name}\" {fault}")).at_path(&keyed.path)
         })?;
     }
-    let (rows, matched) = (
-        keyed.keyed_rows().count(),
-        found.samples.iter().flatten().count(),
-    );
-    if matched == 0 && rows > 0 {
-        let example = keyed.keyed_rows().next().map_or("", |(_, key)| key);
-        return Err(Error::usage(format!(
-            "no row of the metadata table matches a sample; its first key, in {}, is {example}",
-            keyed.key()
-        ))
-        .at_path(&keyed.path)
-        .hint("keys are paths below the source folder, or ids"));
-    }
-    if matched < rows {
-        let without = keyed
-            .keyed_rows()
-            .filter(|(row, _)| found.samples.get(*row).is_some_and(Option::is_none));
-        let named: Vec<String> = without
-            .take(NAMED)
-            .map(|(_, key)| key.printable_line().to_string())
-            .collect();
-        let more = if rows - matched > named.len() {
-            ", …"
-        } else {
-            ""
-        };
-        let rows = if rows - matched == 1 {
-            "1 row matches".to_owned()
-        } else {
-            format!("{} rows match", rows - matched)
-        };
-        ctx.warn(format!(
-            "{rows} no sample in the metadata table: {}{more}",
-            named.join(", ")
-        ));
-    }
-    let unnamed = table.rows() - rows;
-    if unnamed > 0 {
-        let rows = if unnamed == 1 {
-            "1 row has".to_owned()
-        } else {
-            format!("{unnamed} rows have")
-        };
-        ctx.warn(format!(
-            "{rows} no {} in the metadata table, and so no sample",
-            keyed.key()
-        ));
-    }
+    let is_matched = |row: usize| found.samples.get(row).is_some_and(Option::is_some);
+    keyed.check_matches(&is_matched, "sample", ctx)?;
     warn_of_types(&found, &keyed, ctx)?;
     let mut run = ExtensionRun::default();
     let has_value = |level: &MatchedLevel, column: usize| {
@@ -724,7 +676,11 @@ mod tests {
             "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n",
         )
         .expect("writes");
-        join_metadata(&mut dataset, &csv, &JobContext::default()).expect("joins");
+        let join = JoinRequest {
+            table: csv,
+            ..JoinRequest::default()
+        };
+        join_metadata(&mut dataset, &join, &JobContext::default()).expect("joins");
         let names = |tortilla: &Tortilla| {
             tortilla
                 .schema
@@ -752,6 +708,10 @@ mod tests {
         )
         .expect("imports");
         let csv = folder.path().join("meta.csv");
+        let join = JoinRequest {
+            table: csv.clone(),
+            ..JoinRequest::default()
+        };
         let warned = |text: &str| {
             std::fs::write(&csv, text).expect("writes");
             let mut dataset = Dataset {
@@ -759,7 +719,7 @@ mod tests {
                 ..Dataset::default()
             };
             let ctx = JobContext::default();
-            join_metadata(&mut dataset, &csv, &ctx).expect("joins");
+            join_metadata(&mut dataset, &join, &ctx).expect("joins");
             ctx.progress().warnings.join("\n")
         };
         let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");

@@ -20,6 +20,7 @@ use crate::ops::{
     import_paths, import_scenes, is_folder_of_folders, join_metadata,
 };
 use crate::query::{self, Query, Tables};
+use crate::table::JoinRequest;
 use crate::validate::{self, CheckOptions};
 
 /// Makes the query tables, in a job.
@@ -117,7 +118,11 @@ impl Studio {
                 ..Dataset::default()
             };
             if let Some(table) = metadata {
-                join_metadata(&mut incoming, &table, ctx)?;
+                let join = JoinRequest {
+                    table,
+                    ..JoinRequest::default()
+                };
+                join_metadata(&mut incoming, &join, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;

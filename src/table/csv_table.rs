@@ -9,7 +9,8 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
 use super::metadata_table::{
-    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width, free_name,
+    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, free_name,
+    number_repeated_names,
 };
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use crate::error::{Error, Result};
@@ -29,7 +30,7 @@ const BATCH_BYTES: usize = 1 << 29;
 /// Reads a table whose first row has the names of the columns.
 ///
 /// # Errors
-/// [`crate::error::Kind::Format`] for duplicate names and rows that are longer than the header,
+/// [`crate::error::Kind::Format`] for rows that are longer than the header,
 /// [`crate::error::Kind::TooLarge`] when a limit is exceeded.
 pub(super) fn read_csv(
     content: &str,
@@ -56,7 +57,7 @@ pub(super) fn read_csv(
     if let Some(first) = names.first_mut().filter(|name| name.is_empty()) {
         INDEX_COLUMN.clone_into(first);
     }
-    check_names(&names)?;
+    let renamed = number_repeated_names(&mut names);
     let mut columns = CsvColumns::new(&names);
     while more {
         let line = lines_before + record.position().map_or(0, csv::Position::line);
@@ -66,7 +67,9 @@ pub(super) fn read_csv(
         }
         more = rows.read_record(&mut record).map_err(wrong)?;
     }
-    columns.finish(names, reading, ctx)
+    let mut found = columns.finish(names, reading, ctx)?;
+    found.warnings.extend(renamed);
+    Ok(found)
 }
 
 fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {

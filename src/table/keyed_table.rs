@@ -2,12 +2,13 @@
 //! with samples finds its key column, its rows and the columns to add here.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use arrow::array::StringArray;
 use arrow::datatypes::DataType;
 
+use super::key_choice::{JoinBy, JoinRequest, KeyChoice, ShowSamples};
 use super::metadata_table::free_name;
 use super::{ColumnReading, INDEX_COLUMN, LevelTable, MetadataTable, read_metadata_table};
 use crate::error::{Error, Result};
@@ -28,9 +29,12 @@ pub const KEYS: [&str; 6] = [
 /// Names of index columns, which are keys where no other column is, and never data.
 const INDEX_COLUMNS: [&str; 2] = [INDEX_COLUMN, "Unnamed: 0"];
 /// Number of keys by which the form of the keys is found.
-const PROBED: usize = 1000;
+pub(super) const PROBED: usize = 1000;
 /// Maximum number of folders before the paths of samples, as in absolute paths.
 const FOLDERS_BEFORE: usize = 32;
+
+/// Maximum number of keys in a message.
+const NAMED: usize = 5;
 
 /// A table and its key column.
 #[derive(Clone, Debug)]
@@ -89,6 +93,162 @@ impl KeyedTable {
         let keyed = Self::new(found, path, key, !key.eq_ignore_ascii_case("id"))?;
         keyed.warnings.iter().for_each(|warning| ctx.warn(warning));
         Ok(keyed)
+    }
+
+    /// Reads a table for these samples: its key is the column that names most of them. The key and
+    /// columns with usual names of keys are read as text, and those for which `text` is true.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a table without rows, or without the
+    /// requested key; else as [`read_metadata_table`] and `show_samples`.
+    pub fn read_for_samples(
+        request: &JoinRequest,
+        text: &dyn Fn(&str) -> bool,
+        show_samples: &ShowSamples<'_>,
+        ctx: &JobContext,
+    ) -> Result<Self> {
+        let read = |key: Option<&str>| {
+            let reading = |name: &str| {
+                if is_key_name(name, &KEYS) || key == Some(name) {
+                    ColumnReading::ExactText
+                } else if text(name) {
+                    ColumnReading::Text
+                } else {
+                    ColumnReading::Inferred
+                }
+            };
+            read_metadata_table(&request.table, &reading, ctx)
+        };
+        let mut found = read(request.key.as_deref())?;
+        if found.table.rows() == 0 {
+            return Err(Error::usage("the table has no rows").at_path(&request.table));
+        }
+        let choice = match (&request.key, request.by) {
+            (Some(key), JoinBy::Path | JoinBy::Id) => KeyChoice {
+                column: key.clone(),
+                by_path: request.by == JoinBy::Path,
+                others: Vec::new(),
+            },
+            _ => KeyChoice::find(&found.table, request, show_samples)?,
+        };
+        let is_exact = request.key.is_some() || is_key_name(&choice.column, &KEYS);
+        if !is_exact {
+            // Read again with the key as text: a key such as NA is not null.
+            found = read(Some(&choice.column))?;
+        }
+        let mut keyed = Self::new(found, &request.table, &choice.column, choice.by_path)?;
+        if let Some(other) = keyed.other_key(&choice.others, show_samples)? {
+            keyed.warnings.push(format!(
+                "the columns {} and {} of the metadata table both name samples, and not the same \
+                 ones: {0} is the key, unless another is chosen",
+                keyed.key.printable_line(),
+                other.printable_line()
+            ));
+        }
+        Ok(keyed)
+    }
+
+    /// The first of other columns that names as many samples, but other ones in the same rows.
+    fn other_key(
+        &self,
+        others: &[(String, bool)],
+        show_samples: &ShowSamples<'_>,
+    ) -> Result<Option<String>> {
+        if others.is_empty() || self.rows().is_err() {
+            return Ok(None);
+        }
+        let rows = self.rows_of_samples(show_samples)?;
+        for (column, by_path) in others {
+            let found = MetadataTable {
+                table: self.table.clone(),
+                warnings: Vec::new(),
+            };
+            let other = Self::new(found, &self.path, column, *by_path)?;
+            if other.rows().is_err() {
+                continue;
+            }
+            let rows_of_other = other.rows_of_samples(show_samples)?;
+            let mut differs = false;
+            show_samples(&mut |path, id| {
+                differs |= rows.row_of(path, id) != rows_of_other.row_of(path, id);
+            })?;
+            if differs {
+                return Ok(Some(column.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks that rows belong to samples: `is_matched` is true for such a row. Rows without a
+    /// sample are warnings.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when no row belongs to a sample.
+    pub fn check_matches(
+        &self,
+        is_matched: &dyn Fn(usize) -> bool,
+        samples: &str,
+        ctx: &JobContext,
+    ) -> Result<()> {
+        let lonely = || self.keyed_rows().filter(|(row, _)| !is_matched(*row));
+        let (rows, without) = (self.keyed_rows().count(), lonely().count());
+        if without == rows {
+            return Err(self.nothing_matches(samples));
+        }
+        if without > 0 {
+            let named: Vec<String> = lonely()
+                .take(NAMED)
+                .map(|(_, key)| key.printable_line().to_string())
+                .collect();
+            let more = if without > named.len() { ", …" } else { "" };
+            let rows = if without == 1 {
+                "1 row matches".to_owned()
+            } else {
+                format!("{without} rows match")
+            };
+            ctx.warn(format!(
+                "{rows} no {samples} in the metadata table: {}{more}",
+                named.join(", ")
+            ));
+        }
+        let unnamed = self.table.rows() - rows;
+        if unnamed > 0 {
+            let rows = if unnamed == 1 {
+                "1 row has".to_owned()
+            } else {
+                format!("{unnamed} rows have")
+            };
+            ctx.warn(format!(
+                "{rows} no {} in the metadata table, and so no sample",
+                self.key
+            ));
+        }
+        Ok(())
+    }
+
+    fn nothing_matches(&self, samples: &str) -> Error {
+        let error = if is_key_name(&self.key, &KEYS) {
+            let example = self.keyed_rows().next().map_or("", |(_, key)| key);
+            format!(
+                "no row of the metadata table matches a {samples}; its first key, in {}, is {}",
+                self.key.printable_line(),
+                example.printable_line()
+            )
+        } else {
+            let names: Vec<String> = self
+                .table
+                .fields()
+                .into_iter()
+                .map(|field| field.name)
+                .collect();
+            format!(
+                "the table has no column that names the samples; it has {}",
+                names.join(", ").printable_line()
+            )
+        };
+        Error::usage(error)
+            .at_path(&self.path)
+            .hint("keys are paths below the source folder, or ids")
     }
 
     /// A table that was read from `path`, with this key column.
@@ -325,14 +485,15 @@ const BY_ID: usize = 1;
 const OF_STEMS: usize = 2;
 
 impl KeyProbe {
-    /// A probe of these keys, in the form of [`KeyedTable::keyed_rows`].
+    /// A probe of these keys, each once, in the form of [`KeyedTable::keyed_rows`].
     pub fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
         let mut probed: Vec<&str> = Vec::new();
+        let mut distinct = HashSet::new();
         let mut shared: Option<&str> = None;
         for key in keys {
             let folders = key.rsplit_once('/').map_or("", |(folders, _)| folders);
             shared = Some(shared.map_or(folders, |shared| shared_folders(shared, folders)));
-            if probed.len() < PROBED {
+            if probed.len() < PROBED && distinct.insert(key) {
                 probed.push(key);
             }
         }

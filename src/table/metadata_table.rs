@@ -2,7 +2,7 @@
 //! from the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -36,6 +36,8 @@ pub(super) const CELLS_FREE: u64 = 1 << 22;
 const RECORD_SEPARATOR: char = '\u{1e}';
 /// Digits from which an integer may have more than 64 bits.
 const LONG_INTEGER: usize = 19;
+/// Maximum number of names in a warning.
+const RENAMED_SHOWN: usize = 8;
 /// Maximum number of warnings about one table.
 const WARNINGS_MAX: usize = 20;
 /// Name of an index column without a name, as pandas writes it to Parquet.
@@ -71,8 +73,7 @@ pub enum ColumnReading {
 /// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx, .ods) or Parquet.
 ///
 /// # Errors
-/// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the
-/// same name, or [`crate::error::Kind::TooLarge`] when it exceeds a limit.
+/// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or [`crate::error::Kind::TooLarge`] when it exceeds a limit.
 pub fn read_metadata_table(
     path: &Path,
     reading: &dyn Fn(&str) -> ColumnReading,
@@ -137,11 +138,15 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
                     .at_path(path)
             }
         })?;
-    let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
-    check_names(&names)?;
+    let mut names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
+    let warning = number_repeated_names(&mut names);
+    let table = match &warning {
+        Some(_) => table.with_names(&names)?,
+        None => table,
+    };
     Ok(MetadataTable {
         table,
-        warnings: Vec::new(),
+        warnings: warning.into_iter().collect(),
     })
 }
 
@@ -206,22 +211,43 @@ pub(super) fn check_width(columns: usize) -> Result<()> {
     }
 }
 
-/// Checks that no two columns have the same name; several may have none.
-pub(super) fn check_names(names: &[String]) -> Result<()> {
-    let mut known = HashSet::with_capacity(names.len());
-    match names
-        .iter()
-        .find(|name| !name.is_empty() && !known.insert(name.as_str()))
-    {
-        None => Ok(()),
-        Some(name) => {
-            let error = Error::format(format!(
-                "the metadata table has two columns {}",
-                name.printable_line()
-            ));
-            Err(error.hint("rename or delete one of them"))
-        }
+/// Puts a number behind the names that a column before has already; several may have none. Returns
+/// a warning that lists them.
+pub(super) fn number_repeated_names(names: &mut [String]) -> Option<String> {
+    let mut known: HashSet<String> = names.iter().cloned().collect();
+    if known.len() == names.len() {
+        return None;
     }
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut renamed = Vec::new();
+    for name in names.iter_mut().filter(|name| !name.is_empty()) {
+        let Some(number) = numbers.get_mut(name) else {
+            numbers.insert(name.clone(), 2);
+            continue;
+        };
+        let mut free = format!("{name}_{number}");
+        while known.contains(&free) {
+            *number += 1;
+            free = format!("{name}_{number}");
+        }
+        *number += 1;
+        renamed.push(free.clone());
+        known.insert(free.clone());
+        *name = free;
+    }
+    let list = renamed.iter().take(RENAMED_SHOWN);
+    let list: Vec<String> = list.map(|name| name.printable_line().to_string()).collect();
+    let more = if renamed.len() > list.len() {
+        ", …"
+    } else {
+        ""
+    };
+    (!renamed.is_empty()).then(|| {
+        format!(
+            "columns of the metadata table have the name of another one, and get a number: {}{more}",
+            list.join(", ")
+        )
+    })
 }
 
 /// The name, with a number behind it where a column has it already.

@@ -12,6 +12,7 @@ mod decode;
 mod deltas;
 mod footer;
 mod geojson;
+mod key_choice;
 mod keyed_table;
 mod metadata_table;
 mod old_writers;
@@ -43,6 +44,7 @@ pub use column_stats::ColumnRange;
 pub use columns::{array_of, infer_type, value_at};
 pub use footer::COLUMNS_MAX;
 pub use geojson::geojson_geometry;
+pub use key_choice::{JoinBy, JoinRequest, ShowSamples};
 pub use keyed_table::{
     KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key,
     proposed_field_name,
@@ -148,6 +150,21 @@ impl LevelTable {
             Error::internal("the columns of a table can't be renamed").because(error)
         })?;
         Ok(Self::new(schema.clone(), batches))
+    }
+
+    /// The first rows, at most this many.
+    pub(crate) fn head(&self, rows: usize) -> Self {
+        let mut batches = Vec::new();
+        let mut left = rows;
+        for batch in &self.batches {
+            let taken = batch.num_rows().min(left);
+            if taken == 0 {
+                break;
+            }
+            batches.push(batch.slice(0, taken));
+            left -= taken;
+        }
+        Self::new(self.schema.clone(), batches)
     }
 
     /// Index of the column `name`.

@@ -20,7 +20,7 @@ use flate2::read::DeflateDecoder;
 use super::LevelTable;
 use super::budget::size_text;
 use super::metadata_table::{
-    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width,
+    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, number_repeated_names,
 };
 use super::open_document::{DocumentSheet, parse_instant, read_document_sheets};
 use super::text_types::{TextSummary, is_null_marker};
@@ -691,7 +691,7 @@ impl SheetCells {
         if let Some(first) = names.first_mut().filter(|name| name.is_empty()) {
             INDEX_COLUMN.clone_into(first);
         }
-        check_names(&names)?;
+        warnings.extend(number_repeated_names(&mut names));
         let count = rows.len();
         if (count as u64).saturating_mul(width as u64) > CELLS_FREE.max(size as u64) {
             return Err(Error::too_large(format!(

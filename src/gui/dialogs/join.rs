@@ -8,9 +8,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use crate::extensions::{
-    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview,
-};
+use crate::extensions::{JoinColumn, JoinLevel, JoinOffer, JoinPreview, join_preview};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -21,6 +19,7 @@ use crate::gui::widgets::{
 use crate::jobs::AsyncValue;
 use crate::model::check_field_name;
 use crate::studio::Command;
+use crate::table::{JoinBy, JoinRequest};
 
 const WIDTH: f32 = 700.0;
 const ROW: f32 = 24.0;

@@ -23,7 +23,7 @@ use crate::extensions::collection::labels::labels;
 use crate::extensions::{self, CallTarget, ComputedColumn, ExtensionCall};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, Dataset, Tortilla, Value};
-use crate::table::ParquetOptions;
+use crate::table::{JoinRequest, ParquetOptions};
 
 /// Folder of the sample among the data of the user, with the number of this drawing: an older one
 /// stays where it is. `packaging/run` has it too.
@@ -63,7 +63,11 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
         collection,
         root: Tortilla::new(samples).into(),
     };
-    join_metadata(&mut dataset, &table, ctx)?;
+    let join = JoinRequest {
+        table,
+        ..JoinRequest::default()
+    };
+    join_metadata(&mut dataset, &join, ctx)?;
     add_places(&mut dataset, ctx)?;
     let options = BuildOptions {
         text_columns: false,
