@@ -256,7 +256,7 @@ impl LocalVersion {
     ///
     /// # Errors
     /// The system's error.
-    pub fn at(path: &Path) -> io::Result<Self> {
+    pub fn from_path(path: &Path) -> io::Result<Self> {
         let meta = std::fs::metadata(path)?;
         #[cfg(windows)]
         let (number, links) = (crate::windows_api::number_of(path).ok(), None);
@@ -284,7 +284,7 @@ impl LocalVersion {
     }
 
     /// Time of the last change of the contents, where the system has it.
-    pub fn modified(&self) -> Option<SystemTime> {
+    pub fn modification_time(&self) -> Option<SystemTime> {
         self.modified
     }
 
@@ -292,7 +292,7 @@ impl LocalVersion {
     ///
     /// # Errors
     /// The system's error.
-    pub fn of(file: &File) -> io::Result<Self> {
+    pub fn from_file(file: &File) -> io::Result<Self> {
         let meta = file.metadata()?;
         #[cfg(windows)]
         let (number, links) = (
@@ -568,16 +568,20 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
         std::fs::write(&path, "one").expect("writes");
-        let before = LocalVersion::at(&path).expect("is there");
-        let is_same = || before.is_same_file(&LocalVersion::at(&path).expect("is there"));
+        let before = LocalVersion::from_path(&path).expect("is there");
+        let is_same = || before.is_same_file(&LocalVersion::from_path(&path).expect("is there"));
         assert!(
-            is_same() && before == LocalVersion::of(&open(&path).expect("opens")).expect("is open")
+            is_same()
+                && before
+                    == LocalVersion::from_file(&open(&path).expect("opens")).expect("is open")
         );
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::hard_link(&path, &other).expect("a second name");
         assert!(
             is_same()
-                && LocalVersion::at(&path).expect("is there").has_other_names()
+                && LocalVersion::from_path(&path)
+                    .expect("is there")
+                    .has_other_names()
                 && !before.has_other_names()
         );
         // Of equal length and time.
@@ -596,12 +600,12 @@ mod tests {
         std::fs::rename(folder.path().join("c"), &path).expect("replaces");
         assert!(!is_same(), "another file");
         std::fs::rename(&other, &path).expect("replaces");
-        let before = LocalVersion::at(&path).expect("is there");
+        let before = LocalVersion::from_path(&path).expect("is there");
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::write(&path, "two").expect("writes");
         dated(&path);
         assert!(
-            !before.is_same_file(&LocalVersion::at(&path).expect("is there")),
+            !before.is_same_file(&LocalVersion::from_path(&path).expect("is there")),
             "other contents"
         );
     }
@@ -614,14 +618,14 @@ mod tests {
             .iter()
             .for_each(|folder| std::fs::create_dir(folder).expect("a folder"));
         let wait = || std::thread::sleep(std::time::Duration::from_millis(20));
-        let before = LocalVersion::at(&one).expect("is there");
+        let before = LocalVersion::from_path(&one).expect("is there");
         let is_same = |before: &LocalVersion| {
-            before.is_same_folder(&LocalVersion::at(&one).expect("is there"))
+            before.is_same_folder(&LocalVersion::from_path(&one).expect("is there"))
         };
         wait();
         std::fs::write(one.join("entry"), "x").expect("writes");
         assert!(is_same(&before));
-        let before = LocalVersion::at(&one).expect("is there");
+        let before = LocalVersion::from_path(&one).expect("is there");
         wait();
         std::fs::rename(&one, &aside)
             .and_then(|()| std::fs::rename(&two, &one))

@@ -33,7 +33,8 @@ pub fn own_program() -> io::Result<PathBuf> {
 
 /// Settings: `TACO_STUDIO_CONFIG_DIR`, or the system's folder.
 pub fn config_dir() -> Option<PathBuf> {
-    named("TACO_STUDIO_CONFIG_DIR").or_else(|| project().map(|dirs| dirs.config_dir().to_owned()))
+    folder_from_variable("TACO_STUDIO_CONFIG_DIR")
+        .or_else(|| project().map(|dirs| dirs.config_dir().to_owned()))
 }
 
 /// File with the settings of the window; the command line reads those that are not of the window
@@ -45,13 +46,14 @@ pub fn settings_file() -> Option<PathBuf> {
 /// Persistent data: sample datasets, autosaved drafts, crash reports, the log.
 /// `TACO_STUDIO_DATA_DIR`, or the system's folder.
 pub fn data_dir() -> Option<PathBuf> {
-    named("TACO_STUDIO_DATA_DIR").or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))
+    folder_from_variable("TACO_STUDIO_DATA_DIR")
+        .or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))
 }
 
 /// Cache: thumbnails, blocks of remote files. The subfolder `files` of `TACO_STUDIO_CACHE_DIR` or
 /// of the system's folder, so that clearing the cache never deletes files of other programs.
 pub fn cache_dir() -> Option<PathBuf> {
-    let place = named("TACO_STUDIO_CACHE_DIR")
+    let place = folder_from_variable("TACO_STUDIO_CACHE_DIR")
         .or_else(|| project().map(|dirs| dirs.cache_dir().to_owned()));
     Some(place?.join("files"))
 }
@@ -69,7 +71,7 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)?;
     if !VARIABLES
         .iter()
-        .any(|variable| named(variable).is_some_and(|named| named == folder))
+        .any(|variable| folder_from_variable(variable).is_some_and(|named| named == folder))
     {
         // Fails for a folder of another owner, or on a file system without permissions; both are
         // left unchanged.
@@ -136,7 +138,7 @@ fn narrow(
     Ok(())
 }
 
-fn named(variable: &str) -> Option<PathBuf> {
+fn folder_from_variable(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable)
         .filter(|folder| !folder.is_empty())
         .map(PathBuf::from)

@@ -51,7 +51,7 @@ struct HandleMark {
 }
 
 impl HandleMark {
-    fn of(file: &File, written: bool) -> io::Result<Self> {
+    fn from_file(file: &File, written: bool) -> io::Result<Self> {
         let data = file.metadata()?;
         #[cfg(unix)]
         let number = {
@@ -85,7 +85,7 @@ impl SharedFile {
     /// # Errors
     /// The system's error; [`io::ErrorKind::InvalidInput`] for pipes and devices.
     pub fn open(path: &Path) -> io::Result<Arc<Self>> {
-        Self::with(path, files::reading(path)?, false)
+        Self::open_with_options(path, files::reading(path)?, false)
     }
 
     /// Opens a file for writing: its length and modification time may change.
@@ -93,14 +93,21 @@ impl SharedFile {
     /// # Errors
     /// The system's error.
     pub fn open_to_write(path: &Path, options: OpenOptions) -> io::Result<Arc<Self>> {
-        Self::with(path, options, true)
+        Self::open_with_options(path, options, true)
     }
 
-    fn with(path: &Path, mut options: OpenOptions, written: bool) -> io::Result<Arc<Self>> {
+    fn open_with_options(
+        path: &Path,
+        mut options: OpenOptions,
+        written: bool,
+    ) -> io::Result<Arc<Self>> {
         // Absolute, as the working directory may change.
         let path = std::path::absolute(path)?;
         let file = open_or_make_room(&options, &path)?;
-        let (mark, size) = (HandleMark::of(&file, written)?, file.metadata()?.len());
+        let (mark, size) = (
+            HandleMark::from_file(&file, written)?,
+            file.metadata()?.len(),
+        );
         // Reopening must not create or truncate the file.
         options.create(false).create_new(false).truncate(false);
         let shared = Arc::new(Self::new(path, Some(options), mark, size, file));
@@ -130,7 +137,7 @@ impl SharedFile {
     /// # Errors
     /// The system's error when its length cannot be read.
     pub fn of_nameless(file: File) -> io::Result<Arc<Self>> {
-        let (mark, size) = (HandleMark::of(&file, true)?, file.metadata()?.len());
+        let (mark, size) = (HandleMark::from_file(&file, true)?, file.metadata()?.len());
         Ok(Arc::new(Self::new(PathBuf::new(), None, mark, size, file)))
     }
 
@@ -160,7 +167,7 @@ impl SharedFile {
         let options = self.options.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let file = Arc::new(open_or_make_room(options, &self.path)?);
         let written = self.mark.content.is_none();
-        if HandleMark::of(&file, written)? != self.mark {
+        if HandleMark::from_file(&file, written)? != self.mark {
             return Err(io::Error::other(
                 Error::new(
                     Kind::Changed,

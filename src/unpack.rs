@@ -84,7 +84,7 @@ static KNOWN: Mutex<Vec<UnpackSlot>> = Mutex::new(Vec::new());
 /// # Errors
 /// [`Kind::Changed`] for another version, and an IO error.
 pub fn expect_archive(member: &PackedMember) -> Result<()> {
-    Packed::of(member).expect_version()
+    Packed::from_member(member).expect_version()
 }
 
 impl UnpackedMember {
@@ -103,7 +103,7 @@ impl UnpackedMember {
             crc,
             ..
         } = member;
-        let packed = Packed::of(member);
+        let packed = Packed::from_member(member);
         let expected = if packed.is_whole() {
             Expected::default()
         } else {
@@ -119,7 +119,7 @@ impl UnpackedMember {
                 error.at_place(member)
             }
         };
-        let data = unpacked(&packed, expected).map_err(named)?;
+        let data = unpack_cached(&packed, expected).map_err(named)?;
         match offset.checked_add(*size) {
             Some(end) if end <= data.size_bytes() => Ok(Self {
                 data,
@@ -171,7 +171,7 @@ impl Unpacked {
             length: stamp.size,
             stamp: stamp.clone(),
         };
-        unpacked(&packed, Expected::default())
+        unpack_cached(&packed, Expected::default())
     }
 
     /// Length in bytes.
@@ -209,7 +209,7 @@ impl Unpacked {
 }
 
 impl Packed {
-    fn of(member: &PackedMember) -> Self {
+    fn from_member(member: &PackedMember) -> Self {
         let PackedMember {
             archive,
             codec,
@@ -258,8 +258,11 @@ impl Packed {
     /// The compressed bytes, of the version in which they were found.
     fn open(&self) -> Result<Box<dyn Read>> {
         if is_remote(&self.archive) {
-            let file =
-                RemoteFile::shared(&self.archive, self.start, self.length.min(FIRST_OF_SAMPLE))?;
+            let file = RemoteFile::open_shared(
+                &self.archive,
+                self.start,
+                self.length.min(FIRST_OF_SAMPLE),
+            )?;
             self.expect(&file.identity().stamp())?;
             return Ok(Box::new(RemoteRange {
                 file,
@@ -307,7 +310,7 @@ impl Read for RemoteRange {
     }
 }
 
-fn unpacked(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
+fn unpack_cached(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
     let place = {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().position(|known| known.packed == *packed);
@@ -415,7 +418,7 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
         }
         crc.update(bytes);
         if file.is_none() && memory.len() as u64 + length as u64 > MEMORY_MAX {
-            file = Some(spilled(&std::mem::take(&mut memory))?);
+            file = Some(spill_to_temp_file(&std::mem::take(&mut memory))?);
         }
         match &mut file {
             None => memory.extend_from_slice(bytes),
@@ -450,7 +453,7 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
 }
 
 /// A temporary file that begins with these bytes.
-fn spilled(bytes: &[u8]) -> Result<File> {
+fn spill_to_temp_file(bytes: &[u8]) -> Result<File> {
     let temporary = std::env::temp_dir();
     let mut file = tempfile::tempfile().io_at("make a file in the temporary folder", &temporary)?;
     file.write_all(bytes)

@@ -42,7 +42,7 @@ fn percentiles(workspace: &Workspace, tortilla: &Path, more: &[&str]) -> Json {
 fn values(files: &[PathBuf], band: usize) -> Vec<f64> {
     let mut all = Vec::new();
     for file in files {
-        let asset = RasterSource::typed(AssetPath::file(&**file));
+        let asset = RasterSource::from_user_path(AssetPath::file(&**file));
         let info = raster::describe(&asset).expect("a raster");
         let request = ReadRequest {
             window: Window::full(info.width, info.height),
@@ -237,7 +237,7 @@ fn histograms_are_stripped_geotiffs_that_the_official_reader_finds() {
         .studio(["read".as_ref(), tortilla.as_os_str(), "tile_1.tif".as_ref()])
         .expect_code(0)
         .stdout;
-    let asset = RasterSource::typed(AssetPath::parse(told.trim()).expect("a path"));
+    let asset = RasterSource::from_user_path(AssetPath::parse(told.trim()).expect("a path"));
     let info = raster::describe(&asset).expect("a raster");
     assert_eq!((info.width, info.height, info.band_count), (100, 1, 3));
     assert_eq!(info.bands[0].block, (100, 1), "one strip");

@@ -409,7 +409,7 @@ fn a_fault_while_an_image_is_read_leaves_nothing_of_it_out_afterwards() {
     let server = Server::of(&workspace.path("served"));
     let shown = |url: &str| {
         let request = PreviewRequest::new(
-            taco_studio::raster::RasterSource::typed(AssetPath::file(url)),
+            taco_studio::raster::RasterSource::from_user_path(AssetPath::file(url)),
             (300, 300),
         );
         preview(&request, &JobContext::default()).map(|shown| shown.rgba)

@@ -755,7 +755,7 @@ fn statistics_of_a_draft_are_those_of_what_is_packed_not_seen_through_a_mask_tha
         .expect("a mask");
     gdal::Metadata::set_metadata_item(&mut mask, "INTERNAL_MASK_FLAGS_1", "2", "").expect("a flag");
     mask.close().expect("a closed file");
-    let seen = RasterSource::typed(AssetPath::file(masked.as_path()));
+    let seen = RasterSource::from_user_path(AssetPath::file(masked.as_path()));
     let tally = raster::tally(&seen, &JobContext::default()).expect("reads");
     let summary = tally
         .summary(0, &[], &JobContext::default())

@@ -237,19 +237,6 @@ fn the_rule_of_names_sees_every_definition() {
     assert_eq!(defined_type("pub fn row(of: Row) -> Row {"), None);
 }
 
-/// Modules whose functions still have names of one word.
-const OLD_NAMES: [&str; 9] = [
-    "container",
-    "files",
-    "folders",
-    "footprint",
-    "handles",
-    "raster",
-    "remote",
-    "unpack",
-    "validate",
-];
-
 /// Functions are verb and object: a participle, a preposition or an adverb alone needs its module
 /// to be understood. The list has the words that were once names.
 #[test]
@@ -264,10 +251,6 @@ fn no_function_is_one_participle_or_preposition() {
         let Some(below) = name.strip_prefix("src/").filter(|_| !is_test) else {
             continue;
         };
-        let module = below.split('/').next().unwrap_or(below);
-        if OLD_NAMES.contains(&module.trim_end_matches(".rs")) {
-            continue;
-        }
         for (number, line) in without_tests(&text).lines().enumerate() {
             if let Some(function) = defined_function(line).filter(|name| words.contains(&**name)) {
                 found.push(format!("{name}:{}: fn {function}", number + 1));

@@ -29,7 +29,7 @@ fn optimise(workspace: &Workspace, input: &Path, output: &Path, more: &[&str]) -
 }
 
 fn pixels(asset: &AssetPath) -> raster::Pixels {
-    let source = &RasterSource::typed(asset.clone());
+    let source = &RasterSource::from_user_path(asset.clone());
     let info = raster::describe(source).expect("a raster");
     let request = ReadRequest {
         window: Window::full(info.width, info.height),
@@ -42,7 +42,8 @@ fn pixels(asset: &AssetPath) -> raster::Pixels {
 
 /// Facts about a file, as input of the script.
 fn fact(file: &Path, source: &Path, tog: bool) -> Json {
-    let info = raster::describe(&RasterSource::typed(AssetPath::file(file))).expect("a raster");
+    let info =
+        raster::describe(&RasterSource::from_user_path(AssetPath::file(file))).expect("a raster");
     let overviews = info.bands.first().map_or(0, |band| band.overviews.len());
     json!({
         "file": file.display().to_string(), "source": source.display().to_string(), "tog": tog,

@@ -140,7 +140,7 @@ pub fn preview(path: &Path) -> Result<u8> {
     const TURNS: usize = 15;
     const FIT: (usize, usize) = (1024, 1024);
     let ctx = JobContext::default();
-    let asset = raster::RasterSource::typed(AssetPath::file(path));
+    let asset = raster::RasterSource::from_user_path(AssetPath::file(path));
     let (mut first, mut next) = (Vec::new(), Vec::new());
     let mut size = (0, 0);
     for turn in 0..TURNS {

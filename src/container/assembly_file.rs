@@ -92,7 +92,7 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
         };
         let mut meta: Vec<Vec<usize>> = Vec::new();
         let sources = sources_table(assembly, depth, &mut stamps, &mut meta)?;
-        let both = [encoded(&level.batch)?, encoded(&sources)?];
+        let both = [encode_batch(&level.batch)?, encode_batch(&sources)?];
         let measured = both
             .each_ref()
             .map(|bytes| (bytes.len() as u64, crc32fast::hash(bytes)));
@@ -108,7 +108,7 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
     };
     let files = assembly
         .version
-        .recorded()
+        .to_record()
         .into_iter()
         .map(file)
         .collect::<Result<_>>()?;
@@ -126,7 +126,7 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
     Ok(bytes)
 }
 
-fn encoded(batch: &RecordBatch) -> Result<Vec<u8>> {
+fn encode_batch(batch: &RecordBatch) -> Result<Vec<u8>> {
     let options = ParquetOptions {
         level: Some(1),
         content_defined_chunking: false,
@@ -287,7 +287,7 @@ pub fn decode_assembly(path: &Path, ctx: &JobContext) -> Result<Assembly> {
     })
 }
 
-fn damaged(what: &str) -> Error {
+fn damaged_part_error(what: &str) -> Error {
     Error::format(format!("the file of this part is damaged: {what}")).hint("write the plan again")
 }
 
@@ -296,7 +296,8 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
     if !line.starts_with(MAGIC) {
         return Err(Error::format("this file is no part of a plan"));
     }
-    check_json(&line).map_err(|error| damaged("its first line is too large").because(error))?;
+    check_json(&line)
+        .map_err(|error| damaged_part_error("its first line is too large").because(error))?;
     let version = serde_json::from_slice::<serde_json::Value>(&line)
         .ok()
         .and_then(|head| head.get("taco_studio_part")?.as_u64());
@@ -306,9 +307,12 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
         ));
     }
     let head: AssemblyHead = serde_json::from_slice(&line)
-        .map_err(|error| damaged("its first line can't be read").because(error))?;
+        .map_err(|error| damaged_part_error("its first line can't be read").because(error))?;
     if head.levels.is_empty() || head.levels.len() > MAX_LEVELS {
-        return Err(damaged(&format!("it has {} levels", head.levels.len())));
+        return Err(damaged_part_error(&format!(
+            "it has {} levels",
+            head.levels.len()
+        )));
     }
     let mut at = line.len() as u64;
     let mut columns = Vec::new();
@@ -322,10 +326,10 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
                 .checked_add(length)
                 .is_none_or(|end| end > file.size_bytes())
             {
-                return Err(damaged("it is shorter than it says"));
+                return Err(damaged_part_error("it is shorter than it says"));
             }
             if crc32fast::hash(&file.read(at, length)?) != crc {
-                return Err(damaged(&format!(
+                return Err(damaged_part_error(&format!(
                     "the checksum of a table of level {depth} is wrong"
                 )));
             }
@@ -336,16 +340,16 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
             );
             at += length;
         }
-        let [values, rows] =
-            <[RecordBatch; 2]>::try_from(tables).map_err(|_| damaged("a table is missing"))?;
-        let batch = typed(&values, &level.columns)?;
+        let [values, rows] = <[RecordBatch; 2]>::try_from(tables)
+            .map_err(|_| damaged_part_error("a table is missing"))?;
+        let batch = restore_types(&values, &level.columns)?;
         let above = columns.last().map_or(
             rows.num_rows(),
             |(ids, _, _): &(StringArray, Vec<bool>, Vec<u32>)| ids.len(),
         );
-        let rows = SourceTable::of(&rows, depth, above, &head.stamps)?;
+        let rows = SourceTable::from_batch(&rows, depth, above, &head.stamps)?;
         if rows.sources.len() != batch.num_rows() {
-            return Err(damaged(&format!(
+            return Err(damaged_part_error(&format!(
                 "the tables of level {depth} have different numbers of rows"
             )));
         }
@@ -356,7 +360,7 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
         let mut sets: Vec<Arc<[usize]>> = Vec::with_capacity(level.meta.len());
         for set in &level.meta {
             if set.iter().any(|&column| column >= next_columns) {
-                return Err(damaged(
+                return Err(damaged_part_error(
                     "a FOLDER names a column that the level below lacks",
                 ));
             }
@@ -373,7 +377,7 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
                 row,
                 sets.get(choice as usize)
                     .cloned()
-                    .ok_or_else(|| damaged("a set of columns is missing"))?,
+                    .ok_or_else(|| damaged_part_error("a set of columns is missing"))?,
             );
         }
         columns.push((rows.ids, folder, rows.parents));
@@ -417,9 +421,9 @@ fn first_line(file: &ByteSource) -> Result<Vec<u8>> {
 }
 
 /// The values with the types and fields that they had before they were stored.
-fn typed(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
+fn restore_types(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
     if values.num_columns() != columns.len() {
-        return Err(damaged("it has other columns than it says"));
+        return Err(damaged_part_error("it has other columns than it says"));
     }
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays = Vec::with_capacity(columns.len());
@@ -436,7 +440,8 @@ fn typed(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
             array.clone()
         } else {
             cast(array, &field.dtype).map_err(|error| {
-                damaged(&format!("column {} has another type", field.name)).because(error)
+                damaged_part_error(&format!("column {} has another type", field.name))
+                    .because(error)
             })?
         };
         let metadata: HashMap<String, String> = metadata.clone().into_iter().collect();
@@ -445,7 +450,7 @@ fn typed(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
         arrays.push(exact);
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-        .map_err(|error| damaged("a table does not fit").because(error))
+        .map_err(|error| damaged_part_error("a table does not fit").because(error))
 }
 
 /// The decoded table of sources of one level.
@@ -458,14 +463,19 @@ struct SourceTable {
 }
 
 impl SourceTable {
-    fn of(table: &RecordBatch, depth: usize, above: usize, stamps: &[Arc<Stamp>]) -> Result<Self> {
+    fn from_batch(
+        table: &RecordBatch,
+        depth: usize,
+        above: usize,
+        stamps: &[Arc<Stamp>],
+    ) -> Result<Self> {
         let column = |name: &str, dtype: DataType| {
             let array = table
                 .column_by_name(name)
                 .filter(|array| *array.data_type() == dtype);
             array
                 .cloned()
-                .ok_or_else(|| damaged(&format!("it has no column {name}")))
+                .ok_or_else(|| damaged_part_error(&format!("it has no column {name}")))
         };
         let ids = column("id", DataType::Utf8)?.as_string::<i32>().clone();
         let parents = column("parent", DataType::UInt32)?
@@ -497,7 +507,7 @@ impl SourceTable {
             _ => parents.is_sorted() && parents.last().is_none_or(|&last| (last as usize) < above),
         };
         if !in_order || ids.null_count() > 0 {
-            return Err(damaged(&format!(
+            return Err(damaged_part_error(&format!(
                 "the rows of level {depth} are not in the order of their parents"
             )));
         }
@@ -529,11 +539,9 @@ impl SourceTable {
                 RANGE => {
                     let stamp = if versions.is_valid(row) {
                         let known = stamps.get(versions.value(row) as usize);
-                        Some(
-                            known
-                                .cloned()
-                                .ok_or_else(|| damaged("the version of a container is missing"))?,
-                        )
+                        Some(known.cloned().ok_or_else(|| {
+                            damaged_part_error("the version of a container is missing")
+                        })?)
                     } else {
                         None
                     };
@@ -547,12 +555,16 @@ impl SourceTable {
                 PACKED => {
                     let member = PackedMember::of_json(data.as_binary::<i32>().value(row), path());
                     let member = member.map_err(|error| {
-                        damaged("a file in an archive is not described").because(error)
+                        damaged_part_error("a file in an archive is not described").because(error)
                     })?;
                     AssetPath::Packed(member.into())
                 }
                 VSI => AssetPath::Vsi(paths.as_string::<i32>().value(row).into()),
-                other => return Err(damaged(&format!("there is no kind {other} of sources"))),
+                other => {
+                    return Err(damaged_part_error(&format!(
+                        "there is no kind {other} of sources"
+                    )));
+                }
             };
             let modified = Modified(times.as_primitive::<Int64Type>().value(row));
             sources.push(RowSource::Asset {

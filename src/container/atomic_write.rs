@@ -245,7 +245,7 @@ impl PartialFolder {
     /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
-            return Self::elsewhere(target, overwrite, ObjectFolder::new(target, overwrite)?);
+            return Self::for_address(target, overwrite, ObjectFolder::new(target, overwrite)?);
         }
         begin(target, overwrite)?;
         refuse_foreign(target)?;
@@ -253,7 +253,7 @@ impl PartialFolder {
     }
 
     /// For an address: a folder of this machine, which is sent when it is whole.
-    fn elsewhere(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
+    fn for_address(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
         let folder = TempDir::new().io_at(
             "make a folder in the temporary folder",
             std::env::temp_dir(),
@@ -275,7 +275,7 @@ impl PartialFolder {
     /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
-            return Self::elsewhere(
+            return Self::for_address(
                 target,
                 overwrite,
                 ObjectFolder::of_files(target, overwrite)?,
@@ -291,7 +291,7 @@ impl PartialFolder {
                 Error::usage("the output is a file; a FOLDER needs a folder name").at_path(target),
             );
         }
-        let scratch = Scratch::beside(target)?;
+        let scratch = Scratch::for_target(target)?;
         let place = scratch.path().join(swap::NEW).join(name_of(target)?);
         std::fs::create_dir_all(&place).io_at("make a folder beside the output", &place)?;
         Ok(Self {
@@ -366,7 +366,7 @@ impl Staging {
     /// When the temporary folder cannot be created.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         begin(target, true)?;
-        let scratch = Scratch::beside(target)?;
+        let scratch = Scratch::for_target(target)?;
         let place = scratch.path().join(swap::NEW);
         std::fs::create_dir(&place).io_at("make a folder beside the output", &place)?;
         let parent = parent_of(target)?;

@@ -24,7 +24,7 @@ const VALUES_MAX: usize = 1_000_000;
 /// [`crate::error::Kind::Format`] when the bytes are not a JSON object.
 pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
     if size > BYTES_MAX {
-        return Err(beyond(&format!(
+        return Err(collection_limit_error(&format!(
             "has {size} bytes; the limit is {BYTES_MAX}"
         )));
     }
@@ -40,7 +40,7 @@ pub fn read_collection_file(path: &Path) -> Result<Collection> {
     read_collection(&file, 0, file.size_bytes()).map_err(|error| error.at_path(path))
 }
 
-fn beyond(what: &str) -> Error {
+fn collection_limit_error(what: &str) -> Error {
     Error::too_large(format!("COLLECTION.json {what}"))
         .hint("the file is damaged or malicious: do not trust it")
 }
@@ -103,7 +103,7 @@ pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let values = values_in(bytes);
     if values > VALUES_MAX {
-        return Err(beyond(&format!(
+        return Err(collection_limit_error(&format!(
             "has {values} values; the limit is {VALUES_MAX}"
         )));
     }

@@ -13,7 +13,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 
 use super::atomic_write::{PartialFile, PartialFolder};
 use super::merge_collections::{
-    PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of,
+    PartFacts, check_schemas, collection_bytes, merge_collection_fields, sources_of, tacocat_of,
 };
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{
@@ -80,7 +80,7 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
         Format::Tacollection => write_collection_file(&gathered, options),
         other => Err(Error::usage(format!(
             "{} is not an index over other datasets",
-            other.described()
+            other.description()
         ))),
     }?;
     if is_remote(&built.path) && options.format != Format::Tacollection {
@@ -133,7 +133,7 @@ fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
     let not_a_zip = |format: Format| {
         let error = Error::usage(format!(
             "an index is over ZIPs, and this is {}",
-            format.described()
+            format.description()
         ))
         .at_path(path);
         error.hint(match format {
@@ -305,7 +305,9 @@ impl Gathered {
                 let rows = row..row + batch.num_rows();
                 row = rows.end;
                 let right = right.as_ref().and_then(|right| right.get(rows.clone()));
-                sink.write(&indexed(&batch, rows.start, &schema, &part.name, right)?)
+                sink.write(&index_part_rows(
+                    &batch, rows.start, &schema, &part.name, right,
+                )?)
             });
             written.map_err(|error| {
                 if error.is_cancelled() {
@@ -324,7 +326,7 @@ impl Gathered {
 
     /// COLLECTION.json of the index without the list of parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
-        let mut fields = merged(&self.first, &self.parts, self.unchecked)?;
+        let mut fields = merge_collection_fields(&self.first, &self.parts, self.unchecked)?;
         // The first part's, as the Python tools do, unless the index adds the row numbers that
         // older parts lack.
         if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
@@ -350,7 +352,7 @@ impl Gathered {
                 .any(|schema| schema.field_with_name(CURRENT).is_err())
     }
 
-    fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
+    fn build_result(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
         Built {
             samples: self.samples,
             roots: self.roots,
@@ -362,7 +364,7 @@ impl Gathered {
 }
 
 /// Converts rows of a part, starting at row `first`, into rows of the index.
-fn indexed(
+fn index_part_rows(
     batch: &RecordBatch,
     first: usize,
     schema: &Arc<Schema>,
@@ -494,7 +496,7 @@ fn write_folder(
     ctx.check()?;
     gathered.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.built(target, options, bytes + collection.len() as u64))
+    Ok(gathered.build_result(target, options, bytes + collection.len() as u64))
 }
 
 fn write_file(
@@ -538,12 +540,12 @@ fn write_file(
     ctx.check()?;
     gathered.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.built(target, options, end + collection.len() as u64))
+    Ok(gathered.build_result(target, options, end + collection.len() as u64))
 }
 
 fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> Result<Built> {
     let output = PartialFile::new(&options.target, options.overwrite)?;
-    let mut fields = merged(&gathered.first, &gathered.parts, gathered.unchecked)?;
+    let mut fields = merge_collection_fields(&gathered.first, &gathered.parts, gathered.unchecked)?;
     fields.insert("taco:sources".into(), sources_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"    ")?;
     output
@@ -552,5 +554,5 @@ fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> R
         .io_at("write the collection", &options.target)?;
     gathered.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.built(options.target.clone(), options, collection.len() as u64))
+    Ok(gathered.build_result(options.target.clone(), options, collection.len() as u64))
 }

@@ -24,15 +24,15 @@ pub enum OnDamage {
 }
 
 /// Adds the sample at `path` to an error of its source; kind and hints are kept.
-pub fn named(error: Error, path: &str) -> Error {
+pub fn name_sample_in_error(error: Error, path: &str) -> Error {
     if error.is_cancelled() {
         return error;
     }
-    wrapped(error, format!("sample {path} can't be written"))
+    wrap_error(error, format!("sample {path} can't be written"))
 }
 
 /// Wraps an error as the cause of another with the same kind and hints.
-pub fn wrapped(error: Error, summary: String) -> Error {
+pub fn wrap_error(error: Error, summary: String) -> Error {
     let hints = error.hints().to_vec();
     hints.into_iter().fold(
         Error::new(error.kind(), summary).because(error),

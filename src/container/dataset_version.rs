@@ -55,7 +55,7 @@ impl DatasetVersion {
             folder.join("DATA"),
             folder.join("METADATA"),
         ] {
-            if let Ok(version) = LocalVersion::at(&path) {
+            if let Ok(version) = LocalVersion::from_path(&path) {
                 let link = if link && path == folder {
                     LocalVersion::of_link(&path).ok()
                 } else {
@@ -71,7 +71,7 @@ impl DatasetVersion {
         let tables = (0..=MAX_LEVELS).map(|level| format!("{prefix}level{level}.parquet"));
         for name in std::iter::once("COLLECTION.json".to_owned()).chain(tables) {
             let path = folder.join(name);
-            if let Ok(version) = LocalVersion::at(&path) {
+            if let Ok(version) = LocalVersion::from_path(&path) {
                 members.push(ComparedMember::File { path, version });
             }
         }
@@ -84,7 +84,7 @@ impl DatasetVersion {
     /// When one can't be looked at.
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
         let member = |path: &Path| -> Result<ComparedMember> {
-            let version = LocalVersion::at(path).io_at("look at", path)?;
+            let version = LocalVersion::from_path(path).io_at("look at", path)?;
             Ok(ComparedMember::File {
                 path: path.to_owned(),
                 version,
@@ -116,7 +116,7 @@ impl DatasetVersion {
         ))
     }
 
-    /// The version of files as another process recorded it with [`DatasetVersion::recorded`].
+    /// The version of files as another process recorded it with [`DatasetVersion::to_record`].
     pub(super) fn of_record(files: Vec<(PathBuf, Stamp)>) -> Self {
         Self(Arc::new(
             files
@@ -144,11 +144,11 @@ impl DatasetVersion {
     }
 
     /// The files with what another process or machine can compare: length, modification time, ETag.
-    pub(super) fn recorded(&self) -> Vec<(PathBuf, Stamp)> {
+    pub(super) fn to_record(&self) -> Vec<(PathBuf, Stamp)> {
         let record = |member: &ComparedMember| match member {
             ComparedMember::Folder { .. } => None,
             ComparedMember::File { path, version } => {
-                let modified = Modified::from_system_time(version.modified());
+                let modified = Modified::from_system_time(version.modification_time());
                 Some((
                     path.clone(),
                     Stamp {
@@ -185,12 +185,12 @@ impl DatasetVersion {
                         LocalVersion::of_link(path).is_ok_and(|now| link == now)
                     });
                     if !is_same_link || !version.is_same_folder(&now_at(path)?) {
-                        return Err(changed(path));
+                        return Err(dataset_changed_error(path));
                     }
                 }
                 ComparedMember::File { path, version } => {
                     if !version.is_same_file(&now_at(path)?) {
-                        return Err(changed(path));
+                        return Err(dataset_changed_error(path));
                     }
                 }
                 ComparedMember::Remote(file) => remote.extend(file.remote_file().cloned()),
@@ -198,13 +198,14 @@ impl DatasetVersion {
                     if is_remote(path) {
                         let file = ByteSource::open(path)?;
                         if !file.stamp().agrees(stamp) {
-                            return Err(changed(path));
+                            return Err(dataset_changed_error(path));
                         }
                         remote.extend(file.remote_file().cloned());
                     } else {
-                        let now = stamp_at(path).map_err(|error| changed(path).because(error))?;
+                        let now = stamp_at(path)
+                            .map_err(|error| dataset_changed_error(path).because(error))?;
                         if !now.is_some_and(|now| now.agrees(stamp)) {
-                            return Err(changed(path));
+                            return Err(dataset_changed_error(path));
                         }
                     }
                 }
@@ -251,11 +252,11 @@ impl DatasetVersion {
     ///
     /// # Errors
     /// Those of `with`.
-    pub(crate) fn relocated(
+    pub(crate) fn with_relocated_files(
         &self,
         with: &dyn Fn(&Path) -> Result<Option<PathBuf>>,
     ) -> Result<Self> {
-        let mut record = self.recorded();
+        let mut record = self.to_record();
         for (path, _) in &mut record {
             if let Some(other) = with(path)? {
                 *path = other;
@@ -266,16 +267,16 @@ impl DatasetVersion {
 }
 
 fn now_at(path: &Path) -> Result<LocalVersion> {
-    match LocalVersion::at(path) {
+    match LocalVersion::from_path(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(changed(path))
+            Err(dataset_changed_error(path))
         }
         outcome => outcome.io_at("look at", path),
     }
 }
 
 /// The error for a dataset of which `path` is not of the version that was opened.
-pub(super) fn changed(path: &Path) -> Error {
+pub(super) fn dataset_changed_error(path: &Path) -> Error {
     Error::new(Kind::Changed, "the dataset changed while it was read")
         .at_path(path)
         .hint("run again, or open the dataset again")

@@ -20,7 +20,7 @@ use crate::model::is_remote;
 pub fn detect(path: &Path) -> Result<Detected> {
     // A path with wildcards is a pattern only when no file has that literal name.
     if !path.exists()
-        && let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next())
+        && let Some(first) = PartSet::from_path(path).and_then(|set| set.files.into_iter().next())
     {
         return Ok(Detected {
             format: detect(&first)?.format,
@@ -60,12 +60,12 @@ pub(super) fn is_dataset_folder(path: &Path) -> bool {
 fn detect_folder(path: &Path, lists: VersionLists) -> Result<Detected> {
     let has = |name: &str| path.join(name).exists();
     if has("COLLECTION.json") && has("sample.parquet") {
-        return Detected::at(Format::Taco3, path);
+        return Detected::from_format(Format::Taco3, path);
     }
     if path.file_name().is_some_and(|name| name == ".tacocat")
         && (has("COLLECTION.json") || has("level0.parquet"))
     {
-        return Detected::at(Format::Tacocat, path);
+        return Detected::from_format(Format::Tacocat, path);
     }
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder.
     if has(".tacocat/COLLECTION.json") {
@@ -74,22 +74,22 @@ fn detect_folder(path: &Path, lists: VersionLists) -> Result<Detected> {
         } else {
             Format::Tacocat
         };
-        return Detected::at(format, &path.join(".tacocat"));
+        return Detected::from_format(format, &path.join(".tacocat"));
     }
     if let Some(format) = dataset_folder(path) {
-        return Detected::at(format, path);
+        return Detected::from_format(format, path);
     }
     if has("__TACOCAT__") {
-        return Detected::at(Format::TacocatFile, &path.join("__TACOCAT__"));
+        return Detected::from_format(Format::TacocatFile, &path.join("__TACOCAT__"));
     }
     if has("TACOLLECTION.json") {
-        return Detected::at(Format::Tacollection, &path.join("TACOLLECTION.json"));
+        return Detected::from_format(Format::Tacollection, &path.join("TACOLLECTION.json"));
     }
     if has(VERSIONS_FILE) && lists == VersionLists::Followed {
         return detect_version(&path.join(VERSIONS_FILE));
     }
-    if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
-        return Detected::at(detect(&first)?.format, path);
+    if let Some(first) = PartSet::from_path(path).and_then(|set| set.files.into_iter().next()) {
+        return Detected::from_format(detect(&first)?.format, path);
     }
     let sets = super::patterns_in(path);
     if let [_, _, ..] = sets.as_slice() {

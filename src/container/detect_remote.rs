@@ -94,7 +94,7 @@ fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
     }
 }
 
-/// The parts named by `path`, local ([`PartSet::of`]) or remote.
+/// The parts named by `path`, local ([`PartSet::from_path`]) or remote.
 ///
 /// # Errors
 /// When the first part of a remote pattern cannot be read, or does not state its number of parts.
@@ -102,7 +102,7 @@ pub fn parts_at(path: &Path) -> Result<Option<PartSet>> {
     if is_remote(path) {
         remote_parts(path)
     } else {
-        Ok(PartSet::of(path))
+        Ok(PartSet::from_path(path))
     }
 }
 

@@ -89,7 +89,7 @@ impl Format {
         }
     }
 
-    pub(super) fn described(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         match self {
             Format::Zip => "a TACO 2.0 ZIP",
             Format::Folder => "a TACO 2.0 FOLDER",
@@ -115,7 +115,7 @@ pub struct Detected {
 }
 
 impl Detected {
-    pub(super) fn at(format: Format, path: &Path) -> Result<Self> {
+    pub(super) fn from_format(format: Format, path: &Path) -> Result<Self> {
         Ok(Self {
             format,
             path: path.to_owned(),

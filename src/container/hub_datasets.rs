@@ -27,7 +27,7 @@ pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
     let Candidates {
         mut datasets,
         archives,
-    } = Candidates::of(&files);
+    } = Candidates::from_addresses(&files);
     let archives: Vec<&Path> = archives
         .iter()
         .take(ARCHIVES_READ_MAX)
@@ -58,7 +58,7 @@ struct Candidates {
 
 impl Candidates {
     /// From the addresses of the files.
-    fn of(files: &[String]) -> Self {
+    fn from_addresses(files: &[String]) -> Self {
         let mut found = Self::default();
         for file in files {
             let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
@@ -118,7 +118,7 @@ mod tests {
             .iter()
             .map(|name| format!("https://hub/r/{name}"))
             .collect();
-        let found = Candidates::of(&files);
+        let found = Candidates::from_addresses(&files);
         let wanted = [
             "a",
             "b/.tacocat",

@@ -81,7 +81,7 @@ impl LevelEdit {
     }
 
     /// The columns of the level's table, for [`crate::table::splice_columns`].
-    pub(super) fn spliced(&self, schema: &Schema) -> Vec<SplicedColumn> {
+    pub(super) fn spliced_columns(&self, schema: &Schema) -> Vec<SplicedColumn> {
         let column = |source| match source {
             EditedColumn::Old(index) => SplicedColumn::Kept(index),
             EditedColumn::New(index) => {
@@ -110,7 +110,7 @@ impl LevelEdit {
     ///
     /// # Errors
     /// When a column has too few values.
-    pub fn applied(&self, table: &RecordBatch) -> Result<RecordBatch> {
+    pub fn apply_to_table(&self, table: &RecordBatch) -> Result<RecordBatch> {
         self.apply(
             table,
             &UInt32Array::from_iter_values(0..table.num_rows() as u32),

@@ -47,7 +47,7 @@ pub struct RowParts {
 
 impl RowParts {
     /// Name of the part of `row`.
-    pub fn of(&self, row: u32) -> Option<Arc<str>> {
+    pub fn part_name(&self, row: u32) -> Option<Arc<str>> {
         self.names
             .get(*self.rows.get(row as usize)? as usize)
             .cloned()
@@ -202,7 +202,7 @@ impl LevelSet {
     }
 
     /// The table of `level` when the reader built it, or `None` when it is a Parquet file.
-    pub fn made(&self, level: usize) -> Option<Arc<LevelTable>> {
+    pub fn built_table(&self, level: usize) -> Option<Arc<LevelTable>> {
         match &self.levels.get(level)?.rows {
             StoredRows::File(_) => None,
             StoredRows::Made(table) => Some(table.clone()),
@@ -231,7 +231,7 @@ impl LevelSet {
     }
 
     /// The table of `level` if it is already decoded. Never blocks.
-    pub fn decoded(&self, level: usize) -> Option<&Arc<LevelTable>> {
+    pub fn decoded_table(&self, level: usize) -> Option<&Arc<LevelTable>> {
         let level = self.levels.get(level)?;
         match &level.rows {
             StoredRows::Made(table) => Some(table),

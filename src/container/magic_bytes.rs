@@ -25,8 +25,12 @@ pub(super) fn detect_bytes(
     };
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
-            Some(name) if name.starts_with(b"TACO_HEADER") => Detected::at(Format::Zip, path),
-            Some(name) if name.starts_with(b"__cozip__") => Detected::at(Format::Taco3, path),
+            Some(name) if name.starts_with(b"TACO_HEADER") => {
+                Detected::from_format(Format::Zip, path)
+            }
+            Some(name) if name.starts_with(b"__cozip__") => {
+                Detected::from_format(Format::Taco3, path)
+            }
             _ => Err(match rezipped_dataset(&open()?)? {
                 Some(dataset) => dataset.error(path),
                 None => Error::format(
@@ -38,7 +42,7 @@ pub(super) fn detect_bytes(
         };
     }
     if head.starts_with(b"TACOCAT\0") {
-        return Detected::at(Format::TacocatFile, path);
+        return Detected::from_format(Format::TacocatFile, path);
     }
     // A magic number of two bytes is weak: the footer's range must also be inside the file.
     if head.starts_with(b"#y") || head.starts_with(b"WX") {
@@ -50,7 +54,7 @@ pub(super) fn detect_bytes(
                 .extension()
                 .is_some_and(|e| e == "tortilla" || e == "taco")
         {
-            return Detected::at(
+            return Detected::from_format(
                 if head[0] == b'#' {
                     Format::Tortilla
                 } else {
@@ -61,7 +65,7 @@ pub(super) fn detect_bytes(
         }
     }
     if head.first() == Some(&b'{') && is_tacollection(path, size) {
-        return Detected::at(Format::Tacollection, path);
+        return Detected::from_format(Format::Tacollection, path);
     }
     let what = match path.file_name() {
         Some(name) if name == "__TACOCAT__" => {

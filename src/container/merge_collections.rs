@@ -27,7 +27,7 @@ pub struct PartFacts {
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the two file names and the difference, when
 /// the patterns differ and that is not `ignored`.
-pub fn summed(parts: &[PartFacts], ignored: bool) -> Result<PitSchema> {
+pub fn sum_pit_schemas(parts: &[PartFacts], ignored: bool) -> Result<PitSchema> {
     let (first, rest) = parts
         .split_first()
         .ok_or_else(|| Error::usage("no datasets are given"))?;
@@ -182,11 +182,15 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
 ///
 /// # Errors
 /// As [`summed`].
-pub fn merged(first: &Collection, parts: &[PartFacts], ignored: bool) -> Result<Map<String, Json>> {
+pub fn merge_collection_fields(
+    first: &Collection,
+    parts: &[PartFacts],
+    ignored: bool,
+) -> Result<Map<String, Json>> {
     let mut fields = first.fields.clone();
     fields.shift_remove("taco:sources");
     fields.shift_remove("_tacocat");
-    let pit = serde_json::to_value(summed(parts, ignored)?)
+    let pit = serde_json::to_value(sum_pit_schemas(parts, ignored)?)
         .map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
     let extents: Vec<&Json> = parts.iter().map(|part| &part.extent).collect();
     fields.insert("extent".into(), merged_extent(&extents));
@@ -375,7 +379,8 @@ mod tests {
             extent: Json::Null,
             pit: pit(ids),
         };
-        let sum = summed(&[part("a", ["x", "y"]), part("b", ["x", "y"])], false).expect("one tree");
+        let sum = sum_pit_schemas(&[part("a", ["x", "y"]), part("b", ["x", "y"])], false)
+            .expect("one tree");
         assert_eq!(
             (sum.root.n, sum.hierarchy["1"][0].n, sum.shape),
             (4, 8, vec![4, 2])
@@ -385,7 +390,7 @@ mod tests {
             part("b", ["x", "y"]),
             part("c", ["x", "__TACOPAD__1"]),
         ];
-        let sum = summed(&padded, false).expect("padding stands for any id");
+        let sum = sum_pit_schemas(&padded, false).expect("padding stands for any id");
         assert_eq!(sum.hierarchy["1"][0].ids, ["x", "y"]);
         let odd = [
             part("a", ["__TACOPAD__0", "y"]),
@@ -393,14 +398,14 @@ mod tests {
             part("c", ["z", "y"]),
         ];
         assert!(
-            summed(&odd, false).is_err(),
+            sum_pit_schemas(&odd, false).is_err(),
             "a name that is known counts from there on"
         );
-        let error = summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])], false)
+        let error = sum_pit_schemas(&[part("a", ["x", "y"]), part("b", ["x", "z"])], false)
             .expect_err("differ")
             .to_string();
-        let ignored =
-            summed(&[part("a", ["x", "y"]), part("b", ["x", "z"])], true).expect("is not compared");
+        let ignored = sum_pit_schemas(&[part("a", ["x", "y"]), part("b", ["x", "z"])], true)
+            .expect("is not compared");
         assert_eq!(
             (ignored.root.n, ignored.hierarchy["1"][0].ids.clone()),
             (4, vec!["x".to_owned(), "y".to_owned()])

@@ -284,10 +284,11 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let built = match options.format {
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),
-        other => Err(
-            Error::unsupported(format!("this version can't write {}", other.described()))
-                .hint("write a ZIP or a FOLDER"),
-        ),
+        other => Err(Error::unsupported(format!(
+            "this version can't write {}",
+            other.description()
+        ))
+        .hint("write a ZIP or a FOLDER")),
     };
     let built = built.map_err(|error| assembly.version.explain(error))?;
     if is_remote(&options.target) {

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::atomic_write::{Staging, check_space};
-use super::damage::wrapped;
+use super::damage::wrap_error;
 use super::parts::{Parts, PlannedPart, index_name};
 use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
 use crate::error::{Error, Result};
@@ -211,7 +211,7 @@ pub fn write_part(piece: &Assembly, options: &BuildOptions, ctx: &JobContext) ->
         },
         ctx,
     )
-    .map_err(|error| named(error, &name))
+    .map_err(|error| name_part_in_error(error, &name))
 }
 
 /// Writes the indexes of `parts` over the parts `inputs` into `folder`, in the order of
@@ -250,9 +250,9 @@ pub fn write_indexes(
     Ok(written)
 }
 
-fn named(error: Error, part: &str) -> Error {
+fn name_part_in_error(error: Error, part: &str) -> Error {
     if error.is_cancelled() {
         return error;
     }
-    wrapped(error, format!("the part {part} can't be written"))
+    wrap_error(error, format!("the part {part} can't be written"))
 }

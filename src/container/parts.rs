@@ -194,7 +194,7 @@ impl Parts {
         {
             Some(wrong) => Err(Error::usage(format!(
                 "{} is not an index over other datasets",
-                wrong.described()
+                wrong.description()
             ))),
             None => Ok(()),
         }

@@ -11,7 +11,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::assembly::{PATH, text_path};
-use super::damage::named;
+use super::damage::name_sample_in_error;
 use super::extent::put_extent;
 use super::versions::Versions;
 use super::zip::local_header_len;
@@ -319,7 +319,7 @@ impl BuildPlan {
                 positions.sizes[depth][range].to_vec(),
             );
         }
-        let (schema, batch) = joined(fields, columns)?;
+        let (schema, batch) = batch_from_columns(fields, columns)?;
         write_parquet(&schema, &[batch], &options.parquet.for_local_meta())
     }
 
@@ -391,7 +391,7 @@ impl BuildPlan {
             fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
             columns.push(Arc::new(paths.finish()));
         }
-        let (schema, batch) = joined(fields, columns)?;
+        let (schema, batch) = batch_from_columns(fields, columns)?;
         let bytes = write_parquet(&schema, &[batch], &options.parquet)?;
         Ok((schema, bytes))
     }
@@ -404,7 +404,7 @@ impl BuildPlan {
     }
 
     /// Every level table, then COLLECTION.json, each with its path in the container.
-    pub(super) fn consolidated(
+    pub(super) fn consolidated_members(
         &self,
         assembly: &Assembly,
         positions: &PlannedPositions,
@@ -446,7 +446,7 @@ impl BuildPlan {
     /// Adds the path of the sample of file `index` to an error of its source; kind and hints are
     /// kept.
     pub(super) fn name_sample(&self, error: Error, assembly: &Assembly, index: usize) -> Error {
-        named(error, &self.sample(assembly, index))
+        name_sample_in_error(error, &self.sample(assembly, index))
     }
 
     /// Checks that every source container is still the version in which its samples were located.
@@ -479,7 +479,7 @@ fn put_path(fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>, paths: StringA
     columns.insert(at, Arc::new(paths));
 }
 
-fn joined(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<(Schema, RecordBatch)> {
+fn batch_from_columns(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<(Schema, RecordBatch)> {
     let schema = Schema::new(fields);
     let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns)
         .map_err(|error| Error::internal("a table does not fit its columns").because(error))?;

@@ -18,7 +18,7 @@ pub fn raster_source(asset: &AssetPath) -> RasterSource {
         AssetPath::File(path) if is_remote(path) || lies_in_dataset(path) => {
             RasterSource::member(asset.clone())
         }
-        asset => RasterSource::typed(asset.clone()),
+        asset => RasterSource::from_user_path(asset.clone()),
     }
 }
 

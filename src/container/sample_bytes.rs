@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use super::atomic_write::PartialFile;
-use super::damage::{OnDamage, named};
-use super::source::{asset_size, changed, is_same_file};
+use super::damage::{OnDamage, name_sample_in_error};
+use super::source::{asset_size, is_same_file, source_changed_error};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{
     Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader,
@@ -89,7 +89,7 @@ impl OpenContainer {
     }
 
     /// Where the container stores checksums; retried after a temporary failure.
-    fn stated(&self) -> Result<&ChecksumSource> {
+    fn checksum_source(&self) -> Result<&ChecksumSource> {
         if let Some(known) = self.stated.get() {
             return Ok(known);
         }
@@ -99,7 +99,7 @@ impl OpenContainer {
             // fetched with the data.
             true if self.file.is_remote() => ChecksumSource::Headers,
             true => match separate_transient_error(CentralDirectory::read(&self.file))? {
-                Ok(directory) => ChecksumSource::Directory(Checksums::of(&directory)),
+                Ok(directory) => ChecksumSource::Directory(Checksums::from_directory(&directory)),
                 Err(_) => ChecksumSource::Headers,
             },
         };
@@ -115,7 +115,7 @@ impl OpenContainer {
         let found = if self.file.is_remote() {
             separate_transient_error(CentralDirectory::read(&self.file))?
                 .ok()
-                .map(|directory| Checksums::of(&directory))
+                .map(|directory| Checksums::from_directory(&directory))
         } else {
             None
         };
@@ -134,10 +134,15 @@ impl OpenContainer {
         }
         self.file.expect(stamp)?;
         // Modification times are coarse and can be set: a known directory digest decides.
-        if let (Some(directory), ChecksumSource::Directory(own)) = (stamp.directory, self.stated()?)
+        if let (Some(directory), ChecksumSource::Directory(own)) =
+            (stamp.directory, self.checksum_source()?)
             && own.digest != directory
         {
-            return Err(changed(self.file.path(), stamp, self.file.stamp()));
+            return Err(source_changed_error(
+                self.file.path(),
+                stamp,
+                self.file.stamp(),
+            ));
         }
         self.accepted
             .write()
@@ -148,17 +153,19 @@ impl OpenContainer {
 
     /// The stored CRC-32 for a range; `None` when the container stores none.
     fn crc(&self, offset: u64, size: u64, is_known: bool) -> Result<Option<u32>> {
-        let way = self.stated()?;
+        let way = self.checksum_source()?;
         let stated = match way {
             ChecksumSource::None => return Ok(None),
-            ChecksumSource::Directory(checksums) => checksums.stated(&self.file, offset, size)?,
+            ChecksumSource::Directory(checksums) => {
+                checksums.stored_crc(&self.file, offset, size)?
+            }
             ChecksumSource::Headers => match (
                 stated_before(&self.file, offset, size)?,
                 self.file.is_remote(),
             ) {
                 (None, true) => self
                     .remote_directory()?
-                    .map(|checksums| checksums.stated(&self.file, offset, size))
+                    .map(|checksums| checksums.stored_crc(&self.file, offset, size))
                     .transpose()?
                     .flatten(),
                 (stated, _) => stated,
@@ -230,13 +237,13 @@ impl SourceCheck {
         let checked = self
             .0
             .container(container, *offset, *size, stamp.as_ref())
-            .and_then(|held| match held.stated()? {
+            .and_then(|held| match held.checksum_source()? {
                 ChecksumSource::None => Ok(()),
                 ChecksumSource::Directory(_) | ChecksumSource::Headers => {
                     self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop)
                 }
             });
-        checked.map_err(|error| named(error, &name()))
+        checked.map_err(|error| name_sample_in_error(error, &name()))
     }
 
     /// Ends the check: verifies that the containers are unchanged. Returns the damaged samples.
@@ -671,16 +678,16 @@ fn not_local(text: &str) -> Error {
 fn remote_planned(path: &Path, size: u64) -> Result<ByteSource> {
     let file = ByteSource::open_for(&AssetPath::File(path.into()))?;
     if file.size_bytes() != size {
-        return Err(resized(size, file.size_bytes()).at_path(path));
+        return Err(size_changed_error(size, file.size_bytes()).at_path(path));
     }
     Ok(file)
 }
 
-fn resized(planned: u64, found: u64) -> Error {
-    rewritten(format!("it had {planned} bytes and has {found}"))
+fn size_changed_error(planned: u64, found: u64) -> Error {
+    file_changed_error(format!("it had {planned} bytes and has {found}"))
 }
 
-fn rewritten(what: String) -> Error {
+fn file_changed_error(what: String) -> Error {
     let summary = format!("the file changed since it was added to the dataset: {what}");
     let error = Error::new(Kind::Changed, summary)
         .hint("wait until nothing writes to it, then write the dataset again");
@@ -704,10 +711,10 @@ impl WholeLocalFile {
         let file = crate::files::open(path).io_at("open the sample", path)?;
         let opened = file.metadata().io_at("read the sample", path)?;
         if opened.len() != size {
-            return Err(resized(size, opened.len()).at_path(path));
+            return Err(size_changed_error(size, opened.len()).at_path(path));
         }
         if !modified.agrees(Modified::of_file(&opened)) {
-            return Err(rewritten("it was modified".into()).at_path(path));
+            return Err(file_changed_error("it was modified".into()).at_path(path));
         }
         Ok(Self { file, opened })
     }
@@ -720,10 +727,10 @@ impl WholeLocalFile {
     pub fn end(self, path: &Path) -> Result<Option<SystemTime>> {
         let now = self.file.metadata().io_at("read the sample", path)?;
         if now.len() != self.opened.len() {
-            return Err(resized(self.opened.len(), now.len()).at_path(path));
+            return Err(size_changed_error(self.opened.len(), now.len()).at_path(path));
         }
         if Modified::of_file(&now) != Modified::of_file(&self.opened) {
-            return Err(rewritten("it is being modified".into()).at_path(path));
+            return Err(file_changed_error("it is being modified".into()).at_path(path));
         }
         Ok(now.modified().ok())
     }

@@ -70,7 +70,7 @@ impl ByteSource {
     pub fn open_for(asset: &AssetPath) -> Result<Self> {
         let source = match asset {
             AssetPath::File(path) if is_remote(path) => {
-                Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path)
+                Self::of_remote(RemoteFile::open_shared(path, 0, FIRST_OF_SAMPLE)?, path)
             }
             AssetPath::Range {
                 container,
@@ -78,7 +78,7 @@ impl ByteSource {
                 size,
                 ..
             } if is_remote(container) => Self::of_remote(
-                RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?,
+                RemoteFile::open_shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?,
                 container,
             ),
             AssetPath::File(path)
@@ -192,7 +192,7 @@ impl ByteSource {
         if copied {
             Ok(())
         } else {
-            Err(changed(self.path(), stamp, own))
+            Err(source_changed_error(self.path(), stamp, own))
         }
     }
 
@@ -209,7 +209,7 @@ impl ByteSource {
         if now == *self.inner.stamp {
             Ok(())
         } else {
-            Err(changed(self.path(), &self.inner.stamp, &now))
+            Err(source_changed_error(self.path(), &self.inner.stamp, &now))
         }
     }
 
@@ -230,7 +230,7 @@ impl ByteSource {
             SourceOrigin::Remote(_) | SourceOrigin::Unpacked(_) => Ok(None),
             SourceOrigin::Local(file) => file
                 .handle()
-                .and_then(|file| LocalVersion::of(&file))
+                .and_then(|file| LocalVersion::from_file(&file))
                 .io_at("look at", self.path())
                 .map(Some),
         }
@@ -255,10 +255,12 @@ impl ByteSource {
         let Some(open) = self.local_version()? else {
             return Ok(());
         };
-        match LocalVersion::at(self.path()) {
+        match LocalVersion::from_path(self.path()) {
             Ok(now) if open.is_same_file(&now) => Ok(()),
-            Ok(_) => Err(super::dataset_version::changed(self.path())),
-            Err(error) => Err(super::dataset_version::changed(self.path()).because(error)),
+            Ok(_) => Err(super::dataset_version::dataset_changed_error(self.path())),
+            Err(error) => {
+                Err(super::dataset_version::dataset_changed_error(self.path()).because(error))
+            }
         }
     }
 
@@ -487,7 +489,7 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
 }
 
 /// The error for a file that is not the version in which samples were found.
-pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
+pub(super) fn source_changed_error(path: &Path, known: &Stamp, found: &Stamp) -> Error {
     let what = if known.size == found.size {
         "it was modified or replaced".to_owned()
     } else {

@@ -56,7 +56,7 @@ impl<'a> IndexRows<'a> {
             let sources = set.sources(level, ctx)?;
             let mut rows: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
             for row in 0..sources.rows.len() as u32 {
-                if let Some(part) = sources.of(row) {
+                if let Some(part) = sources.part_name(row) {
                     rows.entry(part).or_default().push(row);
                 }
             }

@@ -50,7 +50,7 @@ impl Assembly {
         let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         let rows = (0..roots).filter(|&row| wanted(0, row)).collect();
         let version = self.version;
-        let part = chosen(
+        let part = select_rows(
             &self.tree,
             self.collection,
             self.levels.into_iter(),
@@ -65,7 +65,7 @@ impl Assembly {
     pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
         let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         let rows = roots.iter().copied().filter(|&root| root < known).collect();
-        let part = chosen(
+        let part = select_rows(
             &self.tree,
             self.collection.clone(),
             self.levels.iter(),
@@ -115,7 +115,7 @@ impl Assembly {
 /// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no
 /// other rows, as a dataset may be split into thousands of parts. Levels that are passed by value
 /// are freed as soon as their rows are chosen.
-fn chosen<L: Borrow<AssemblyLevel>>(
+fn select_rows<L: Borrow<AssemblyLevel>>(
     tree: &Skeleton,
     collection: Collection,
     levels: impl Iterator<Item = L>,

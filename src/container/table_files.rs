@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::atomic_write::is_being_edited;
-use super::dataset_version::changed;
+use super::dataset_version::dataset_changed_error;
 use super::{ByteSource, DatasetVersion, read_collection};
 use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Root;
@@ -56,15 +56,15 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
         }
         std::thread::sleep(PAUSE * attempt);
     }
-    Err(changed(folder).hint("wait until no other program writes to it"))
+    Err(dataset_changed_error(folder).hint("wait until no other program writes to it"))
 }
 
 type LevelTables = (Vec<TableHead>, Result<Collection>);
 
 fn read_local(folder: &Path, prefix: &str) -> Result<LevelTables> {
     let root = Root::new(folder);
-    let source =
-        within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
+    let source = check_table_inside(&root, COLLECTION)
+        .and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
     let (_, collection) = collection_in(source)?;
     let heads = heads_of(&local_tables(&root, prefix)?, folder)?;
     if heads.is_empty() {
@@ -143,14 +143,14 @@ fn local_tables(root: &Root, prefix: &str) -> Result<Vec<ByteSource>> {
         if !crate::files::exists(&table).io_at("open", &table)? {
             break;
         }
-        within(root, &format!("{prefix}level{level}.parquet"))?;
+        check_table_inside(root, &format!("{prefix}level{level}.parquet"))?;
         tables.push(ByteSource::open(&table)?);
     }
     Ok(tables)
 }
 
 /// Refuses a table that is a symbolic link out of its dataset.
-fn within(root: &Root, name: &str) -> Result<()> {
+fn check_table_inside(root: &Root, name: &str) -> Result<()> {
     root.file(name)
         .map(drop)
         .map_err(|why| why.into_error("open", &root.folder().join(name)))

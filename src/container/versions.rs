@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::damage::named;
+use super::damage::name_sample_in_error;
 use super::source::stamp_at;
 use super::zip::is_archive;
 use super::{Assembly, ByteSource, CentralDirectory, RowSource};
@@ -65,7 +65,7 @@ pub fn expect_containers(dataset: &Dataset) -> Result<()> {
                 Payload::Asset { path: asset, .. } => {
                     versions
                         .expect(asset)
-                        .map_err(|error| named(error, &path.to_string()))?;
+                        .map_err(|error| name_sample_in_error(error, &path.to_string()))?;
                 }
                 Payload::Folder(children) => walk(children, path, versions)?,
                 Payload::Bytes(_) => {}
@@ -91,9 +91,9 @@ impl Assembly {
         for (depth, level) in self.levels.iter().enumerate() {
             for (row, source) in (0u32..).zip(&level.sources) {
                 if let RowSource::Asset { path, .. } = source {
-                    versions
-                        .expect(path)
-                        .map_err(|error| named(error, &self.tree.path(depth, row).to_string()))?;
+                    versions.expect(path).map_err(|error| {
+                        name_sample_in_error(error, &self.tree.path(depth, row).to_string())
+                    })?;
                 }
             }
         }

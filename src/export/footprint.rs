@@ -147,8 +147,10 @@ fn footprints_below(
     let Some(table) = assembly.levels.get(level) else {
         return Ok(vec![None; rows.len()]);
     };
-    let columns = PlaceColumns::of(&rows_of(&table.batch, &COLUMNS, rows)?);
-    let stated: Vec<StatedLocation> = (0..rows.len()).map(|row| columns.stated(row)).collect();
+    let columns = PlaceColumns::from_batch(&rows_of(&table.batch, &COLUMNS, rows)?);
+    let stated: Vec<StatedLocation> = (0..rows.len())
+        .map(|row| columns.stated_location(row))
+        .collect();
     let mut found = footprints(&stated, ctx)?;
     let bare = rows
         .iter()

@@ -199,7 +199,7 @@ impl LeakFacts {
             (None, None) => None,
         };
         Self {
-            stated: StatedLocation::of(&|name| value(name).0),
+            stated: StatedLocation::from_column_values(&|name| value(name).0),
             time,
             hash: text(HASH_COLUMN),
         }
@@ -681,7 +681,7 @@ mod place_tests {
             let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
             let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
             let facts = LeakFacts {
-                stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+                stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
                 ..LeakFacts::default()
             };
             LeakSample {

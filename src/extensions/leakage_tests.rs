@@ -13,7 +13,7 @@ fn square(west: f64, south: f64, side: f64) -> LeakFacts {
     ];
     let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
     LeakFacts {
-        stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+        stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
         ..LeakFacts::default()
     }
 }
@@ -112,7 +112,7 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
         ];
         let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
         LeakFacts {
-            stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+            stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
             ..LeakFacts::default()
         }
     };
@@ -200,7 +200,7 @@ fn lines_leak_to_areas_that_they_cross() {
     let track = |points: &[(f64, f64)]| {
         let line = LineString::from(points.to_vec());
         LeakFacts {
-            stated: StatedLocation::drawn("EPSG:4326", line.into()),
+            stated: StatedLocation::from_geometry("EPSG:4326", line.into()),
             ..LeakFacts::default()
         }
     };

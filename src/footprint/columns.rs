@@ -210,7 +210,7 @@ pub(super) struct GridRoles<C> {
 
 impl<C: Copy> PlaceRoles<C> {
     /// The roles of the columns for which `find` has a value.
-    pub fn of(find: impl Fn(&'static str) -> Option<C>) -> Self {
+    pub fn from_lookup(find: impl Fn(&'static str) -> Option<C>) -> Self {
         let geometry =
             |name: &&'static str| Some((find(name)?, crs_of_geometry(name).and_then(&find)));
         let grid = |grid: &GridColumns| {
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_column_of_a_role_is_among_the_columns() {
-        let roles = PlaceRoles::of(Some);
+        let roles = PlaceRoles::from_lookup(Some);
         let mut named: Vec<&str> = roles
             .geometries
             .iter()

@@ -41,16 +41,16 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
         let inner: Vec<LineString<f64>> = holes
             .into_iter()
             .flatten()
-            .map(|hole| closed(hole, false))
+            .map(|hole| close_ring(hole, false))
             .collect();
         return match parts.len() {
             1 => parts
                 .into_iter()
-                .map(|part| Polygon::new(closed(part, true), inner.clone()))
+                .map(|part| Polygon::new(close_ring(part, true), inner.clone()))
                 .collect(),
             _ => parts
                 .into_iter()
-                .map(|part| Polygon::new(closed(part, true), Vec::new()))
+                .map(|part| Polygon::new(close_ring(part, true), Vec::new()))
                 .collect(),
         };
     }
@@ -58,7 +58,7 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
         MultiPolygon(
             parts
                 .into_iter()
-                .map(|part| Polygon::new(closed(part, true), Vec::new()))
+                .map(|part| Polygon::new(close_ring(part, true), Vec::new()))
                 .collect(),
         )
     };
@@ -97,7 +97,7 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
     let ring = |line: &LineString<f64>, outer: bool| {
         let mut points: Ring = line.coords().map(|at| [at.x, at.y]).collect();
         points.pop();
-        closed(points, outer)
+        close_ring(points, outer)
     };
     let polygon = |one: &Polygon<f64>| {
         Polygon::new(
@@ -157,7 +157,7 @@ fn reach(ring: &[[f64; 2]]) -> (f64, f64) {
 }
 
 /// A ring as closed line in its direction: counter-clockwise for outer rings, clockwise for holes.
-fn closed(mut ring: Ring, outer: bool) -> LineString<f64> {
+fn close_ring(mut ring: Ring, outer: bool) -> LineString<f64> {
     if (doubled_area(&ring) < 0.0) == outer {
         ring.reverse();
     }
@@ -295,7 +295,7 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
 }
 
 /// Moves holes to the turn in which their outer ring is.
-pub(super) fn aligned(
+pub(super) fn align_holes(
     rings: Vec<Vec<unfold::Vertex>>,
     unfold: impl Fn(&[unfold::Vertex]) -> Ring,
 ) -> Vec<Ring> {

@@ -90,7 +90,7 @@ impl Unfolded {
         Self {
             areas: Vec::new(),
             lines: Vec::new(),
-            points: vec![[span::wrapped(lon), lat]],
+            points: vec![[span::wrap_longitude(lon), lat]],
             source,
         }
     }
@@ -118,7 +118,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    fn of(shape: &Unfolded) -> Option<Self> {
+    fn from_unfolded(shape: &Unfolded) -> Option<Self> {
         let bbox = span::box_of(shape)?;
         let polygons: Vec<Polygon<f64>> = shape
             .areas
@@ -236,7 +236,7 @@ fn geometry_of(
 /// # Errors
 /// When the job is cancelled.
 pub fn footprints(rows: &[StatedLocation], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
-    let found = resolve(rows, Detail::Exact, Footprint::of, ctx)?;
+    let found = resolve(rows, Detail::Exact, Footprint::from_unfolded, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
 
@@ -264,12 +264,14 @@ fn in_parts<T>(
     ctx: &JobContext,
     work: impl Fn(&[StatedLocation]) -> Result<Vec<T>>,
 ) -> Result<Vec<T>> {
-    let columns = PlaceColumns::of(batch);
+    let columns = PlaceColumns::from_batch(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
     for first in (0..batch.num_rows()).step_by(PART) {
         ctx.check()?;
         let last = (first + PART).min(batch.num_rows());
-        let stated: Vec<StatedLocation> = (first..last).map(|row| columns.stated(row)).collect();
+        let stated: Vec<StatedLocation> = (first..last)
+            .map(|row| columns.stated_location(row))
+            .collect();
         all.extend(work(&stated)?);
     }
     Ok(all)
@@ -292,7 +294,7 @@ pub fn touching(rows: &[StatedLocation], boxes: &Boxes, ctx: &JobContext) -> Res
         .collect();
     let left: Vec<StatedLocation> = open.iter().map(|&row| rows[row].clone()).collect();
     let touches = |shape: &Unfolded| {
-        Footprint::of(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint))
+        Footprint::from_unfolded(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint))
     };
     let exact = resolve(&left, Detail::Exact, touches, ctx)?;
     let mut found: Vec<bool> = corners
@@ -372,7 +374,7 @@ pub fn resolve<T: Send>(
                 .iter()
                 .filter_map(|&row| rows[row].shape_of(source))
                 .collect();
-            let made = project::unfolded(&way, &shapes, source, detail);
+            let made = project::unfold_shapes(&way, &shapes, source, detail);
             let pairs = members
                 .iter()
                 .zip(made)

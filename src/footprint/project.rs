@@ -49,7 +49,7 @@ struct ProjectedPoint {
 }
 
 /// Every shape in longitude and latitude; `None` for a shape without coordinates on Earth.
-pub fn unfolded(
+pub fn unfold_shapes(
     way: &LonLatTransform,
     shapes: &[Geometry<f64>],
     source: PlaceSource,
@@ -124,7 +124,7 @@ pub fn unfolded(
                 GeometryKind::Point => out.points.extend(
                     vertices
                         .iter()
-                        .map(|([lon, lat], _)| [super::span::wrapped(*lon), *lat]),
+                        .map(|([lon, lat], _)| [super::span::wrap_longitude(*lon), *lat]),
                 ),
             }
         }
@@ -141,7 +141,7 @@ pub fn unfolded(
                     unfold::ring(vertices)
                 }
             };
-            let area = cut::aligned(own, flat);
+            let area = cut::align_holes(own, flat);
             if !area.is_empty() {
                 out.areas.push(area);
             }

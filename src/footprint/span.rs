@@ -40,7 +40,7 @@ pub fn box_of_extent(extent: &Json) -> Option<BoxOfDegrees> {
 }
 
 /// A longitude within ±180; ±180 stays as it is.
-pub(super) fn wrapped(lon: f64) -> f64 {
+pub(super) fn wrap_longitude(lon: f64) -> f64 {
     if (-180.0..=180.0).contains(&lon) {
         lon
     } else {
@@ -210,7 +210,7 @@ impl Boxes {
             return shape
                 .points
                 .first()
-                .map(|&[x, y]| self.holds([wrapped(x), y]));
+                .map(|&[x, y]| self.holds([wrap_longitude(x), y]));
         }
         let [west, south, east, north] = box_of(shape)?;
         let width = if west > east {
@@ -244,7 +244,7 @@ impl Boxes {
             .flatten()
             .chain(&shape.points);
         corners
-            .any(|&[x, y]| self.holds([wrapped(x), y]))
+            .any(|&[x, y]| self.holds([wrap_longitude(x), y]))
             .then_some(true)
     }
 

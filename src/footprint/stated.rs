@@ -49,8 +49,8 @@ pub struct PixelGrid {
 
 impl StatedLocation {
     /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
-    pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
-        static ROLES: LazyLock<PlaceRoles<&str>> = LazyLock::new(|| PlaceRoles::of(Some));
+    pub fn from_column_values(value: &dyn Fn(&str) -> Value) -> Self {
+        static ROLES: LazyLock<PlaceRoles<&str>> = LazyLock::new(|| PlaceRoles::from_lookup(Some));
         Self::of_roles(&ROLES, &|name| value(name))
     }
 
@@ -81,7 +81,7 @@ impl StatedLocation {
             grid: roles
                 .grids
                 .iter()
-                .find_map(|grid| RasterGrid::of(grid, value)),
+                .find_map(|grid| RasterGrid::from_roles(grid, value)),
             centroid: roles
                 .centroids
                 .iter()
@@ -90,7 +90,7 @@ impl StatedLocation {
     }
 
     /// A geometry in a coordinate system.
-    pub fn drawn(crs: &str, geometry: Geometry<f64>) -> Self {
+    pub fn from_geometry(crs: &str, geometry: Geometry<f64>) -> Self {
         Self {
             drawn: Some((crs.into(), geometry)),
             ..Self::default()
@@ -106,7 +106,9 @@ impl StatedLocation {
             }
             _ => None,
         };
-        geometry.map_or_else(Self::default, |geometry| Self::drawn(DEGREES, geometry))
+        geometry.map_or_else(Self::default, |geometry| {
+            Self::from_geometry(DEGREES, geometry)
+        })
     }
 
     /// Longitude and latitude in degrees.
@@ -143,7 +145,7 @@ impl StatedLocation {
     }
 
     /// Only what `source` says.
-    pub fn only(mut self, source: PlaceSource) -> Self {
+    pub fn restrict_to_source(mut self, source: PlaceSource) -> Self {
         if source != PlaceSource::Geometry {
             self.drawn = None;
         }
@@ -176,7 +178,7 @@ impl StatedLocation {
 }
 
 impl RasterGrid {
-    fn of<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
+    fn from_roles<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
         let transform: [f64; 6] = numbers(&value(roles.transform))?.try_into().ok()?;
         let shape = roles
             .shapes
@@ -309,7 +311,7 @@ pub struct PlaceColumns {
 
 impl PlaceColumns {
     /// The columns of a table.
-    pub fn of(batch: &RecordBatch) -> Self {
+    pub fn from_batch(batch: &RecordBatch) -> Self {
         Self::from_arrays(|name| batch.column_by_name(name).cloned())
     }
 
@@ -319,7 +321,7 @@ impl PlaceColumns {
             .iter()
             .filter_map(|name| Some((*name, plain(array(name)?))))
             .unzip();
-        let roles = PlaceRoles::of(|name| names.iter().position(|known| *known == name));
+        let roles = PlaceRoles::from_lookup(|name| names.iter().position(|known| *known == name));
         Self {
             roles,
             columns,
@@ -328,7 +330,7 @@ impl PlaceColumns {
     }
 
     /// The stated location of a row.
-    pub fn stated(&self, row: usize) -> StatedLocation {
+    pub fn stated_location(&self, row: usize) -> StatedLocation {
         let mut stated =
             StatedLocation::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
         let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,7 @@ pub fn line(vertices: &[Vertex]) -> Vec<[f64; 2]> {
             .map_or(lon, |([before, _], _)| before + turn(lon - before));
         out.push(([lon, lat], added));
     }
-    straightened(&out, false)
+    drop_straight_vertices(&out, false)
 }
 
 /// A ring with continuous longitudes, without its closing point. Its vertices go counter-clockwise
@@ -86,7 +86,7 @@ pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
     if around != 0.0 {
         out = around_pole(out, start + 360.0 * around, start_lat);
     }
-    straightened(&out, true)
+    drop_straight_vertices(&out, true)
 }
 
 /// Closes a ring around a pole along the pole's latitude, with its seam at the antimeridian. `end`
@@ -131,7 +131,7 @@ fn around_pole(mut ring: Vec<Vertex>, end: f64, lat: f64) -> Vec<Vertex> {
 }
 
 /// Without vertices that only serve a curve where there is none.
-fn straightened(vertices: &[Vertex], closed: bool) -> Vec<[f64; 2]> {
+fn drop_straight_vertices(vertices: &[Vertex], closed: bool) -> Vec<[f64; 2]> {
     let mut out: Vec<[f64; 2]> = Vec::with_capacity(vertices.len());
     for (index, &(at, added)) in vertices.iter().enumerate() {
         let next = match vertices.get(index + 1) {

@@ -53,7 +53,7 @@ pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, job
         jobs,
         path.clone(),
         tr!("Read the dragged file"),
-        move |_| describe(&RasterSource::typed(AssetPath::file(path))),
+        move |_| describe(&RasterSource::from_user_path(AssetPath::file(path))),
     );
     let text = facts
         .get(&file.path)

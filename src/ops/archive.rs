@@ -529,7 +529,7 @@ pub(super) fn expect_whole_files(
         if names.iter().all(|name| claims_raster(name)) {
             continue;
         }
-        let by_stem = NamesByStem::of(names.iter().map(String::as_str));
+        let by_stem = NamesByStem::from_names(names.iter().map(String::as_str));
         let alone = files
             .iter()
             .zip(&names)

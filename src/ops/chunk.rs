@@ -411,7 +411,7 @@ mod tests {
                 ..TogOptions::default()
             };
             raster::write_tog(
-                &RasterSource::typed(AssetPath::file(source)),
+                &RasterSource::from_user_path(AssetPath::file(source)),
                 &tog,
                 &options,
                 &ctx,
@@ -443,7 +443,7 @@ mod tests {
                     resampling: Resampling::Nearest,
                 };
                 let wanted = raster::read_window(
-                    &RasterSource::typed(AssetPath::file(&*tog)),
+                    &RasterSource::from_user_path(AssetPath::file(&*tog)),
                     &request,
                     &ctx,
                 )
@@ -523,7 +523,7 @@ mod tests {
                             resampling: Resampling::Nearest,
                         };
                         let wanted = raster::read_window(
-                            &RasterSource::typed(AssetPath::file(&*source)),
+                            &RasterSource::from_user_path(AssetPath::file(&*source)),
                             &request,
                             &ctx,
                         )

@@ -145,7 +145,7 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     let mut dataset = draft_of_folder(input, ctx)?;
     // Copies with what sidecars say; removed after the write.
     let copies = match input.sidecars {
-        Sidecars::BurnIn => Some(Scratch::beside(input.output.target())?),
+        Sidecars::BurnIn => Some(Scratch::for_target(input.output.target())?),
         Sidecars::Leave | Sidecars::Pack => None,
     };
     if let Some(copies) = &copies

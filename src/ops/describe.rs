@@ -234,7 +234,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
 fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
     let facts = facts_of_info(reader);
     let parts = match reader.physical() {
-        Physical::Joined(joined) if joined.listed().is_none() => (0..joined.datasets().len())
+        Physical::Joined(joined) if joined.listed_parts().is_none() => (0..joined.datasets().len())
             .map(|part| facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx))
             .collect::<Result<Vec<_>>>()?,
         Physical::Tortilla(tortilla) => {

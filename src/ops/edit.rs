@@ -414,7 +414,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
                 edited_assembly(reader.as_ref(), columns.as_ref(), collection.as_ref(), ctx)?;
             let bytes = assembly.data_bytes();
             let (tail, reason) = match (physical, output) {
-                (Physical::Zip(zip), None) => match TailEdit::of(zip, &assembly)? {
+                (Physical::Zip(zip), None) => match TailEdit::for_archive(zip, &assembly)? {
                     Ok(tail) => (Some(tail), String::new()),
                     Err(why) => (None, why.to_string()),
                 },
@@ -769,7 +769,7 @@ fn read_place_columns(
         let batch = reader.levels().columns(level, &names, ctx)?.to_batch()?;
         levels.push(match edit.filter(|edit| edit.level == level) {
             None => batch,
-            Some(edit) => edit.applied(&batch)?,
+            Some(edit) => edit.apply_to_table(&batch)?,
         });
     }
     Ok(levels)

@@ -379,7 +379,7 @@ fn read(
     if !names.contains(&source) {
         names.push(source);
     }
-    let table = match levels.decoded(level) {
+    let table = match levels.decoded_table(level) {
         Some(table) => table.as_ref().clone(),
         None => levels.columns(level, &names, ctx)?,
     };
@@ -390,11 +390,11 @@ fn read(
         Detail::Drawn
     };
     for batch in table.batches() {
-        let columns = PlaceColumns::of(batch);
+        let columns = PlaceColumns::from_batch(batch);
         let own = asked.and_then(|name| batch.column_by_name(name));
         let stated = |row: usize| match asked.map(place_source) {
-            None => columns.stated(row),
-            Some(Some(source)) => columns.stated(row).only(source),
+            None => columns.stated_location(row),
+            Some(Some(source)) => columns.stated_location(row).restrict_to_source(source),
             Some(None) => own.map_or_else(StatedLocation::default, |column| {
                 StatedLocation::degrees(&value_at(column, row))
             }),

@@ -280,7 +280,8 @@ fn optimise_one_raster(request: &OptimiseRequest, ctx: &JobContext) -> Result<Op
         parallel: true,
         ..request.tog
     };
-    let source = RasterSource::typed(asset.clone()).with_variable(request.variable.clone());
+    let source =
+        RasterSource::from_user_path(asset.clone()).with_variable(request.variable.clone());
     let version = DatasetVersion::of_files([request.input.as_path()])?;
     let written = raster::write_tog(&source, &staging.path().join(&*name), &tog, ctx);
     written.map_err(
@@ -325,13 +326,14 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let version = DatasetVersion::of_files(paths.iter().map(PathBuf::as_path))?;
     let output = PartialFolder::of_files(&request.output, request.overwrite)?;
     // What GDAL needs while it writes a raster does not get into the output.
-    let scratch = Scratch::beside(&request.output)?;
+    let scratch = Scratch::for_target(&request.output)?;
     ctx.stage(tr!("Writing the rasters"), Some(files.len() as u64));
     let done: Vec<(u64, Done)> = try_map(&files, |number, name| {
         let source = AssetPath::file(request.input.join(name));
         let place = scratch.path().join(format!("{number}.tif"));
         let size = asset_size(&source)?;
-        let raster = RasterSource::typed(source.clone()).with_variable(request.variable.clone());
+        let raster =
+            RasterSource::from_user_path(source.clone()).with_variable(request.variable.clone());
         let done = write_one(&raster, &place, request, ctx)?;
         if matches!(done, Done::Written { .. }) {
             let target = output.path().join(tiff_name(name, &known));
@@ -538,7 +540,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     }
     let mut assembly = assembly_of(reader.as_ref(), ctx)?;
     // Everything is written twice, because offsets and sizes are planned before data is written.
-    let staging = Scratch::beside(&request.output)?;
+    let staging = Scratch::for_target(&request.output)?;
     let version = assembly.version.clone();
     let rewritten = rewrite(&mut assembly, staging.path(), request, ctx);
     let mut optimised = rewritten

@@ -198,7 +198,7 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
         let source = if detected {
             RasterSource::member(source)
         } else {
-            RasterSource::typed(source).with_variable(request.variable.clone())
+            RasterSource::from_user_path(source).with_variable(request.variable.clone())
         };
         let count = match look_at(&source, request, ctx)? {
             RasterLook::Write => &mut preview.to_write,

@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
             .as_ref()
             .is_none_or(|(known, _)| *known != folder)
         {
-            self.others = Some((folder, FolderFiles::of(folder)));
+            self.others = Some((folder, FolderFiles::from_folder(folder)));
         }
         let Some((_, files)) = &self.others else {
             return Ok(());
@@ -415,7 +415,7 @@ pub(super) fn burn_in(
         let copy = folder.join(&name);
         let parent = copy.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).io_at("make the folder", parent)?;
-        let source = RasterSource::typed(AssetPath::file(&raster.file));
+        let source = RasterSource::from_user_path(AssetPath::file(&raster.file));
         match raster.kind {
             FilesKind::VectorSet => write_flatgeobuf(&source, &copy, ctx)?,
             FilesKind::Raster | FilesKind::RasterSet => {

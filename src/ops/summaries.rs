@@ -75,7 +75,7 @@ pub fn level_summary(
     ctx: &JobContext,
 ) -> Result<ColumnSummary> {
     let name = request.column.as_str();
-    let table = match reader.levels().decoded(request.level) {
+    let table = match reader.levels().decoded_table(request.level) {
         Some(table) => table.as_ref().clone(),
         None => reader.levels().columns(request.level, &[name], ctx)?,
     };

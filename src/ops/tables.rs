@@ -43,7 +43,7 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
         let Some(head) = reader.levels().head(level) else {
             reader
                 .levels()
-                .made(level)
+                .built_table(level)
                 .into_iter()
                 .for_each(|table| tables.push_table(table));
             continue;

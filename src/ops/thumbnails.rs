@@ -147,7 +147,7 @@ impl Thumbnail {
         let mut any_valid = vec![false; count];
         let (mut steps, mut range, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for band in &pixels.bands {
-            let values = BandValues::of(band);
+            let values = BandValues::from_band(band);
             let limits = values.as_ref().map_or(
                 StretchLimits {
                     low: 0.0,
@@ -469,7 +469,7 @@ mod tests {
             ..NewRaster::default()
         };
         write_geotiff(&path, &raster).expect("is written");
-        RasterSource::typed(AssetPath::File(path.into()))
+        RasterSource::from_user_path(AssetPath::File(path.into()))
     }
 
     #[test]

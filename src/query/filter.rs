@@ -588,8 +588,8 @@ fn footprint_in_box(
                 .map(|(_, array)| array.clone())
         });
         let stated = |row: usize| match only {
-            Some(source) => places.stated(row).only(source),
-            None => places.stated(row),
+            Some(source) => places.stated_location(row).restrict_to_source(source),
+            None => places.stated_location(row),
         };
         let stated: Vec<StatedLocation> = (0..rows).map(stated).collect();
         let mask = touching(&stated, &boxes, &ctx).map_err(|error| fault(&error))?;

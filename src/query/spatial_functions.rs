@@ -493,7 +493,7 @@ fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryCh
         if !known.contains_key(&key) {
             known.insert(
                 key.clone(),
-                CrsTransform::between(from, to, is_xy)
+                CrsTransform::between_systems(from, to, is_xy)
                     .map_err(|error| super::scan::fault(&error))?,
             );
         }

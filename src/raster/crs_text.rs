@@ -56,7 +56,7 @@ pub fn file_named_by_crs(text: &str) -> Option<String> {
     } else {
         path_of(text).or_else(|| file_in_text(text))
     };
-    found.map(|name| shortened(&name).printable_line().to_string())
+    found.map(|name| truncate_text(&name).printable_line().to_string())
 }
 
 /// A text that is a path or an address itself, which GDAL would read.
@@ -153,7 +153,7 @@ pub(super) fn spatial_ref_of(text: &str) -> Result<SpatialRef> {
     if text.len() > LENGTH_MAX {
         let summary = format!(
             "the coordinate system {} has {} bytes",
-            shortened(text),
+            truncate_text(text),
             text.len()
         );
         return Err(Error::too_large(summary).hint("write it as EPSG:4326, WKT or PROJ"));
@@ -161,7 +161,7 @@ pub(super) fn spatial_ref_of(text: &str) -> Result<SpatialRef> {
     if let Some(file) = file_named_by_crs(text) {
         return Err(names_file(text, &file));
     }
-    let (known, said) = gdal_errors::listen(|| parsed(text));
+    let (known, said) = gdal_errors::listen(|| parse_crs_text(text));
     let known = known.map_err(|error| unknown_crs(text, &said, &error))?;
     // What was read may name files in a form that the text hid.
     let (forms, _said) = gdal_errors::listen(|| [known.to_wkt().ok(), wkt2_of(&known)]);
@@ -185,13 +185,13 @@ pub(super) fn unknown_crs(
 ) -> Error {
     let summary = Error::usage(format!(
         "the coordinate system {} is not known",
-        shortened(text)
+        truncate_text(text)
     ));
     gdal_errors::because(summary, said, Some(error)).hint("write it as EPSG:4326, WKT or PROJ")
 }
 
 fn names_file(text: &str, file: &str) -> Error {
-    let quoted = shortened(text);
+    let quoted = truncate_text(text);
     let (text, file) = (quoted.printable_line(), file.printable_line());
     Error::usage(format!(
         "the coordinate system {text} names a file ({file}), which is not opened"
@@ -201,7 +201,7 @@ fn names_file(text: &str, file: &str) -> Error {
 }
 
 /// The first characters of a text.
-pub(super) fn shortened(text: &str) -> String {
+pub(super) fn truncate_text(text: &str) -> String {
     if text.chars().count() <= QUOTED_MAX {
         text.to_owned()
     } else {
@@ -210,7 +210,7 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Network and file access are off: GDAL would also accept a URL or file name.
-fn parsed(text: &str) -> gdal::errors::Result<SpatialRef> {
+fn parse_crs_text(text: &str) -> gdal::errors::Result<SpatialRef> {
     if WKT.iter().any(|pattern| pattern.is_match(text))
         && let Ok(known) = SpatialRef::from_wkt(text)
     {

@@ -18,7 +18,7 @@ pub(super) struct Dimensions(Vec<String>);
 
 impl Dimensions {
     /// The metadata of an open file.
-    pub(super) fn of(dataset: &gdal::Dataset) -> Self {
+    pub(super) fn from_dataset(dataset: &gdal::Dataset) -> Self {
         Self(dataset.metadata_domain("").unwrap_or_default())
     }
 
@@ -44,7 +44,7 @@ impl Dimensions {
         let items = band.metadata_domain("").unwrap_or_default();
         let parts = items.iter().filter_map(|item| {
             let (dimension, value) = item.strip_prefix(DIMENSION)?.split_once('=')?;
-            Some(self.written(dimension, value.trim()))
+            Some(self.format_value(dimension, value.trim()))
         });
         let text = parts.collect::<Vec<_>>().join(", ");
         text.chars()
@@ -54,7 +54,7 @@ impl Dimensions {
             .into_owned()
     }
 
-    fn written(&self, dimension: &str, value: &str) -> String {
+    fn format_value(&self, dimension: &str, value: &str) -> String {
         let units = self.attribute(dimension, "units").unwrap_or_default();
         let calendar = self.attribute(dimension, "calendar").unwrap_or("standard");
         match units.split_once(" since ") {
@@ -168,18 +168,21 @@ mod tests {
             "member#long_name=member",
             "t#units=hours since 1900-01-01 00:00:0.0",
         ]);
-        assert_eq!(of.written("time", "31"), "time 2020-02-01");
-        assert_eq!(of.written("time", "0.5"), "time 2020-01-01 12:00:00");
-        assert_eq!(of.written("level", "500"), "level 500 hPa");
-        assert_eq!(of.written("member", "3"), "member 3");
-        assert_eq!(of.written("t", "1051896"), "t 2020-01-01");
+        assert_eq!(of.format_value("time", "31"), "time 2020-02-01");
+        assert_eq!(of.format_value("time", "0.5"), "time 2020-01-01 12:00:00");
+        assert_eq!(of.format_value("level", "500"), "level 500 hPa");
+        assert_eq!(of.format_value("member", "3"), "member 3");
+        assert_eq!(of.format_value("t", "1051896"), "t 2020-01-01");
         let other = items(&[
             "time#units=days since 2020-01-01",
             "time#calendar=360_day",
             "x#units=months since 2020-01-01",
         ]);
-        assert_eq!(other.written("time", "31"), "time 31 days since 2020-01-01");
-        assert_eq!(other.written("x", "2"), "x 2 months since 2020-01-01");
+        assert_eq!(
+            other.format_value("time", "31"),
+            "time 31 days since 2020-01-01"
+        );
+        assert_eq!(other.format_value("x", "2"), "x 2 months since 2020-01-01");
         assert_eq!(time_of("1e300", "days", "2020-01-01", "standard"), None);
         assert_eq!(time_of("nan", "days", "2020-01-01", "standard"), None);
         assert_eq!(

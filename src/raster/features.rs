@@ -7,7 +7,7 @@ use gdal::vector::{
 };
 
 use super::info::{LAYERS_LISTED, crs_code};
-use super::places::{crossings, inverted};
+use super::places::{crossings, invert_geotransform};
 use super::reproject::{CrsTransform, apply};
 use super::{RasterInfo, RasterSource, gdal_errors, pool};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ pub struct PixelPlane {
 impl PixelPlane {
     /// The pixels of a raster; `None` without a geotransform or coordinate system.
     pub fn of_raster(info: &RasterInfo) -> Option<Self> {
-        let to_pixels = inverted(info.geotransform?)?;
+        let to_pixels = invert_geotransform(info.geotransform?)?;
         Some(Self {
             size: [info.width as f64, info.height as f64],
             crs_wkt: Some(info.crs_wkt.clone()?),
@@ -128,10 +128,12 @@ impl PixelPlane {
     }
 
     /// # Errors
-    /// As [`CrsTransform::between`].
+    /// As [`CrsTransform::between_systems`].
     fn way_from(&self, crs_wkt: Option<&str>) -> Result<Way> {
         let transform = match (crs_wkt, self.crs_wkt.as_deref()) {
-            (Some(from), Some(to)) if from != to => Some(CrsTransform::between(from, to, true)?),
+            (Some(from), Some(to)) if from != to => {
+                Some(CrsTransform::between_systems(from, to, true)?)
+            }
             // Coordinates without a system are taken as those of the plane.
             _ => None,
         };
@@ -362,7 +364,7 @@ fn place_of_layers(places: &[VectorPlace]) -> Option<VectorPlace> {
         .or(places.first())?;
     let within = |place: &VectorPlace| match (&place.crs_wkt, &first.crs_wkt) {
         (Some(from), Some(to)) if from != to => {
-            let way = CrsTransform::between(from, to, true).ok()?;
+            let way = CrsTransform::between_systems(from, to, true).ok()?;
             bounds_of(way.points(&outline(place.extent?)).into_iter().flatten())
         }
         _ => place.extent,

@@ -50,7 +50,7 @@ const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 /// SQLite (virtual tables).
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
 /// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
-pub(super) fn identified() -> impl Iterator<Item = &'static str> {
+pub(super) fn identification_drivers() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]]
         .into_iter()
         .flatten()
@@ -131,7 +131,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
     }) = as_netcdf(source, mounted, &head, &direct)?
     {
         let (place, own) = (copy.path().to_string_lossy().into_owned(), asset.to_vsi());
-        let variable = VariableRead::of(source, &variables, shown, &place);
+        let variable = VariableRead::from_source(source, &variables, shown, &place);
         // Subdataset names of the temporary copy become invalid with it; those of the sample remain
         // valid.
         let subdatasets = match direct.as_ref().map(subdatasets) {
@@ -174,7 +174,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
     }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
-    let variable = VariableRead::of(source, &subdatasets, shown, &mounted.path());
+    let variable = VariableRead::from_source(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
     let rename = |name: String| {
         named_by(
@@ -208,7 +208,7 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
     if vsi_plugin::has_fault() || error.is_cancelled() {
         return Err(error);
     }
-    if let Some(named) = references::of(head) {
+    if let Some(named) = references::find_references(head) {
         return Err(named.refusal(asset));
     }
     // With OF_VECTOR the JPEG 2000 driver would read GML that refers to schemas; none of these
@@ -359,7 +359,7 @@ fn as_netcdf(
     if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
         return Ok(None);
     }
-    let Some(copy) = linked(asset).or_else(|| copied(mounted)) else {
+    let Some(copy) = link_in_temp_folder(asset).or_else(|| copy_to_temp_file(mounted)) else {
         return Ok(None);
     };
     let path = copy.path().to_string_lossy().into_owned();
@@ -393,7 +393,7 @@ fn as_netcdf(
 /// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name
 /// and no siblings.
 #[cfg(unix)]
-fn linked(asset: &AssetPath) -> Option<Copy> {
+fn link_in_temp_folder(asset: &AssetPath) -> Option<Copy> {
     let AssetPath::File(_) = asset else {
         return None;
     };
@@ -407,7 +407,7 @@ fn linked(asset: &AssetPath) -> Option<Copy> {
 }
 
 #[cfg(not(unix))]
-fn linked(_: &AssetPath) -> Option<Copy> {
+fn link_in_temp_folder(_: &AssetPath) -> Option<Copy> {
     None
 }
 
@@ -435,7 +435,7 @@ impl Copy {
     }
 }
 
-fn copied(mounted: &Mounted) -> Option<Copy> {
+fn copy_to_temp_file(mounted: &Mounted) -> Option<Copy> {
     use std::io::Write;
     if mounted.size() > COPY_LIMIT_BYTES {
         return None;

@@ -169,7 +169,7 @@ pub struct NamesByStem {
 
 impl NamesByStem {
     /// Indexes names, at most four billion.
-    pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    pub fn from_names<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut index = Self::default();
         for name in names {
             index.lower.push_str(&name.to_lowercase());
@@ -239,7 +239,7 @@ pub struct FolderFiles {
 
 impl FolderFiles {
     /// Lists the folder; none of its files where it can't be read.
-    pub fn of(folder: &Path) -> Self {
+    pub fn from_folder(folder: &Path) -> Self {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let is_file = |entry: &std::fs::DirEntry| {
             entry
@@ -250,7 +250,7 @@ impl FolderFiles {
             .filter(is_file)
             .filter_map(|entry| Some(entry.file_name().into_string().ok()?.into_boxed_str()));
         let names: Vec<Box<str>> = names.collect();
-        let by_stem = NamesByStem::of(names.iter().map(AsRef::as_ref));
+        let by_stem = NamesByStem::from_names(names.iter().map(AsRef::as_ref));
         Self {
             folder: folder.to_owned(),
             names,
@@ -492,7 +492,7 @@ fn mount(named: &NamedAsset) -> Result<Mounted> {
                 .len();
             Mounted::local(path, 0, size, &named.name)
         }
-        (None, AssetPath::Packed(member)) => Mounted::packed(member, &named.name),
+        (None, AssetPath::Packed(member)) => Mounted::from_packed_member(member, &named.name),
         (None, AssetPath::Vsi(_)) => Err(Error::unsupported(
             "a path that only GDAL knows has no bytes to mount",
         )
@@ -526,7 +526,7 @@ mod tests {
     }
 
     fn set_of(folder: &Path, name: &str) -> Option<FileSet> {
-        FolderFiles::of(folder)
+        FolderFiles::from_folder(folder)
             .file_set(name, &JobContext::default())
             .expect("looks")
     }
@@ -649,14 +649,14 @@ mod tests {
             "cubes.hdr",
             "other.hdr",
         ];
-        let index = NamesByStem::of(names.into_iter());
+        let index = NamesByStem::from_names(names.into_iter());
         let mut found = index.of_stem("cube.dat");
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3]);
         assert_eq!(index.of_stem("other.hdr"), Vec::<usize>::new());
         let many: Vec<String> = (0..100).map(|at| format!("a.{at:04}")).collect();
         assert_eq!(
-            NamesByStem::of(many.iter().map(String::as_str)).of_stem("a.0000"),
+            NamesByStem::from_names(many.iter().map(String::as_str)).of_stem("a.0000"),
             Vec::<usize>::new()
         );
     }

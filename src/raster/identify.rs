@@ -25,7 +25,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
     }
     // Files that refer to others (VRT, …) are recognised without a driver, since they are never
     // opened.
-    if let Some(description) = references::of(head) {
+    if let Some(description) = references::find_references(head) {
         return Some(description.kind.to_owned());
     }
     let plain = |ending: &&str| {
@@ -44,7 +44,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         None => format!("{folder}/sample"),
     };
     let path = CString::new(file).ok()?;
-    let drivers: Vec<CString> = fence::identified()
+    let drivers: Vec<CString> = fence::identification_drivers()
         .filter_map(|name| CString::new(name).ok())
         .collect();
     let mut names: Vec<_> = drivers.iter().map(|name| name.as_ptr()).collect();

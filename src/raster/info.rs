@@ -217,7 +217,7 @@ pub(super) fn collect(
 ) -> RasterInfo {
     let (width, height) = dataset.raster_size();
     let band_count = dataset.raster_count();
-    let dimensions = Dimensions::of(dataset);
+    let dimensions = Dimensions::from_dataset(dataset);
     let bands = (0..band_count.min(BANDS_LISTED))
         .filter_map(|position| band_info(dataset, BandIndex::from_position(position), &dimensions))
         .collect();

@@ -1,7 +1,7 @@
 //! References of dataset members that describe other data and contain no pixels.
 
 use super::pool::head;
-use super::references::{References, of};
+use super::references::{References, find_references};
 use crate::error::Result;
 use crate::model::AssetPath;
 
@@ -25,7 +25,7 @@ pub fn references_of(asset: &AssetPath) -> Result<Option<References>> {
                 || first.trim_ascii_start().starts_with(b"{")
                 || is_marked(&first) =>
         {
-            Ok(head(asset, HEAD)?.and_then(|head| of(&head)))
+            Ok(head(asset, HEAD)?.and_then(|head| find_references(&head)))
         }
         _ => Ok(None),
     }

@@ -97,7 +97,7 @@ impl ComplexPart {
     pub const ALL: [Self; 4] = [Self::Magnitude, Self::Phase, Self::Real, Self::Imaginary];
 
     /// The part of a number with this real and imaginary part.
-    pub fn of(self, [real, imaginary]: [f64; 2]) -> f64 {
+    pub fn value_of(self, [real, imaginary]: [f64; 2]) -> f64 {
         match self {
             Self::Magnitude => real.hypot(imaginary),
             Self::Phase => imaginary.atan2(real),
@@ -404,14 +404,14 @@ impl PixelRead<'_> {
         nodata: Option<NoDataTest>,
     ) -> Result<(Samples, WithData), ReadFault> {
         let plain = match dtype {
-            "Byte" | "UInt8" => Samples::U8(self.typed()?),
-            "UInt16" => Samples::U16(self.typed()?),
-            "Int16" | "Int8" => Samples::I16(self.typed()?),
-            "UInt32" => Samples::U32(self.typed()?),
-            "Int32" => Samples::I32(self.typed()?),
-            "UInt64" => Samples::U64(self.typed()?),
-            "Int64" => Samples::I64(self.typed()?),
-            "Float32" | "Float16" => Samples::F32(self.typed()?),
+            "Byte" | "UInt8" => Samples::U8(self.read_values()?),
+            "UInt16" => Samples::U16(self.read_values()?),
+            "Int16" | "Int8" => Samples::I16(self.read_values()?),
+            "UInt32" => Samples::U32(self.read_values()?),
+            "Int32" => Samples::I32(self.read_values()?),
+            "UInt64" => Samples::U64(self.read_values()?),
+            "Int64" => Samples::I64(self.read_values()?),
+            "Float32" | "Float16" => Samples::F32(self.read_values()?),
             "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
                 let pairs: Vec<[f32; 2]> = self.raw(
                     self.band,
@@ -421,7 +421,7 @@ impl PixelRead<'_> {
                 )?;
                 let wide = || pairs.iter().map(|pair| pair.map(f64::from));
                 return Ok((
-                    Samples::F32(wide().map(|pair| part.of(pair) as f32).collect()),
+                    Samples::F32(wide().map(|pair| part.value_of(pair) as f32).collect()),
                     not_nodata(wide(), nodata),
                 ));
             }
@@ -434,16 +434,16 @@ impl PixelRead<'_> {
                 )?;
                 let all = || pairs.iter().copied();
                 return Ok((
-                    Samples::F64(all().map(|pair| part.of(pair)).collect()),
+                    Samples::F64(all().map(|pair| part.value_of(pair)).collect()),
                     not_nodata(all(), nodata),
                 ));
             }
-            _ => Samples::F64(self.typed()?),
+            _ => Samples::F64(self.read_values()?),
         };
         Ok((plain, None))
     }
 
-    fn typed<T: GdalType + Copy + Default>(&self) -> Result<Vec<T>, ReadFault> {
+    fn read_values<T: GdalType + Copy + Default>(&self) -> Result<Vec<T>, ReadFault> {
         self.raw(self.band, T::gdal_ordinal(), self.alg, T::default())
     }
 

@@ -73,7 +73,7 @@ fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) ->
         ))
         .at_place(source.asset()));
     }
-    let inverse = info.geotransform.and_then(inverted);
+    let inverse = info.geotransform.and_then(invert_geotransform);
     inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at_place(source.asset()))
 }
 
@@ -208,7 +208,7 @@ pub fn raster_in(
                 && let Some(window) = area_of(
                     &way,
                     inverse,
-                    wrapped(area.middle),
+                    wrap_longitude(area.middle),
                     PointSampling::Nearest,
                     &info,
                 )
@@ -272,7 +272,7 @@ fn windows_of(
     let mut found: Vec<(Rings, Window)> = Vec::new();
     for turn in [0.0, 360.0, -360.0] {
         let pixel = |&[lon, lat]: &[f64; 2]| {
-            transformed(way, [lon + turn, lat]).map(|[x, y]| apply(inverse, x, y))
+            transform_point(way, [lon + turn, lat]).map(|[x, y]| apply(inverse, x, y))
         };
         let rings: Option<Rings> = area
             .rings
@@ -328,7 +328,7 @@ pub(super) fn crossings(rings: &[Vec<[f64; 2]>], y: f64) -> Vec<f64> {
 }
 
 /// Longitude within ±180.
-fn wrapped([lon, lat]: [f64; 2]) -> [f64; 2] {
+fn wrap_longitude([lon, lat]: [f64; 2]) -> [f64; 2] {
     [(lon + 180.0).rem_euclid(360.0) - 180.0, lat]
 }
 
@@ -387,7 +387,7 @@ pub fn attribute_at(
             }
             ctx.step(1);
             let at = place.and_then(|place| match &way {
-                Some(way) => transformed(way, place),
+                Some(way) => transform_point(way, place),
                 None => Some(place),
             });
             let Some([x, y]) = at else {
@@ -429,7 +429,7 @@ fn from_lonlat(wkt: &str) -> Option<CoordTransform> {
     CoordTransform::new(&from, &to).ok()
 }
 
-fn transformed(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
+fn transform_point(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
     let (mut x, mut y) = ([place[0]], [place[1]]);
     way.transform_coords(&mut x, &mut y, &mut []).ok()?;
     (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
@@ -444,7 +444,7 @@ fn area_of(
     info: &RasterInfo,
 ) -> Option<Window> {
     let pixel =
-        |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
+        |lon: f64, lat: f64| transform_point(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
     // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]
         .into_iter()
@@ -506,7 +506,7 @@ fn apply(t: [f64; 6], x: f64, y: f64) -> [f64; 2] {
 }
 
 /// The inverse of a geotransform; `None` when it has none.
-pub(super) fn inverted(t: [f64; 6]) -> Option<[f64; 6]> {
+pub(super) fn invert_geotransform(t: [f64; 6]) -> Option<[f64; 6]> {
     let determinant = t[1] * t[5] - t[2] * t[4];
     if determinant == 0.0 || !determinant.is_finite() {
         return None;
@@ -546,7 +546,7 @@ mod tests {
         let wkt = r#"GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],
             PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]"#;
         std::fs::write(folder.join("world.prj"), wkt).expect("written");
-        RasterSource::typed(AssetPath::file(path))
+        RasterSource::from_user_path(AssetPath::file(path))
     }
 
     fn area(ring: &[[f64; 2]]) -> Option<AreaOfDegrees> {
@@ -632,7 +632,7 @@ mod tests {
         let ask = |name: &str, text: String| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("written");
-            let source = RasterSource::typed(AssetPath::file(path));
+            let source = RasterSource::from_user_path(AssetPath::file(path));
             attribute_at(
                 &source,
                 None,

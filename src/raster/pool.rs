@@ -164,7 +164,7 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
             } else {
                 open_own(source, &stamp, place, turn)
             };
-            opened.map_err(|error| explained(error, asset, &stamp))?
+            opened.map_err(|error| explain_open_error(error, asset, &stamp))?
         }
     };
     Ok(Lease {
@@ -340,7 +340,7 @@ fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) ->
         (None, AssetPath::File(path)) => {
             Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name)
         }
-        (None, AssetPath::Packed(member)) => Mounted::packed(member, &name),
+        (None, AssetPath::Packed(member)) => Mounted::from_packed_member(member, &name),
         (None, AssetPath::Vsi(_)) => {
             Err(Error::internal("a path of GDAL's has no bytes to mount").at_place(asset))
         }
@@ -348,7 +348,7 @@ fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) ->
 }
 
 /// The error of opening a file, or its cause where the file itself tells: a codec that GDAL lacks.
-fn explained(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> Error {
+fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> Error {
     if error.kind() != Kind::Format
         || (asset.local_file().is_none() && asset.remote_file().is_none())
     {
@@ -431,7 +431,7 @@ fn open_own(
     }
     let subdatasets = info::subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
-    let variable = VariableRead::of(source, &subdatasets, shown, &vsi);
+    let variable = VariableRead::from_source(source, &subdatasets, shown, &vsi);
     let shown = shown
         .and_then(|at| subdatasets.get(at))
         .map(|shown| shown.name.clone());

@@ -61,7 +61,7 @@ const NAMED: &[&str] = &[
 
 /// References in the file that starts with `head`; `None` for a file of any other type. Parses only
 /// `head`.
-pub fn of(head: &[u8]) -> Option<References> {
+pub fn find_references(head: &[u8]) -> Option<References> {
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     let kind = match start.as_bytes().first()? {
@@ -96,7 +96,7 @@ pub fn of(head: &[u8]) -> Option<References> {
     names.truncate(TOLD);
     Some(References {
         kind,
-        names: names.into_iter().map(shortened).collect(),
+        names: names.into_iter().map(truncate_name).collect(),
         more,
     })
 }
@@ -108,11 +108,11 @@ fn has_root(text: &str, begin: &str) -> bool {
     loop {
         rest = rest.trim_start();
         let skipped = if rest.starts_with("<?") {
-            after(rest, "?>")
+            text_after(rest, "?>")
         } else if rest.starts_with("<!--") {
-            after(rest, "-->")
+            text_after(rest, "-->")
         } else if rest.starts_with("<!") {
-            after(rest, ">")
+            text_after(rest, ">")
         } else {
             let named = rest
                 .get(..begin.len())
@@ -128,7 +128,7 @@ fn has_root(text: &str, begin: &str) -> bool {
     }
 }
 
-fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+fn text_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.split_once(mark).map(|(_, rest)| rest)
 }
 
@@ -144,13 +144,13 @@ fn elements<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 
         if !rest.starts_with(|c: char| c.is_whitespace() || c == '>') {
             return None;
         }
-        let body = after(rest, ">")?;
+        let body = text_after(rest, ">")?;
         let body = body.split('<').next()?.trim();
-        Some(unescaped(body))
+        Some(unescape_xml(body))
     })
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape_xml(text: &str) -> String {
     [
         ("&lt;", "<"),
         ("&gt;", ">"),
@@ -164,7 +164,7 @@ fn unescaped(text: &str) -> String {
     })
 }
 
-fn shortened(name: String) -> String {
+fn truncate_name(name: String) -> String {
     let name = name.printable_line();
     if name.chars().count() <= TOLD_LENGTH {
         name.into_owned()
@@ -221,25 +221,27 @@ mod tests {
             <SourceFilename relativeToVRT=\"0\">/etc/a&amp;b.tif</SourceFilename></SimpleSource>\
             <SourceFilename>/vsicurl/http://h/x.tif</SourceFilename><SourceFilename>/etc/a&amp;\
             b.tif</SourceFilename>";
-        let found = of(text.as_bytes()).expect("is one");
+        let found = find_references(text.as_bytes()).expect("is one");
         assert_eq!(
             (found.kind, found.list().as_str()),
             ("VRT", "/etc/a&b.tif, /vsicurl/http://h/x.tif")
         );
         assert_eq!(
-            of(b"\xef\xbb\xbf  <GDAL_WMS>\n<Service \
-                name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>")
+            find_references(
+                b"\xef\xbb\xbf  <GDAL_WMS>\n<Service \
+                name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>"
+            )
             .expect("one")
             .names,
             ["http://h/${z}"]
         );
         assert!(
-            of(b"<MRF_META>\n<Raster></Raster></MRF_META>")
+            find_references(b"<MRF_META>\n<Raster></Raster></MRF_META>")
                 .expect("is one")
                 .is_header()
         );
         assert_eq!(
-            of(b"<?xml version=\"1.0\"?><Dimap_Document name=\"x\"/>")
+            find_references(b"<?xml version=\"1.0\"?><Dimap_Document name=\"x\"/>")
                 .expect("is one")
                 .kind,
             "DIMAP"
@@ -247,7 +249,7 @@ mod tests {
         let pipeline = br#"{"type": "gdal_streamed_alg",
             "command_line": "gdal raster pipeline ! read /etc/x ! reproject"}"#;
         assert_eq!(
-            of(pipeline).expect("is one").names,
+            find_references(pipeline).expect("is one").names,
             ["gdal raster pipeline ! read /etc/x ! reproject"]
         );
         for other in [
@@ -259,7 +261,12 @@ mod tests {
             b"<?xml",
             b"<!-- <VRTDataset>",
         ] {
-            assert_eq!(of(other), None, "{:?}", String::from_utf8_lossy(other));
+            assert_eq!(
+                find_references(other),
+                None,
+                "{:?}",
+                String::from_utf8_lossy(other)
+            );
         }
     }
 
@@ -268,7 +275,7 @@ mod tests {
         let text: String = (0..20)
             .map(|i| format!("<SourceFilename>{i}{}</SourceFilename>", "x".repeat(999)))
             .collect();
-        let found = of(format!("<VRTDataset>{text}").as_bytes()).expect("is one");
+        let found = find_references(format!("<VRTDataset>{text}").as_bytes()).expect("is one");
         assert_eq!((found.names.len(), found.more), (TOLD, 12));
         assert!(
             found

@@ -164,7 +164,7 @@ pub fn render_with(
     }) as usize;
     let (width, height) = (pixels.width.div_ceil(step), pixels.height.div_ceil(step));
     let mut data = vec![0u8; width * height * 4];
-    let (shown, map) = shown(pixels, &options.bands);
+    let (shown, map) = displayed_bands(pixels, &options.bands);
     let bands: Vec<&BandPixels> = shown.iter().map(|&at| &pixels.bands[at]).collect();
     let Some(&first) = bands.first() else {
         return (
@@ -244,7 +244,7 @@ pub fn render_with(
 /// Positions in `pixels` of the bands shown (three for RGB, or one) and the colour map of a single
 /// band. If the chosen bands were not read, three bands render as RGB in the order read; otherwise
 /// the first band is used.
-fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
+fn displayed_bands(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
     let find = |index: BandIndex| pixels.bands.iter().position(|band| band.index == index);
     let count = pixels.bands.len();
     let as_read = || (0..if count == 3 { 3 } else { count.min(1) }).collect();

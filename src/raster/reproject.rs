@@ -3,7 +3,7 @@
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 
-use super::crs_text::{shortened, spatial_ref_of, unknown_crs};
+use super::crs_text::{spatial_ref_of, truncate_text, unknown_crs};
 use super::gdal_errors;
 use crate::error::{Cause, Error, Result};
 use crate::text::PrintableLine;
@@ -91,7 +91,7 @@ impl LonLatTransform {
             let sound = lon.is_finite()
                 && (-90.0..=90.0).contains(&lat)
                 && from.iter().all(|number| number.abs() <= limit);
-            sound.then(|| [around(lon), lat])
+            sound.then(|| [wrap_longitude(lon), lat])
         };
         x.into_iter().zip(y).zip(points).map(one).collect()
     }
@@ -108,7 +108,7 @@ impl CrsTransform {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown coordinate system, and for a text
     /// that names a file.
-    pub fn between(from: &str, to: &str, xy: bool) -> Result<Self> {
+    pub fn between_systems(from: &str, to: &str, xy: bool) -> Result<Self> {
         let (mut source, mut target) = (spatial_ref_of(from)?, spatial_ref_of(to)?);
         let order = if xy {
             AxisMappingStrategy::TraditionalGisOrder
@@ -165,8 +165,8 @@ fn not_on_earth(crs: &str, srs: &SpatialRef, radius: f64) -> Error {
     let summary = format!(
         "the coordinate system {} ({}) is that of another body with a radius of {:.0} km: it has \
             no place on Earth",
-        shortened(crs),
-        shortened(&below.printable_line()),
+        truncate_text(crs),
+        truncate_text(&below.printable_line()),
         radius / 1000.0
     );
     Error::usage(summary).caused_by(Cause::NotOnEarth)
@@ -224,7 +224,7 @@ pub fn crs_kind(crs: &str) -> Option<CrsKind> {
 }
 
 /// Wraps a longitude to ±180 degrees; ±180 is kept.
-fn around(longitude: f64) -> f64 {
+fn wrap_longitude(longitude: f64) -> f64 {
     if (-180.0..=180.0).contains(&longitude) {
         longitude
     } else {

@@ -20,7 +20,7 @@ pub struct PreparedPixels {
 impl PreparedPixels {
     /// Prepares all bands in parallel, one pass over the values.
     pub fn new(pixels: Arc<Pixels>) -> Self {
-        let values = pixels.bands.par_iter().map(BandValues::of).collect();
+        let values = pixels.bands.par_iter().map(BandValues::from_band).collect();
         Self { pixels, values }
     }
 
@@ -106,7 +106,7 @@ pub fn difference(own: &Pixels, other: &Pixels, position: usize) -> Option<BandD
         valid: Some(valid.into()),
         palette: None,
     };
-    let limit = BandValues::of(&band)
+    let limit = BandValues::from_band(&band)
         .zip(range)
         .map(|(values, [low, high])| {
             let central = values.central();

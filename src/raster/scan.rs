@@ -31,7 +31,7 @@ pub(super) enum StoredType {
 }
 
 impl StoredType {
-    pub(super) fn of(band: &BandInfo) -> Self {
+    pub(super) fn from_band(band: &BandInfo) -> Self {
         match band.dtype.as_str() {
             "Byte" | "UInt8" => StoredType::U8,
             "UInt16" => StoredType::U16,
@@ -83,7 +83,7 @@ pub(super) enum PixelValues<'a> {
 
 impl PixelChunk<'_> {
     /// Calls `with` for each finite value with data; 64-bit integers are rounded.
-    pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
+    pub(super) fn for_each_valid(&self, with: &mut dyn FnMut(f64)) {
         let mut one = |position: usize, value: f64| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
             if value.is_finite()
@@ -120,7 +120,7 @@ impl PixelChunk<'_> {
         }
     }
 
-    /// As [`PixelChunk::each`], for 64-bit integers in full; nothing for other types.
+    /// As [`PixelChunk::for_each_valid`], for 64-bit integers in full; nothing for other types.
     pub(super) fn each_long(&self, with: &mut dyn FnMut(i128)) {
         let mut one = |position: usize, value: i128| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
@@ -188,13 +188,13 @@ pub(super) fn scan(
         .first()
         .and_then(|&position| opened.info.bands.get(position))
     {
-        let stored = StoredType::of(first);
+        let stored = StoredType::from_band(first);
         let is_like = |position: &usize| {
             opened
                 .info
                 .bands
                 .get(*position)
-                .is_some_and(|band| StoredType::of(band) == stored)
+                .is_some_and(|band| StoredType::from_band(band) == stored)
         };
         let most = bands_at_once(
             (opened.info.width, opened.info.height),
@@ -236,7 +236,7 @@ impl CountScratch {
     }
 
     /// Scratch buffer of `count` values; contents unspecified. `None` when it can't be allocated.
-    fn of<T: GdalType + Copy>(&mut self, count: usize) -> Option<&mut [T]> {
+    fn typed_slice<T: GdalType + Copy>(&mut self, count: usize) -> Option<&mut [T]> {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
         let words = count
             .checked_mul(size_of::<T>())?
@@ -306,7 +306,7 @@ impl RasterScan<'_> {
             let count = window.width * window.height;
             let room = count
                 .checked_mul(bands.len())
-                .and_then(|count| scratch.of::<T>(count));
+                .and_then(|count| scratch.typed_slice::<T>(count));
             let buffer = room.ok_or_else(|| {
                 let size = format!("{} × {}", window.width, window.height);
                 Error::format(format!(
@@ -397,7 +397,7 @@ impl RasterScan<'_> {
                 )
             }
         });
-        self.told(status, &said)
+        self.check_read_status(status, &said)
     }
 
     fn read_mask(&self, window: Window, position: usize, buffer: &mut [u8]) -> Result<()> {
@@ -423,10 +423,10 @@ impl RasterScan<'_> {
             };
             Ok::<_, gdal::errors::GdalError>(status)
         });
-        self.told(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
+        self.check_read_status(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
     }
 
-    fn told(
+    fn check_read_status(
         &self,
         status: gdal_sys::CPLErr::Type,
         said: &[gdal_errors::GdalMessage],
@@ -542,9 +542,18 @@ mod tests {
     #[test]
     fn more_pixels_than_memory_has_bytes_get_no_room() {
         let mut scratch = CountScratch(Vec::new());
-        assert!(scratch.of::<f64>(1 << 61).is_none() && scratch.of::<u16>(usize::MAX).is_none());
-        assert_eq!(scratch.of::<u16>(5).map(|room| room.len()), Some(5));
-        assert_eq!(scratch.of::<f64>(7).map(|room| room.len()), Some(7));
+        assert!(
+            scratch.typed_slice::<f64>(1 << 61).is_none()
+                && scratch.typed_slice::<u16>(usize::MAX).is_none()
+        );
+        assert_eq!(
+            scratch.typed_slice::<u16>(5).map(|room| room.len()),
+            Some(5)
+        );
+        assert_eq!(
+            scratch.typed_slice::<f64>(7).map(|room| room.len()),
+            Some(7)
+        );
     }
 
     #[test]

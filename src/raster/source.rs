@@ -100,7 +100,7 @@ impl RasterSource {
 
     /// A path that the user named. A byte range refers to a container and is therefore treated as a
     /// member, a file in an archive too.
-    pub fn typed(asset: AssetPath) -> Self {
+    pub fn from_user_path(asset: AssetPath) -> Self {
         match asset {
             AssetPath::Range { .. } | AssetPath::Packed(_) => Self::member(asset),
             asset => Self {
@@ -157,11 +157,11 @@ mod tests {
         for (source, text) in [
             (RasterSource::member(asset()), r#"{"File":"/d/a.nc"}"#),
             (
-                RasterSource::typed(asset()),
+                RasterSource::from_user_path(asset()),
                 r#"{"own":{"File":"/d/a.nc"}}"#,
             ),
             (
-                RasterSource::typed(asset()).with_variable(Some("wind".into())),
+                RasterSource::from_user_path(asset()).with_variable(Some("wind".into())),
                 r#"{"own":{"File":"/d/a.nc"},"variable":"wind"}"#,
             ),
             (

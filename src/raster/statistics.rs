@@ -85,7 +85,7 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<RasterCount> {
     let kept: u64 = info
         .bands
         .iter()
-        .map(|band| pixels.saturating_mul(StoredType::of(band).kept_bytes()))
+        .map(|band| pixels.saturating_mul(StoredType::from_band(band).kept_bytes()))
         .fold(0, u64::saturating_add);
     let large = kept
         > if budget::is_sparse(&info) {
@@ -97,10 +97,10 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<RasterCount> {
         .bands
         .iter()
         .map(|band| {
-            let data = match StoredType::of(band) {
-                StoredType::U8 => Data::Counts(ValueCounts::of::<u8>()),
-                StoredType::U16 => Data::Counts(ValueCounts::of::<u16>()),
-                StoredType::I16 => Data::Counts(ValueCounts::of::<i16>()),
+            let data = match StoredType::from_band(band) {
+                StoredType::U8 => Data::Counts(ValueCounts::for_type::<u8>()),
+                StoredType::U16 => Data::Counts(ValueCounts::for_type::<u16>()),
+                StoredType::I16 => Data::Counts(ValueCounts::for_type::<i16>()),
                 _ if large => Data::Large(RasterMoments::default()),
                 StoredType::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
                 StoredType::U64 | StoredType::I64 | StoredType::F64 => {
@@ -312,7 +312,7 @@ impl RasterCount {
                     self.source.asset(),
                     &[position],
                     ctx,
-                    &mut |_, chunk| chunk.each(&mut |value| with(value, 1)),
+                    &mut |_, chunk| chunk.for_each_valid(&mut |value| with(value, 1)),
                 )?;
             }
         }
@@ -434,7 +434,7 @@ impl Default for RasterMoments {
 
 impl RasterMoments {
     /// Two-pass moments of values in memory, which avoids cancellation.
-    fn of(each: impl Fn(&mut dyn FnMut(f64))) -> Self {
+    fn from_values(each: impl Fn(&mut dyn FnMut(f64))) -> Self {
         let mut all = Self::default();
         let mut sum = 0.0;
         each(&mut |value| {
@@ -494,9 +494,11 @@ impl BandTally {
             (Data::Counts(counts), PixelValues::U8(values)) => counts.add(values, chunk.mask),
             (Data::Counts(counts), PixelValues::U16(values)) => counts.add(values, chunk.mask),
             (Data::Counts(counts), PixelValues::I16(values)) => counts.add(values, chunk.mask),
-            (Data::Single(kept), _) => chunk.each(&mut |value| kept.push(value as f32)),
-            (Data::Double(kept), _) => chunk.each(&mut |value| kept.push(value)),
-            (Data::Large(moments), _) => moments.join(RasterMoments::of(|with| chunk.each(with))),
+            (Data::Single(kept), _) => chunk.for_each_valid(&mut |value| kept.push(value as f32)),
+            (Data::Double(kept), _) => chunk.for_each_valid(&mut |value| kept.push(value)),
+            (Data::Large(moments), _) => moments.join(RasterMoments::from_values(|with| {
+                chunk.for_each_valid(with)
+            })),
             (Data::Counts(_), _) => {}
         }
     }
@@ -504,11 +506,11 @@ impl BandTally {
     fn moments(&self) -> RasterMoments {
         match &self.data {
             Data::Large(moments) => *moments,
-            Data::Single(values) => {
-                RasterMoments::of(|with| values.iter().for_each(|value| with(f64::from(*value))))
-            }
+            Data::Single(values) => RasterMoments::from_values(|with| {
+                values.iter().for_each(|value| with(f64::from(*value)))
+            }),
             Data::Double(values) => {
-                RasterMoments::of(|with| values.iter().for_each(|value| with(*value)))
+                RasterMoments::from_values(|with| values.iter().for_each(|value| with(*value)))
             }
             Data::Counts(counts) => {
                 let Sums {

@@ -109,7 +109,7 @@ pub struct BandValues {
 
 impl BandValues {
     /// Computes the statistics; `None` when no pixel has data.
-    pub fn of(band: &BandPixels) -> Option<Self> {
+    pub fn from_band(band: &BandPixels) -> Option<Self> {
         let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
         let (mut sorted, mut seen) = (Vec::with_capacity(band.samples.len() / stride + 1), 0usize);
         let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
@@ -258,7 +258,7 @@ fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
 
 /// Display limits of one band; `None` when no pixel has data.
 pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<StretchLimits> {
-    BandValues::of(band).map(|values| values.limits(stretch))
+    BandValues::from_band(band).map(|values| values.limits(stretch))
 }
 
 /// Histogram of every band, in band order, with 1 to 65536 bins.
@@ -385,7 +385,7 @@ mod tests {
             9_007_199_254_740_994,
             18_014_398_509_481_985,
         ];
-        let values = BandValues::of(&band(Samples::U64(ids), None)).expect("has values");
+        let values = BandValues::from_band(&band(Samples::U64(ids), None)).expect("has values");
         let StretchLimits { low, high } = values.limits(Stretch::MinMax);
         assert_eq!(
             values.number(low),
@@ -395,8 +395,8 @@ mod tests {
             values.number(high),
             PixelNumber::Integer(18_014_398_509_481_985)
         );
-        let values =
-            BandValues::of(&band(Samples::U32(vec![0, u32::MAX]), None)).expect("has values");
+        let values = BandValues::from_band(&band(Samples::U32(vec![0, u32::MAX]), None))
+            .expect("has values");
         assert_eq!(
             (values.number(4_294_967_295.0), values.number(0.5)),
             (
@@ -404,7 +404,8 @@ mod tests {
                 PixelNumber::Real(0.5)
             )
         );
-        let values = BandValues::of(&band(Samples::F32(vec![1.0, 2.0]), None)).expect("has values");
+        let values =
+            BandValues::from_band(&band(Samples::F32(vec![1.0, 2.0]), None)).expect("has values");
         assert_eq!(values.number(1.0), PixelNumber::Real(1.0));
     }
 
@@ -471,7 +472,7 @@ mod tests {
         let mut values: Vec<f64> = (0..4000).map(|n| f64::from(n % 100)).collect();
         values.push(1e15);
         let far = band(Samples::F64(values.clone()), None);
-        let central = BandValues::of(&far).expect("has values").central();
+        let central = BandValues::from_band(&far).expect("has values").central();
         assert!(
             central.low == 0.0 && central.high > 98.0 && central.high < 115.0,
             "{central:?}"
@@ -489,7 +490,7 @@ mod tests {
         // Two kinds of values that both occur often stay.
         values.truncate(4000);
         values.extend(vec![1e6; 4000]);
-        let both = BandValues::of(&band(Samples::F64(values), None))
+        let both = BandValues::from_band(&band(Samples::F64(values), None))
             .expect("has values")
             .central();
         assert_eq!(

@@ -162,7 +162,7 @@ pub(super) fn compression_of(
     let Some(directory) = TiffDirectory::first(read, size)? else {
         return Ok(None);
     };
-    directory.one(259, 1).map(Some)
+    directory.first_value_or(259, 1).map(Some)
 }
 
 /// The first IFD of a TIFF.
@@ -218,7 +218,7 @@ impl<'a> TiffDirectory<'a> {
     }
 
     /// The first value of a tag, or `usual`.
-    fn one(&self, wanted: u64, usual: u64) -> Result<u64> {
+    fn first_value_or(&self, wanted: u64, usual: u64) -> Result<u64> {
         Ok(self
             .tag(wanted)?
             .and_then(|values| values.first().copied())
@@ -240,7 +240,7 @@ pub fn chunk_layout(
     };
     let (tag, one) = (
         |wanted| directory.tag(wanted),
-        |wanted, usual| directory.one(wanted, usual),
+        |wanted, usual| directory.first_value_or(wanted, usual),
     );
     let (width, height, bands) = (one(256, 0)?, one(257, 0)?, one(277, 1)?);
     let bits = tag(258)?.unwrap_or_else(|| vec![1]);

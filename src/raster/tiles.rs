@@ -209,7 +209,7 @@ mod tests {
                 ..Default::default()
             };
             write_raster(&path, driver, &raster).expect("is written");
-            let source = RasterSource::typed(AssetPath::file(path));
+            let source = RasterSource::from_user_path(AssetPath::file(path));
             let TileLayout { storage, chunks } =
                 tile_layout(&source, &JobContext::default()).expect("a layout");
             assert_eq!(

@@ -425,7 +425,7 @@ mod tests {
     }
 
     fn own(path: impl Into<std::path::PathBuf>) -> RasterSource {
-        RasterSource::typed(AssetPath::file(path))
+        RasterSource::from_user_path(AssetPath::file(path))
     }
 
     fn write(folder: &Path, name: &str, driver: &str, raster: &NewRaster) -> RasterSource {

@@ -58,7 +58,7 @@ pub(super) struct Sums {
 
 impl ValueCounts {
     /// Counters of type `T`, all 0.
-    pub fn of<T: Countable>() -> Self {
+    pub fn for_type<T: Countable>() -> Self {
         Self {
             low: T::LOW,
             counts: vec![0; T::VALUES],
@@ -68,7 +68,7 @@ impl ValueCounts {
     }
 
     /// Counts the values whose mask byte is not 0, or all values without a mask. Does nothing if
-    /// `T` is not the type given to [`ValueCounts::of`].
+    /// `T` is not the type given to [`ValueCounts::for_type`].
     pub fn add<T: Countable>(&mut self, values: &[T], mask: Option<&[u8]>) {
         if self.low != T::LOW || self.counts.len() != T::VALUES {
             return;
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn counts_beyond_32_bits_are_kept() {
-        let mut counts = ValueCounts::of::<i16>();
+        let mut counts = ValueCounts::for_type::<i16>();
         counts.add(&[-5i16, 7, 7], None);
         let (mut sum, mut squares) = (9.0, 25.0 + 49.0 * 2.0);
         for _ in 0..3 {
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn masked_values_and_odd_ends_are_counted_once() {
-        let mut counts = ValueCounts::of::<u8>();
+        let mut counts = ValueCounts::for_type::<u8>();
         counts.add(&[1u8, 1, 2, 1, 255], None);
         counts.add(&[1u8, 2, 3], Some(&[255, 0, 1]));
         counts.add(&[9u16], None);

@@ -53,7 +53,7 @@ pub struct VariableRead {
 impl VariableRead {
     /// What was read by `source` of a file at the GDAL path `path`: the subdataset at `shown`, or
     /// the file's own bands. `None` for a file with fewer than two subdatasets.
-    pub(super) fn of(
+    pub(super) fn from_source(
         source: &RasterSource,
         subdatasets: &[Subdataset],
         shown: Option<usize>,
@@ -106,7 +106,7 @@ impl VariableRead {
             .names
             .iter()
             .take(NAMES_LISTED)
-            .map(|name| shortened(name))
+            .map(|name| truncate_name(name))
             .collect::<Vec<_>>()
             .join(", ");
         let Some((name, position)) = self.name.as_ref().zip(self.position) else {
@@ -120,7 +120,7 @@ impl VariableRead {
         };
         format!(
             "{}, {ordinal} of {count} {kind}: {names}{rest}",
-            shortened(name)
+            truncate_name(name)
         )
     }
 }
@@ -184,7 +184,7 @@ fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
     let listed: Vec<String> = names
         .iter()
         .take(NAMES_LISTED)
-        .map(|name| shortened(name))
+        .map(|name| truncate_name(name))
         .collect();
     let rest = if names.len() > NAMES_LISTED {
         ", …"
@@ -193,7 +193,7 @@ fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
     };
     Error::usage(format!(
         "the file has no variable {}",
-        shortened(&wanted.printable_line())
+        truncate_name(&wanted.printable_line())
     ))
     .at_place(source.asset())
     .hint(format!("it has {}{rest}", listed.join(", ")))
@@ -224,7 +224,7 @@ pub(super) fn name_of(subdataset: &Subdataset, path: &str) -> String {
     found.printable_line().into_owned()
 }
 
-fn shortened(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     if name.chars().count() > NAME_LONGEST {
         name.chars().take(NAME_LONGEST).chain(['…']).collect()
     } else {
@@ -251,7 +251,7 @@ mod tests {
         let cube = named(&["NETCDF:\"/d/a:b.nc\":temp", "NETCDF:\"/d/a:b.nc\":wind"]);
         let source = RasterSource::member(crate::model::AssetPath::file("/d/a:b.nc"));
         let of = |list: &[Subdataset], shown| {
-            VariableRead::of(&source, list, shown, "/d/a:b.nc").map(|read| read.sentence())
+            VariableRead::from_source(&source, list, shown, "/d/a:b.nc").map(|read| read.sentence())
         };
         assert_eq!(
             of(&cube, Some(0)).as_deref(),

@@ -142,12 +142,12 @@ pub fn place_of(asset: &AssetPath) -> Result<Option<MountedRange>> {
     };
     let (file, start, size) = match asset {
         AssetPath::Range { offset, size, .. } => (
-            RemoteFile::shared(path, *offset, first_of(*size))?,
+            RemoteFile::open_shared(path, *offset, first_of(*size))?,
             *offset,
             *size,
         ),
         _ => {
-            let file = RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?;
+            let file = RemoteFile::open_shared(path, 0, FIRST_OF_SAMPLE)?;
             let size = file.size_bytes();
             (file, 0, size)
         }
@@ -204,7 +204,7 @@ impl Mounted {
     ///
     /// # Errors
     /// Those of unpacking it.
-    pub fn packed(member: &PackedMember, name: &str) -> Result<Self> {
+    pub fn from_packed_member(member: &PackedMember, name: &str) -> Result<Self> {
         let data = UnpackedMember::open(member)?;
         let size = data.size_bytes();
         Ok(Self::new(RangeBytes::Unpacked(data), 0, size, name))

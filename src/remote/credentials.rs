@@ -78,7 +78,7 @@ struct KnownToken {
 
 static KNOWN: Mutex<Option<KnownToken>> = Mutex::new(None);
 
-fn known() -> MutexGuard<'static, Option<KnownToken>> {
+fn lock_known_tokens() -> MutexGuard<'static, Option<KnownToken>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -110,7 +110,7 @@ pub fn set_access(access: Access) -> Result<()> {
             return Err(error.hint("use the server's https:// address, or omit the token"));
         }
     }
-    let mut known = known();
+    let mut known = lock_known_tokens();
     let known = known.get_or_insert_default();
     known.last = Access {
         token: None,
@@ -145,7 +145,7 @@ pub fn set_access(access: Access) -> Result<()> {
 
 /// The most recent settings without token and servers: the initial values of a form.
 pub fn access() -> Access {
-    known()
+    lock_known_tokens()
         .as_ref()
         .map(|known| known.last.clone())
         .unwrap_or_default()
@@ -159,7 +159,7 @@ impl KnownToken {
 
 /// The settings for an address.
 pub(super) fn access_for(address: &Address) -> Access {
-    known()
+    lock_known_tokens()
         .as_ref()
         .map(|known| known.access_for(address).clone())
         .unwrap_or_default()
@@ -167,7 +167,9 @@ pub(super) fn access_for(address: &Address) -> Access {
 
 /// Maximum number of parallel requests.
 pub(super) fn connections() -> usize {
-    let set = known().as_ref().and_then(|known| known.access.connections);
+    let set = lock_known_tokens()
+        .as_ref()
+        .and_then(|known| known.access.connections);
     set.map_or_else(super::limits::connections, |set| set.clamp(1, 64))
 }
 
@@ -178,15 +180,15 @@ pub fn admit(text: &str) -> String {
     let Some(address) = Address::parse(text.trim()) else {
         return text.to_owned();
     };
-    cleaned(address).to_string()
+    admit_address(address).to_string()
 }
 
 /// [`admit`] for a parsed address.
-pub(super) fn cleaned(address: Address) -> Address {
+pub(super) fn admit_address(address: Address) -> Address {
     let (clean, secret) = address.without_secret();
     if let Some(secret) = secret {
         let text = clean.to_string();
-        let mut known = known();
+        let mut known = lock_known_tokens();
         let known = known.get_or_insert_default();
         known.links.retain(|(other, _)| *other != text);
         known.links.push((text, secret));
@@ -212,7 +214,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
         .then(|| link_of(address).or_else(|| address.query.clone()))
         .flatten();
     let name = (address.scheme, address.authority.clone(), query);
-    if let Some(store) = known()
+    if let Some(store) = lock_known_tokens()
         .as_ref()
         .and_then(|known| known.stores.get(&name).cloned())
     {
@@ -231,10 +233,10 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
             .and_then(|(builder, _)| Ok(Arc::new(builder.build()?) as _)),
         Scheme::Swift => swift(&address.authority, &access),
     };
-    let store = built.map_err(|fault| fault.at(address))?;
+    let store = built.map_err(|fault| fault.into_error(address))?;
     // The settings may have changed meanwhile. All threads must get the same client, as it
     // identifies open files.
-    let mut known = known();
+    let mut known = lock_known_tokens();
     let known = known.get_or_insert_default();
     let is_current = *known.access_for(address) == access;
     let store = if is_current {
@@ -251,7 +253,7 @@ enum CredentialFault {
 }
 
 impl CredentialFault {
-    fn at(self, address: &Address) -> Error {
+    fn into_error(self, address: &Address) -> Error {
         match self {
             CredentialFault::Own(error) => error.at_place(address),
             CredentialFault::Store(error) => {
@@ -288,7 +290,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
         access_for(address),
         (address.scheme, address.authority.clone()),
     );
-    if let Some(bucket) = known()
+    if let Some(bucket) = lock_known_tokens()
         .as_ref()
         .and_then(|known| known.buckets.get(&name).cloned())
     {
@@ -315,8 +317,8 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
                 ));
             }
         };
-    let bucket = Arc::new(bucket.map_err(|fault| fault.at(address))?);
-    let mut known = known();
+    let bucket = Arc::new(bucket.map_err(|fault| fault.into_error(address))?);
+    let mut known = lock_known_tokens();
     let known = known.get_or_insert_default();
     let is_current = *known.access_for(address) == access;
     Ok(if is_current {
@@ -329,7 +331,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
 /// Forgets the clients of the process that this one was forked from, whose connections are that
 /// process's. Nothing is freed.
 pub(super) fn forget_clients() {
-    if let Some(known) = known().as_mut() {
+    if let Some(known) = lock_known_tokens().as_mut() {
         std::mem::forget(std::mem::take(&mut known.stores));
         std::mem::forget(std::mem::take(&mut known.buckets));
     }
@@ -435,7 +437,7 @@ fn azure_bucket(
 /// The query of the signed link that applies to an address: its own, or that of a parent folder.
 fn link_of(address: &Address) -> Option<Box<str>> {
     let text = address.to_string();
-    let known = known();
+    let known = lock_known_tokens();
     let links = known.as_ref()?.links.iter().rev();
     let holds = |link: &str| {
         text == link

@@ -220,7 +220,7 @@ impl FetchPart {
     }
 
     /// The byte range in a file of this size.
-    pub(super) fn within(&self, size: u64) -> Range<u64> {
+    pub(super) fn byte_range(&self, size: u64) -> Range<u64> {
         match self {
             FetchPart::Range(range) => range.start..range.end.min(size).max(range.start),
             FetchPart::Tail(length) => size.saturating_sub(*length)..size,
@@ -253,7 +253,7 @@ pub async fn fetch(
                 .status()
                 .map_or_else(|| "none".to_owned(), |status| status.to_string())
         );
-        purpose.ended(RequestLine {
+        purpose.record_request_end(RequestLine {
             action: "".into(),
             address: target.text.clone(),
             range: match &part {
@@ -321,7 +321,7 @@ async fn once(
     let Some((size, version)) = find_size(target, &attempt, &fault, purpose).await else {
         return (attempt, Err(fault));
     };
-    let range = part.within(size);
+    let range = part.byte_range(size);
     let other = FetchPart::Range(range.clone());
     if range.is_empty() || (other == *part && !matches!(fault, RequestFault::SizeUnstated)) {
         return (attempt, Err(fault));
@@ -407,7 +407,7 @@ async fn send(
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
         return Err(RequestFault::Changed);
     }
-    if answer.range != part.within(identity.size) {
+    if answer.range != part.byte_range(identity.size) {
         return Err(RequestFault::Other(
             "the server sent another range than requested".into(),
         ));

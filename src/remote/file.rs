@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 
 use super::cache::{BLOCK, Blocks};
-use super::credentials::{access_for, cleaned, connections, store_for};
+use super::credentials::{access_for, admit_address, connections, store_for};
 pub use super::fetch::FileIdentity;
 use super::fetch::{FetchPart, FetchedRange, RemoteTarget, fetch, means_absent};
 use super::limits::memory_cap;
@@ -72,7 +72,7 @@ static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
 /// The open file for `target` if it uses the same client: new credentials mean a new client,
 /// possibly of another server.
-fn known(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
+fn find_open_file(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
     let found = OPEN
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -147,7 +147,7 @@ fn target_of(path: &Path) -> Result<RemoteTarget> {
     let address = Address::from_path(path)
         .ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.
-    let address = cleaned(address);
+    let address = admit_address(address);
     let (store, key) = store_for(&address)?;
     Ok(RemoteTarget {
         text: address.to_string().into(),
@@ -197,7 +197,7 @@ impl RemoteFile {
         let mut asked = Vec::new();
         for path in paths {
             let target = target_of(path)?;
-            match known(&target)
+            match find_open_file(&target)
                 .filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH))
             {
                 Some(file) => opened.push(Some(Ok(file))),
@@ -282,7 +282,7 @@ impl RemoteFile {
             start,
             bytes,
         } = fetched;
-        let file = known(&target)
+        let file = find_open_file(&target)
             .filter(|file| file.identity == identity)
             .unwrap_or_else(|| {
                 // The same bucket name at another endpoint is a different file.
@@ -310,8 +310,8 @@ impl RemoteFile {
     ///
     /// # Errors
     /// As [`RemoteFile::open`].
-    pub fn shared(path: &Path, offset: u64, first: u64) -> Result<Arc<Self>> {
-        if let Some(file) = known(&target_of(path)?) {
+    pub fn open_shared(path: &Path, offset: u64, first: u64) -> Result<Arc<Self>> {
+        if let Some(file) = find_open_file(&target_of(path)?) {
             return Ok(file);
         }
         let end = offset
@@ -358,7 +358,7 @@ impl RemoteFile {
     /// [`Kind::Changed`](crate::error::Kind::Changed) when the file on the server changed, or a
     /// failed request.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
-        let mut range = self.inside(offset, size)?;
+        let mut range = self.checked_range(offset, size)?;
         let mut state = self.lock();
         let (end, window) = state.ahead;
         let follows = offset >= end.saturating_sub(BLOCK) && offset <= end + BLOCK && end > 0;
@@ -386,7 +386,7 @@ impl RemoteFile {
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         let ranges: Vec<Range<u64>> = ranges
             .iter()
-            .map(|&(offset, size)| self.inside(offset, size))
+            .map(|&(offset, size)| self.checked_range(offset, size))
             .collect::<Result<_>>()?;
         self.fill(&ranges, None)
     }
@@ -407,7 +407,7 @@ impl RemoteFile {
         self.read_ranges(&ranges).map(drop)
     }
 
-    fn inside(&self, offset: u64, size: u64) -> Result<Range<u64>> {
+    fn checked_range(&self, offset: u64, size: u64) -> Result<Range<u64>> {
         match offset
             .checked_add(size)
             .filter(|end| *end <= self.identity.size)
@@ -448,14 +448,14 @@ impl RemoteFile {
             state.gather(range, self.identity.size, &mut here, &mut missing);
         }
         if missing.is_empty() {
-            purpose.cached(total);
+            purpose.count_cache_read(total);
         } else {
             if let Some(with) = with {
                 missing.clear();
                 state.gather(&with, self.identity.size, &mut here, &mut missing);
             }
             drop(state);
-            let missing = merged(missing);
+            let missing = merge_ranges(missing);
             let is_kept = missing
                 .iter()
                 .map(|range| range.end - range.start)
@@ -603,7 +603,7 @@ impl RemotePieces {
 }
 
 /// Sorts ranges, merges neighbouring ones and splits long ones.
-fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+fn merge_ranges(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in ranges {
@@ -631,7 +631,7 @@ mod tests {
     use crate::remote::admit;
 
     /// A file as after a server's response.
-    fn opened(target: &RemoteTarget) -> Arc<RemoteFile> {
+    fn remember_test_file(target: &RemoteTarget) -> Arc<RemoteFile> {
         let identity = FileIdentity {
             etag: None,
             modified_ms: 0,
@@ -650,13 +650,16 @@ mod tests {
     fn a_new_sign_in_opens_a_file_anew() {
         let target = |link: &str| target_of(Path::new(&admit(link))).expect("is an address");
         let old = target("https://anew.example/set/a.tif?sig=OLD");
-        let file = opened(&old);
-        assert!(known(&old).is_some_and(|known| Arc::ptr_eq(&known, &file)));
+        let file = remember_test_file(&old);
+        assert!(find_open_file(&old).is_some_and(|known| Arc::ptr_eq(&known, &file)));
         let new = target("https://anew.example/set/a.tif?sig=NEW");
         assert_eq!(new.text, old.text);
-        assert!(known(&new).is_none(), "the old link goes on being used");
-        let file = opened(&new);
-        assert!(known(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
+        assert!(
+            find_open_file(&new).is_none(),
+            "the old link goes on being used"
+        );
+        let file = remember_test_file(&new);
+        assert!(find_open_file(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
     }
 
     #[test]
@@ -671,10 +674,12 @@ mod tests {
             target_of(Path::new(&format!("https://forgotten.example/{name}")))
                 .expect("is an address")
         });
-        let held = targets.each_ref().map(opened);
+        let held = targets.each_ref().map(remember_test_file);
         forget_below(Path::new("https://forgotten.example/set/DATA?version=2"));
         assert_eq!(
-            targets.each_ref().map(|target| known(target).is_some()),
+            targets
+                .each_ref()
+                .map(|target| find_open_file(target).is_some()),
             [false, false, true, true]
         );
         let open = OPEN.lock().expect("is whole");
@@ -691,11 +696,11 @@ mod tests {
     #[test]
     fn near_ranges_are_one_request_and_long_ones_several() {
         assert_eq!(
-            merged(vec![500_000..600_000, 0..10, 100..200]),
+            merge_ranges(vec![500_000..600_000, 0..10, 100..200]),
             [0..200, 500_000..600_000]
         );
-        assert_eq!(merged(vec![0..10, GAP..GAP + 5]), [0..GAP + 5]);
-        let pieces = merged(vec![0..2 * PIECE + 1]);
+        assert_eq!(merge_ranges(vec![0..10, GAP..GAP + 5]), [0..GAP + 5]);
+        let pieces = merge_ranges(vec![0..2 * PIECE + 1]);
         assert_eq!(
             (pieces.len(), pieces[2].clone()),
             (3, 2 * PIECE..2 * PIECE + 1)
@@ -718,7 +723,7 @@ mod tests {
     #[test]
     fn prefetching_is_limited_by_the_memory() {
         let target = target_of(Path::new("https://prefetched.example/a")).expect("is an address");
-        let file = opened(&target);
+        let file = remember_test_file(&target);
         // More than the memory limit: nothing is requested, and this is not an error.
         file.prefetch(&[(0, 1 << 40)])
             .expect("is left to the reads");

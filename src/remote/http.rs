@@ -217,11 +217,11 @@ impl Counting {
         let mut next = Some(request);
         while let Some(request) = next.take() {
             match &attempt {
-                Some(attempt) => attempt.purpose.sent(),
+                Some(attempt) => attempt.purpose.count_request(),
                 // Requests of the library itself, for tokens.
-                None => Purpose::of_thread().sent(),
+                None => Purpose::of_thread().count_request(),
             }
-            let asked = Asked::of(&request);
+            let asked = Asked::from_request(&request);
             let answer = self.inner.execute(request).await?;
             if let Some(on) = asked.sent_on(&answer) {
                 if hops >= HOPS {
@@ -262,7 +262,7 @@ impl Counting {
                 return normalize_answer(response, attempt).await;
             }
         }
-        shortened(response, attempt.as_deref()).await
+        truncate_response(response, attempt.as_deref()).await
     }
 }
 
@@ -307,7 +307,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(request: &HttpRequest) -> Self {
+    fn from_request(request: &HttpRequest) -> Self {
         Self {
             method: request.method().clone(),
             url: request.uri().to_string().parse().ok(),
@@ -355,7 +355,7 @@ impl Asked {
 
 /// The response with a truncated body: the library reads it completely, and its length is not
 /// limited.
-async fn shortened(
+async fn truncate_response(
     response: HttpResponse,
     attempt: Option<&RequestAttempt>,
 ) -> Result<HttpResponse, HttpError> {

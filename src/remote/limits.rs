@@ -67,7 +67,8 @@ pub(super) fn connections() -> usize {
 
 /// Time without data after which a request is aborted.
 pub(super) fn patience() -> Duration {
-    static STATED: LazyLock<Option<f64>> = LazyLock::new(|| stated("TACO_STUDIO_HTTP_TIMEOUT"));
+    static STATED: LazyLock<Option<f64>> =
+        LazyLock::new(|| parse_variable("TACO_STUDIO_HTTP_TIMEOUT"));
     Duration::from_secs_f64(
         STATED
             .filter(|seconds| (0.1..=3600.0).contains(seconds))
@@ -77,13 +78,14 @@ pub(super) fn patience() -> Duration {
 
 /// Size limit of the disk cache in bytes.
 pub(super) fn cache_cap() -> u64 {
-    static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_CACHE_MB"));
+    static STATED: LazyLock<Option<u64>> = LazyLock::new(|| parse_variable("TACO_STUDIO_CACHE_MB"));
     STATED.unwrap_or(set().cache_mb).saturating_mul(1 << 20)
 }
 
 /// Size limit of the memory cache for all remote files in bytes.
 pub(super) fn memory_cap() -> u64 {
-    static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_MEMORY_MB"));
+    static STATED: LazyLock<Option<u64>> =
+        LazyLock::new(|| parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"));
     STATED
         .unwrap_or(MEMORY_MB)
         .clamp(1, 1 << 20)
@@ -118,11 +120,11 @@ impl std::str::FromStr for VersionMark {
 /// state several ETags or dates for one version.
 pub(super) fn version_mark() -> VersionMark {
     static STATED: LazyLock<Option<VersionMark>> =
-        LazyLock::new(|| stated("TACO_STUDIO_REMOTE_VERSIONS"));
+        LazyLock::new(|| parse_variable("TACO_STUDIO_REMOTE_VERSIONS"));
     STATED.unwrap_or(VersionMark::Etag)
 }
 
-fn stated<T: std::str::FromStr>(variable: &str) -> Option<T> {
+fn parse_variable<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok()?.trim().parse().ok()
 }
 

@@ -170,7 +170,7 @@ fn links_below(html: &str, page: &Address) -> Vec<String> {
                 .strip_prefix(&own)
                 .or_else(|| href.strip_prefix(path).filter(|_| href.starts_with('/')));
             let name = rest.unwrap_or(href).trim_start_matches("./");
-            let name = percent_decode_str(&unescaped(name))
+            let name = percent_decode_str(&unescape_xml(name))
                 .decode_utf8()
                 .ok()?
                 .into_owned();
@@ -207,7 +207,7 @@ fn hrefs(html: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A text with the five entities of XML replaced.
-fn unescaped(text: &str) -> String {
+fn unescape_xml(text: &str) -> String {
     quick_xml::escape::unescape(text).map_or_else(|_| text.to_owned(), |text| text.into_owned())
 }
 

@@ -32,7 +32,7 @@ struct Memory {
 static MEMORY: Mutex<Option<Memory>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
+fn with_memory<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     let mut memory: MutexGuard<'_, Option<Memory>> =
         MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     work(memory.get_or_insert_default())
@@ -120,19 +120,19 @@ impl Default for KeptPieces {
 impl KeptPieces {
     /// A piece that contains `range`, with its offset.
     pub fn covering(&self, range: &Range<u64>) -> Option<(u64, Bytes)> {
-        with(|memory| memory.covering(self.file, range))
+        with_memory(|memory| memory.covering(self.file, range))
     }
 
     /// Stores a piece, which must not be a small slice of a larger buffer, as the whole buffer
     /// would stay allocated.
     pub fn hold(&self, start: u64, bytes: Bytes) {
-        with(|memory| memory.hold(self.file, start, bytes, memory_cap()));
+        with_memory(|memory| memory.hold(self.file, start, bytes, memory_cap()));
     }
 }
 
 impl Drop for KeptPieces {
     fn drop(&mut self) {
-        with(|memory| {
+        with_memory(|memory| {
             for (_, piece) in memory.files.remove(&self.file).into_iter().flatten() {
                 memory.order.remove(&piece.used);
                 memory.total -= piece.bytes.len() as u64;
@@ -197,7 +197,7 @@ mod tests {
         let file = kept.file;
         assert!(kept.covering(&(0..10)).is_some());
         drop(kept);
-        assert!(with(|memory| !memory.files.contains_key(&file)
+        assert!(with_memory(|memory| !memory.files.contains_key(&file)
             && memory.order.values().all(|(other, _)| *other != file)));
     }
 }

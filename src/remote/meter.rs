@@ -114,12 +114,12 @@ impl Purpose {
     }
 
     /// Counts a request when it is sent.
-    pub fn sent(&self) {
+    pub fn count_request(&self) {
         self.count(|action| action.requests += 1);
     }
 
     /// Counts a read served from a cache.
-    pub fn cached(&self, bytes: u64) {
+    pub fn count_cache_read(&self, bytes: u64) {
         self.count(|action| {
             action.cache_reads += 1;
             action.cache_bytes += bytes;
@@ -127,7 +127,7 @@ impl Purpose {
     }
 
     /// Records the end of a request.
-    pub fn ended(&self, mut line: RequestLine) {
+    pub fn record_request_end(&self, mut line: RequestLine) {
         self.count(|action| {
             action.bytes += line.bytes;
             action.waited_ms += line.elapsed_ms;

@@ -56,7 +56,7 @@ impl RangeRequest {
 
     /// True when the range is all of a file of this size.
     fn covers(&self, size: u64) -> bool {
-        size > 0 && self.part.within(size) == (0..size)
+        size > 0 && self.part.byte_range(size) == (0..size)
     }
 
     /// Size of the file when a range ends with the byte `last` and the server leaves the size out.
@@ -132,7 +132,7 @@ async fn normalize_partial(
     // A range of the compressed file instead of a compressed range of the file does not unpack to
     // its length.
     let bytes = packed
-        .and_then(|packed| unzipped(&packed, length))
+        .and_then(|packed| decompress_gzip(&packed, length))
         .filter(|bytes| bytes.len() as u64 == length);
     *response.body_mut() = bytes.ok_or_else(|| refuse(COMPRESSED))?.into();
     Ok(with_range(response, first, length, size))
@@ -166,7 +166,7 @@ async fn normalize_whole(
         Some("gzip") => {
             let (response, packed) = collect_body(response, packed_max(most), attempt).await?;
             let bytes = packed
-                .and_then(|packed| unzipped(&packed, most))
+                .and_then(|packed| decompress_gzip(&packed, most))
                 .ok_or_else(|| refuse(COMPRESSED))?;
             (response, Some(bytes.into()))
         }
@@ -280,7 +280,7 @@ async fn collect_body(
 }
 
 /// Unpacks gzip; `None` when it is damaged, or longer than `most` bytes.
-fn unzipped(packed: &[u8], most: u64) -> Option<Vec<u8>> {
+fn decompress_gzip(packed: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(most.min(ROOM) as usize);
     let decoder = flate2::read::MultiGzDecoder::new(packed);
     decoder

@@ -46,7 +46,7 @@ impl Reach {
         }
     }
 
-    fn of(address: IpAddr) -> Self {
+    fn from_address(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
             IpAddr::V6(address) => Self::of_v6(address),
@@ -121,7 +121,7 @@ impl Hosts {
         };
         let plain = host.trim_start_matches('[').trim_end_matches(']');
         if let Ok(address) = plain.parse::<IpAddr>() {
-            return Reach::of(address);
+            return Reach::from_address(address);
         }
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         if name == "localhost" || name.ends_with(".localhost") {
@@ -151,7 +151,7 @@ impl Hosts {
         };
         addresses
             .iter()
-            .map(|address| Reach::of(address.ip()))
+            .map(|address| Reach::from_address(address.ip()))
             .max()
             .unwrap_or(Reach::Public)
     }
@@ -249,7 +249,7 @@ mod tests {
         ] {
             for address in addresses {
                 assert_eq!(
-                    Reach::of(address.parse().expect(address)),
+                    Reach::from_address(address.parse().expect(address)),
                     reach,
                     "{address}"
                 );

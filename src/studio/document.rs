@@ -410,7 +410,7 @@ impl Document {
     pub fn level_ready(&self, level: usize) -> bool {
         match self {
             Document::Draft(_) => true,
-            Document::Opened(open) => open.reader.levels().decoded(level).is_some(),
+            Document::Opened(open) => open.reader.levels().decoded_table(level).is_some(),
         }
     }
 
@@ -431,7 +431,7 @@ impl Document {
                 }
             }
             Document::Opened(open) => {
-                let Some(table) = open.reader.levels().decoded(at.level) else {
+                let Some(table) = open.reader.levels().decoded_table(at.level) else {
                     return none;
                 };
                 match table.column_index(field) {
@@ -480,7 +480,7 @@ impl Document {
                 .sample_with_tortilla(at)
                 .map(|(_, sample)| sample.size_bytes()),
             Document::Opened(open) => {
-                let table = open.reader.levels().decoded(at.level)?;
+                let table = open.reader.levels().decoded_table(at.level)?;
                 match table.value(at.row as usize, table.column_index("internal:size")?) {
                     Value::Int(size) if self.kind(at) == Some(SampleKind::File) => {
                         u64::try_from(size).ok()

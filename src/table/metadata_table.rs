@@ -73,7 +73,8 @@ pub enum ColumnReading {
 /// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx, .ods) or Parquet.
 ///
 /// # Errors
-/// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or [`crate::error::Kind::TooLarge`] when it exceeds a limit.
+/// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or
+/// [`crate::error::Kind::TooLarge`] when it exceeds a limit.
 pub fn read_metadata_table(
     path: &Path,
     reading: &dyn Fn(&str) -> ColumnReading,
@@ -244,7 +245,8 @@ pub(super) fn number_repeated_names(names: &mut [String]) -> Option<String> {
     };
     (!renamed.is_empty()).then(|| {
         format!(
-            "columns of the metadata table have the name of another one, and get a number: {}{more}",
+            "columns of the metadata table have the name of another one, and get a number: \
+                {}{more}",
             list.join(", ")
         )
     })

@@ -10,7 +10,7 @@ use crate::text::PrintableLine;
 /// Maximum length of a title, in characters.
 pub const TITLE_MAX: usize = 250;
 
-fn at(field: impl Into<String>) -> Location {
+fn field_location(field: impl Into<String>) -> Location {
     Location::Collection(field.into())
 }
 
@@ -45,7 +45,7 @@ fn missing(key: &str, report: &mut Report) {
     };
     report.add(
         Rule::CollectionRequired,
-        at(key),
+        field_location(key),
         tr!("{key} is empty. It needs {what}.", key, what),
     );
 }
@@ -53,7 +53,7 @@ fn missing(key: &str, report: &mut Report) {
 fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
     report.add(
         Rule::CollectionType,
-        at(key),
+        field_location(key),
         type_message(key, found, wanted),
     );
 }
@@ -96,14 +96,14 @@ fn check_id(collection: &Collection, report: &mut Report) {
                         id = id.escape_default(),
                         fault = fault.localized_text()
                     );
-                    report.add(rule, at("id"), message);
+                    report.add(rule, field_location("id"), message);
                 }
                 Ok(()) if !id.is_ascii() => {
                     let message = tr!(
                         "The id \"{id}\" has letters other than a to z.",
                         id = id.printable_line()
                     );
-                    report.add(Rule::IdDatasetText, at("id"), message);
+                    report.add(Rule::IdDatasetText, field_location("id"), message);
                 }
                 Ok(()) => {}
             }
@@ -126,7 +126,7 @@ fn check_list(collection: &Collection, key: &str, required: bool, report: &mut R
         None if required => missing(key, report),
         None => report.add(
             Rule::CollectionKeywords,
-            at(key),
+            field_location(key),
             tr!("No keywords. Search will not find this dataset by topic."),
         ),
         Some(Json::Array(items)) if items.is_empty() && required => missing(key, report),
@@ -136,7 +136,7 @@ fn check_list(collection: &Collection, key: &str, required: bool, report: &mut R
                     Json::String(text) if !text.trim().is_empty() => {}
                     Json::String(_) => report.add(
                         Rule::CollectionType,
-                        at(format!("{key}/{index}")),
+                        field_location(format!("{key}/{index}")),
                         tr!("{key} has an empty entry.", key),
                     ),
                     other => wrong_type(&format!("{key}/{index}"), other, tr!("text"), report),
@@ -177,7 +177,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 tr!("This contact has neither a name nor an organization. Fill one of them.");
             report.add(
                 Rule::CollectionContact,
-                at(format!("{key}/{index}/name")),
+                field_location(format!("{key}/{index}/name")),
                 message,
             );
         }
@@ -186,7 +186,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 tr!("This provider has an organization and no name, which tacotoolbox demands.");
             report.add(
                 Rule::ProviderName,
-                at(format!("{key}/{index}/name")),
+                field_location(format!("{key}/{index}/name")),
                 message,
             );
         }
@@ -222,7 +222,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
             );
             report.add(
                 Rule::ContactForm,
-                at(format!("{key}/{index}/{name}")),
+                field_location(format!("{key}/{index}/{name}")),
                 message,
             );
         }
@@ -233,7 +233,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
             );
             report.add(
                 Rule::CollectionContact,
-                at(format!("{key}/{index}/email")),
+                field_location(format!("{key}/{index}/email")),
                 message,
             );
         }
@@ -243,7 +243,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
             let message = tr!("This address does not begin with http:// or https://.");
             report.add(
                 Rule::CollectionContact,
-                at(format!("{key}/{index}/url")),
+                field_location(format!("{key}/{index}/url")),
                 message,
             );
         }
@@ -269,7 +269,7 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
             );
             report.add(
                 Rule::CollectionLicence,
-                at(format!("licenses/{index}")),
+                field_location(format!("licenses/{index}")),
                 message,
             );
         }
@@ -281,7 +281,11 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
                     `other`.",
                 task
             );
-            report.add(Rule::CollectionTask, at(format!("tasks/{index}")), message);
+            report.add(
+                Rule::CollectionTask,
+                field_location(format!("tasks/{index}")),
+                message,
+            );
         }
     }
 }
@@ -302,7 +306,7 @@ fn check_version(collection: &Collection, report: &mut Report) {
             found,
             wanted
         );
-        report.add(Rule::TacoVersion, at("taco_version"), message);
+        report.add(Rule::TacoVersion, field_location("taco_version"), message);
     }
 }
 
@@ -316,7 +320,7 @@ fn check_title(collection: &Collection, report: &mut Report) {
                     length,
                     limit = TITLE_MAX
                 );
-                report.add(Rule::CollectionTitle, at("title"), message);
+                report.add(Rule::CollectionTitle, field_location("title"), message);
             }
         }
         Some(other) => wrong_type("title", other, tr!("text"), report),
@@ -358,7 +362,11 @@ fn check_extent(collection: &Collection, report: &mut Report) {
             )),
         };
         if let Some(message) = message {
-            report.add(Rule::CollectionExtent, at("extent/spatial"), message);
+            report.add(
+                Rule::CollectionExtent,
+                field_location("extent/spatial"),
+                message,
+            );
         }
     }
     if let Some(temporal) = extent.get("temporal").filter(|value| !value.is_null()) {
@@ -376,7 +384,11 @@ fn check_extent(collection: &Collection, report: &mut Report) {
             )),
         };
         if let Some(message) = message {
-            report.add(Rule::CollectionExtent, at("extent/temporal"), message);
+            report.add(
+                Rule::CollectionExtent,
+                field_location("extent/temporal"),
+                message,
+            );
         }
     }
 }

@@ -438,7 +438,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
         let stored = order(found.iter().map(|field| field.name.as_str()).collect());
         // An index has its columns sorted by name, but the schema of the first part in its own
         // order, as the tools write it.
-        if !joins && listed != stored && sorted(&listed) == sorted(&stored) {
+        if !joins && listed != stored && sort_names(&listed) == sort_names(&stored) {
             let message = tr!(
                 "taco:field_schema lists the columns of {key} in another order than the table has \
                     them.",
@@ -465,7 +465,7 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
     }
 }
 
-fn sorted(names: &[String]) -> Vec<&String> {
+fn sort_names(names: &[String]) -> Vec<&String> {
     let mut sorted: Vec<&String> = names.iter().collect();
     sorted.sort_unstable();
     sorted

@@ -90,7 +90,7 @@ pub(super) fn check_headers(
             let Ok((asset, _)) = reader.asset(depth, row) else {
                 continue;
             };
-            let Some(HeaderLook::Raster(header)) = cache.known(&asset, None) else {
+            let Some(HeaderLook::Raster(header)) = cache.cached_header(&asset, None) else {
                 continue;
             };
             if let Some(file) = &header.crs_file {

@@ -50,7 +50,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
         let (mut drawn, mut first) = (0usize, 0u32);
         for batch in table.batches() {
             ctx.check()?;
-            let columns = PlaceColumns::of(batch);
+            let columns = PlaceColumns::from_batch(batch);
             let ids = batch.column_by_name("id").cloned();
             let real = |row: usize| {
                 ids.as_ref()
@@ -59,7 +59,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             let rows: Vec<StatedLocation> = (0..batch.num_rows())
                 .map(|row| {
                     if real(row) {
-                        columns.stated(row)
+                        columns.stated_location(row)
                     } else {
                         StatedLocation::default()
                     }
@@ -71,7 +71,10 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
                 let broken = |row: &usize| {
                     real(*row)
                         && geometries.is_valid(*row)
-                        && rows[*row].clone().only(PlaceSource::Geometry).is_empty()
+                        && rows[*row]
+                            .clone()
+                            .restrict_to_source(PlaceSource::Geometry)
+                            .is_empty()
                 };
                 let broken: Vec<u32> = (0..rows.len())
                     .filter(broken)
@@ -135,7 +138,10 @@ fn range_faults(
             .or_insert_with(|| file_named_by_crs(crs).is_some()),
     };
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
-        let only: Vec<StatedLocation> = rows.iter().map(|row| row.clone().only(source)).collect();
+        let only: Vec<StatedLocation> = rows
+            .iter()
+            .map(|row| row.clone().restrict_to_source(source))
+            .collect();
         let placed = resolve(&only, Detail::Corners, |_: &Unfolded| (), ctx)?;
         for (row, (stated, placed)) in only.iter().zip(placed).enumerate() {
             seen += usize::from(!stated.is_empty());

@@ -224,7 +224,7 @@ impl HeaderCache {
     }
 
     /// The header of these bytes if it was read in this version.
-    pub(super) fn known(&self, asset: &AssetPath, version: Version) -> Option<HeaderLook> {
+    pub(super) fn cached_header(&self, asset: &AssetPath, version: Version) -> Option<HeaderLook> {
         let known = self.lock();
         match packed_range(asset, version) {
             Some(range) => known.packed.get(range).cloned(),
@@ -242,7 +242,7 @@ impl HeaderCache {
     /// # Errors
     /// When the job is cancelled.
     pub(super) fn look(&self, asset: &AssetPath, version: Version) -> Result<HeaderLook> {
-        if let Some(known) = self.known(asset, version) {
+        if let Some(known) = self.cached_header(asset, version) {
             return Ok(known);
         }
         let looked = match raster::describe(&RasterSource::member(asset.clone())) {

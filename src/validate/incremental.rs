@@ -108,7 +108,7 @@ impl LiveCheck {
                 tr!("The dataset has no samples. Drop files or folders to begin."),
             );
         }
-        Ok(super::finished(report, Profile::default()))
+        Ok(super::finish_report(report, Profile::default()))
     }
 
     fn update(&mut self, dataset: &Dataset) {
@@ -322,12 +322,12 @@ impl LiveCheck {
         // When no shape, schema and id in use is invalid, no root is.
         let sound = self.bad_ids.iter().all(|bad| !bad)
             && self.shapes.used_shapes().all(|(shape, _)| {
-                remembered(&mut self.conforming, shape, || {
+                get_or_find(&mut self.conforming, shape, || {
                     !is_common || conforms(shape)
                 }) && !shapes.is_faulty(shape)
             })
             && self.shapes.held_fields().all(|(fields, _)| {
-                remembered(&mut self.uniform, fields, || {
+                get_or_find(&mut self.uniform, fields, || {
                     are_uniform(shapes.fields(fields), &against.schemas)
                 })
             });
@@ -340,11 +340,11 @@ impl LiveCheck {
                 ctx.check()?;
             }
             let sample = &dataset.root.samples[index];
-            let conforms = remembered(&mut self.conforming, root.shape, || {
+            let conforms = get_or_find(&mut self.conforming, root.shape, || {
                 !is_common || conforms(root.shape)
             });
             let same_fields = || are_uniform(shapes.fields(root.fields), &against.schemas);
-            let same_fields = remembered(&mut self.uniform, root.fields, same_fields);
+            let same_fields = get_or_find(&mut self.uniform, root.fields, same_fields);
             if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {
                 if looked_at == FINDINGS_KEPT {
                     left += 1;
@@ -367,7 +367,7 @@ impl LiveCheck {
                     });
                     found
                         .iter()
-                        .for_each(|finding| report.push(placed(finding, &starts)));
+                        .for_each(|finding| report.push(shift_finding_row(finding, &starts)));
                 }
             }
             starts[0] += 1;
@@ -395,7 +395,7 @@ fn bad_id(sample: &Sample) -> bool {
     check_sample_id(&sample.id).is_err() || check_portable_name(&sample.id).is_err()
 }
 
-fn remembered(known: &mut Vec<Option<bool>>, number: u32, find: impl FnOnce() -> bool) -> bool {
+fn get_or_find(known: &mut Vec<Option<bool>>, number: u32, find: impl FnOnce() -> bool) -> bool {
     let place = number as usize;
     if place >= known.len() {
         known.resize(place + 1, None);
@@ -490,7 +490,7 @@ fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {
 }
 
 /// The finding with its row number in the whole level.
-fn placed(finding: &Finding, starts: &[u32]) -> Finding {
+fn shift_finding_row(finding: &Finding, starts: &[u32]) -> Finding {
     let mut finding = finding.clone();
     if let Location::Sample { level, row, .. } = &mut finding.at {
         *row += starts.get(*level).copied().unwrap_or(0);

@@ -21,9 +21,10 @@ pub fn check(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    if let (Some(listed), Some(sources)) =
-        (joined.listed(), joined.collection().get("taco:sources"))
-    {
+    if let (Some(listed), Some(sources)) = (
+        joined.listed_parts(),
+        joined.collection().get("taco:sources"),
+    ) {
         check_list(listed, sources, report);
     }
     if !deep {

@@ -121,7 +121,7 @@ pub fn dataset_beside(
             tr!("The dataset has no samples. Drop files or folders to begin."),
         );
     }
-    Ok(finished(report, profile))
+    Ok(finish_report(report, profile))
 }
 
 /// Checks the dataset at `path` with the profile of the tools. A dataset that cannot be opened
@@ -303,7 +303,7 @@ pub fn copied_container(
         });
     }
     report.consistency.clone_from(&before.consistency);
-    Ok(finished(report, Profile::default()))
+    Ok(finish_report(report, Profile::default()))
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -560,7 +560,7 @@ fn finished_with(mut report: Report, options: &CheckOptions) -> Report {
 }
 
 /// Finishes the report for one profile, with counts for excess findings of one rule.
-fn finished(mut report: Report, profile: Profile) -> Report {
+fn finish_report(mut report: Report, profile: Profile) -> Report {
     report.keep(profile);
     report.fold();
     report

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::text::PrintableLine;
 
-fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
+fn sample_location(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample {
         level,
         row,
@@ -31,14 +31,18 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
                     id = id.escape_default(),
                     fault = fault.localized_text()
                 );
-                report.add(Rule::IdCharacters, at(tree, depth, row), message);
+                report.add(
+                    Rule::IdCharacters,
+                    sample_location(tree, depth, row),
+                    message,
+                );
             } else if let Err(fault) = check_portable_name(id) {
                 let message = tr!(
                     "The id \"{id}\" {fault}.",
                     id = id.escape_default(),
                     fault = fault.localized_text()
                 );
-                report.add(Rule::IdPortable, at(tree, depth, row), message);
+                report.add(Rule::IdPortable, sample_location(tree, depth, row), message);
             }
         }
     }
@@ -84,7 +88,11 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
         if depth == 0 {
             for (row, twin) in case_twins((0..rows).map(|row| level.id(row))) {
                 let message = case_message(level.id(row as u32), level.id(twin as u32));
-                report.add(Rule::IdPortable, at(tree, depth, row as u32), message);
+                report.add(
+                    Rule::IdPortable,
+                    sample_location(tree, depth, row as u32),
+                    message,
+                );
             }
             continue;
         }
@@ -92,7 +100,11 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
             let siblings = tree.levels[depth - 1].children(parent);
             for (place, twin) in case_twins(siblings.iter().map(|&row| level.id(row))) {
                 let message = case_message(level.id(siblings[place]), level.id(siblings[twin]));
-                report.add(Rule::IdPortable, at(tree, depth, siblings[place]), message);
+                report.add(
+                    Rule::IdPortable,
+                    sample_location(tree, depth, siblings[place]),
+                    message,
+                );
             }
         }
     }
@@ -135,14 +147,14 @@ fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Repo
                 "Duplicate id {id} among siblings. Rename or drop one of them.",
                 id = level.id(row)
             );
-            report.add(Rule::IdUnique, at(tree, depth, row), message);
+            report.add(Rule::IdUnique, sample_location(tree, depth, row), message);
         }
     }
     for (row, twin) in unicode_twins(rows.iter().map(|&row| level.id(row))) {
         let (row, twin) = (rows[row], level.id(rows[twin]));
         report.add(
             Rule::IdUnicode,
-            at(tree, depth, row),
+            sample_location(tree, depth, row),
             unicode_message(level.id(row), twin),
         );
     }
@@ -205,7 +217,7 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
             folders,
             files
         );
-        report.add(Rule::PitMixed, at(tree, 0, row), message);
+        report.add(Rule::PitMixed, sample_location(tree, 0, row), message);
     }
     check_empty(tree, report);
     let shapes = shapes(tree);
@@ -300,7 +312,11 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
                     "{path} is a FOLDER without children. Add its files, or drop it.",
                     path
                 );
-                report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
+                report.add(
+                    Rule::PitEmptyFolder,
+                    sample_location(tree, depth, row),
+                    message,
+                );
             }
         }
     }
@@ -429,7 +445,7 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
                 pattern = names(wanted)
             )
         };
-        report.add(Rule::PitRoots, at(tree, depth, row), message);
+        report.add(Rule::PitRoots, sample_location(tree, depth, row), message);
         return;
     }
     let same_ids = || {
@@ -451,11 +467,11 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             here,
             pattern
         );
-        report.add(Rule::PitRoots, at(tree, depth, row), message);
+        report.add(Rule::PitRoots, sample_location(tree, depth, row), message);
         return;
     }
     for (position, (&w, &f)) in wanted.iter().zip(found).enumerate() {
-        let place = at(tree, depth + 1, f);
+        let place = sample_location(tree, depth + 1, f);
         if next.folder[w as usize] != next.folder[f as usize] {
             let message = tr!(
                 "{path} is a {found}; the pattern has a {wanted} at position {position}.",

@@ -287,7 +287,8 @@ fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
                 let Some((right, lost)) = shares_of(counts, classes) else {
                     return f64::INFINITY;
                 };
-                worst = worst.max(apart(stored, &right).min(apart(stored, &lost)));
+                worst = worst
+                    .max(largest_difference(stored, &right).min(largest_difference(stored, &lost)));
             }
         }
         worst
@@ -328,7 +329,7 @@ fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, 
     Some((right, lost))
 }
 
-fn apart(a: &[f64], b: &[f64]) -> f64 {
+fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
         return f64::INFINITY;
     }
@@ -363,8 +364,8 @@ fn judge_classes(
         let Some((right, lost)) = shares_of(counts, classes) else {
             return StatisticsVerdict::Unknown;
         };
-        if apart(stored, &right) > SAME_SHARE {
-            let is_lost = apart(stored, &lost) <= NEAR_SHARE;
+        if largest_difference(stored, &right) > SAME_SHARE {
+            let is_lost = largest_difference(stored, &lost) <= NEAR_SHARE;
             lost_any |= is_lost;
             wrong_any |= !is_lost;
         }
@@ -396,7 +397,7 @@ fn judge_numbers(
                 all.push(stored.clone());
                 continue;
             };
-            let scaled = scaled(band, *factor, *offset);
+            let scaled = scale_statistics(band, *factor, *offset);
             worst = worst.max(if stored.is_empty() {
                 f64::INFINITY
             } else {
@@ -417,7 +418,7 @@ fn judge_numbers(
 
 /// Minimum, maximum, mean, standard deviation, valid percent, percentiles. A negative factor
 /// reverses the order.
-fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
+fn scale_statistics(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
     let mut all: Vec<f64> = band.iter().map(|value| value * factor + offset).collect();
     if let ([low, high, _, std, valid, ..], [_, _, _, raw_std, raw_valid, ..]) =
         (all.as_mut_slice(), band)
@@ -502,7 +503,7 @@ pub struct Misplaced {
 }
 
 /// Compares locations in the metadata with the headers of at most `limit` rasters of a level.
-pub fn misplaced(
+pub fn compare_locations(
     reader: &dyn ContainerReader,
     level: usize,
     limit: usize,
@@ -572,8 +573,8 @@ fn footprint_fault(
         corner(width, 0.0),
         corner(0.0, 0.0),
     ];
-    let own = StatedLocation::drawn(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
-    let found = footprint::footprints(&[StatedLocation::of(cell), own], ctx)?;
+    let own = StatedLocation::from_geometry(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
+    let found = footprint::footprints(&[StatedLocation::from_column_values(cell), own], ctx)?;
     let [Some(stated), Some(raster)] = found.as_slice() else {
         return Ok(None);
     };
@@ -733,7 +734,7 @@ mod tests {
         let raw = vec![10.0, 110.0, 50.0, 20.0, 100.0, 30.0, 50.0, 70.0, 90.0];
         let scales = vec![vec![(0.1, 1.0)], vec![(1.0, 0.0)], vec![(-2.0, 0.0)]];
         for (factor, offset) in [(0.1, 1.0), (1.0, 0.0), (-2.0, 0.0)] {
-            let stored = scaled(&raw, factor, offset);
+            let stored = scale_statistics(&raw, factor, offset);
             assert_eq!(
                 judge_numbers(std::slice::from_ref(&stored), &[Some(raw.clone())], &scales),
                 StatisticsVerdict::Right,

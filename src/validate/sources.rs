@@ -38,7 +38,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .flat_map(|tortilla| &tortilla.samples)
             .collect();
         let containers = containers(&samples);
-        let beside = FolderSidecars::of(&samples);
+        let beside = FolderSidecars::from_samples(&samples);
         let faults: Vec<SourceFault> = samples
             .par_iter()
             .enumerate()
@@ -149,13 +149,13 @@ fn source_fault(
             covers: Vec::new(),
         })
     };
-    if let Some(message) = hidden(sample) {
+    if let Some(message) = hidden_data_message(sample) {
         return Ok(fault_of(Rule::IdCharacters, message));
     }
     if let Some(message) = fault(sample, containers) {
         return Ok(fault_of(Rule::SourceMissing, message));
     }
-    if let Some((rule, message)) = described(sample) {
+    if let Some((rule, message)) = reference_problem(sample) {
         return Ok(fault_of(rule, message));
     }
     if let Some(message) = unreadable(sample, cache, ctx)? {
@@ -227,7 +227,7 @@ struct FolderSidecars<'a> {
 }
 
 impl<'a> FolderSidecars<'a> {
-    fn of(samples: &[&'a Sample]) -> Self {
+    fn from_samples(samples: &[&'a Sample]) -> Self {
         let local = || samples.iter().filter_map(|sample| local_file(sample));
         let mut found: HashSet<&Path> = HashSet::new();
         found.extend(local().filter_map(Path::parent));
@@ -247,7 +247,7 @@ impl<'a> FolderSidecars<'a> {
         let with_others: Vec<&Path> = with_others.into_iter().collect();
         let files = with_others
             .into_par_iter()
-            .map(|folder| (folder, FolderFiles::of(folder)))
+            .map(|folder| (folder, FolderFiles::from_folder(folder)))
             .collect();
         Self {
             folders,
@@ -375,7 +375,7 @@ fn looked_at(path: &Path) -> Result<std::fs::Metadata, String> {
 }
 
 /// A message for data with a padding id, which readers would hide and exports omit.
-fn hidden(sample: &Sample) -> Option<String> {
+fn hidden_data_message(sample: &Sample) -> Option<String> {
     let bytes = if is_padding(&sample.id) {
         bytes_of(sample)
     } else {
@@ -475,7 +475,7 @@ const DESCRIBES: &[&str] = &[
 
 /// Rule and message for a file that refers to other data. Only files with such an extension are
 /// opened; the check of the written dataset covers the others.
-fn described(sample: &Sample) -> Option<(Rule, String)> {
+fn reference_problem(sample: &Sample) -> Option<(Rule, String)> {
     let Payload::Asset {
         path: path @ AssetPath::File(file),
         ..

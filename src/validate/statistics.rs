@@ -1,7 +1,7 @@
 //! Checks statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata for
 //! consistency, and in a deep check against the rasters.
 
-use super::pixels::{StatisticsVerdict, are_shares, audit, misplaced};
+use super::pixels::{StatisticsVerdict, are_shares, audit, compare_locations};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -166,7 +166,7 @@ fn check_places(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let found = misplaced(reader, level, PLACED, ctx)?;
+    let found = compare_locations(reader, level, PLACED, ctx)?;
     let seen = found.seen;
     for (rule, wrong) in [
         (Rule::PlaceValues, found.values),

@@ -56,14 +56,14 @@ pub fn check(fields: &Map<String, Json>, report: &mut Report) {
         check.texts(fields.get(key), key);
     }
     for key in ["providers", "curators"] {
-        check.each(
+        check.check_objects(
             fields.get(key),
             key,
             tr!("a list of contacts"),
             CoreField::person,
         );
     }
-    if let Some(extent) = given(fields.get("extent")) {
+    if let Some(extent) = non_null_value(fields.get("extent")) {
         check.extent(extent);
     }
     check.word(fields.get("task"), "task", &TASKS_0_2, &TASKS_OF_TOOLS_0_2);
@@ -81,7 +81,7 @@ pub fn check(fields: &Map<String, Json>, report: &mut Report) {
     check.scientific(fields);
 }
 
-fn given(value: Option<&Json>) -> Option<&Json> {
+fn non_null_value(value: Option<&Json>) -> Option<&Json> {
     value.filter(|value| !value.is_null())
 }
 
@@ -97,7 +97,7 @@ fn extension<'a>(
         .find_map(|name| Some((fields.get(*name)?.as_object()?, format!("{name}/"))));
     named.or_else(|| {
         keys.iter()
-            .any(|key| given(fields.get(*key)).is_some())
+            .any(|key| non_null_value(fields.get(*key)).is_some())
             .then(|| (fields, String::new()))
     })
 }
@@ -129,21 +129,21 @@ impl CoreField<'_> {
     }
 
     fn text(&mut self, value: Option<&Json>, at: &str) {
-        if let Some(value) = given(value).filter(|value| !value.is_string()) {
+        if let Some(value) = non_null_value(value).filter(|value| !value.is_string()) {
             self.misfit(at, value, tr!("text"));
         }
     }
 
     /// A text that has to be there.
-    fn needed(&mut self, value: Option<&Json>, at: &str) {
-        match given(value) {
+    fn check_required_text(&mut self, value: Option<&Json>, at: &str) {
+        match non_null_value(value) {
             Some(value) => self.text(Some(value), at),
             None => self.add(at, tr!("{key} is missing.", key = at)),
         }
     }
 
     fn texts(&mut self, value: Option<&Json>, at: &str) {
-        match given(value) {
+        match non_null_value(value) {
             Some(Json::Array(items)) => {
                 items
                     .iter()
@@ -159,20 +159,20 @@ impl CoreField<'_> {
     }
 
     fn number(&mut self, value: Option<&Json>, at: &str) {
-        if let Some(value) = given(value).filter(|value| !value.is_number()) {
+        if let Some(value) = non_null_value(value).filter(|value| !value.is_number()) {
             self.misfit(at, value, tr!("a number"));
         }
     }
 
     /// Objects of a list.
-    fn each(
+    fn check_objects(
         &mut self,
         value: Option<&Json>,
         at: &str,
         wanted: &str,
         check: fn(&mut Self, &Map<String, Json>, &str),
     ) {
-        match given(value) {
+        match non_null_value(value) {
             Some(Json::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
                     let at = format!("{at}/{index}");
@@ -203,13 +203,13 @@ impl CoreField<'_> {
             self.text(fields.get(key), &format!("{at}/{key}"));
         }
         self.texts(fields.get("roles"), &format!("{at}/roles"));
-        self.each(
+        self.check_objects(
             fields.get("emails"),
             &format!("{at}/emails"),
             tr!("a list"),
             |check, fields, at| {
                 let at = format!("{at}/value");
-                check.needed(fields.get("value"), &at);
+                check.check_required_text(fields.get("value"), &at);
                 if fields
                     .get("value")
                     .and_then(Json::as_str)
@@ -227,8 +227,8 @@ impl CoreField<'_> {
         let Json::Object(fields) = extent else {
             return self.misfit("extent", extent, tr!("an object with spatial and temporal"));
         };
-        if let Some(spatial) = given(fields.get("spatial")) {
-            let listed = nested(spatial);
+        if let Some(spatial) = non_null_value(fields.get("spatial")) {
+            let listed = contains_lists(spatial);
             let boxes: Vec<&Json> = if listed {
                 spatial.as_array().into_iter().flatten().collect()
             } else {
@@ -245,8 +245,8 @@ impl CoreField<'_> {
                 );
             }
         }
-        if let Some(temporal) = given(fields.get("temporal")) {
-            let listed = nested(temporal);
+        if let Some(temporal) = non_null_value(fields.get("temporal")) {
+            let listed = contains_lists(temporal);
             let ranges: Vec<&Json> = if listed {
                 temporal.as_array().into_iter().flatten().collect()
             } else {
@@ -272,7 +272,9 @@ impl CoreField<'_> {
     /// A word of the text in any spelling, or one of the tools. The field may be an object that has
     /// it.
     fn word(&mut self, value: Option<&Json>, at: &str, known: &[&str], tools: &[&str]) {
-        let Some(value) = given(value) else { return };
+        let Some(value) = non_null_value(value) else {
+            return;
+        };
         let Some(word) = value.get(at).unwrap_or(value).as_str() else {
             return self.misfit(at, value, tr!("text"));
         };
@@ -315,12 +317,14 @@ impl CoreField<'_> {
     }
 
     fn link(&mut self, value: Option<&Json>, at: &str) {
-        let Some(value) = given(value) else { return };
+        let Some(value) = non_null_value(value) else {
+            return;
+        };
         let Json::Object(fields) = value else {
             return self.misfit(at, value, tr!("an object with href"));
         };
         let place = format!("{at}/href");
-        self.needed(fields.get("href"), &place);
+        self.check_required_text(fields.get("href"), &place);
         if let Some(href) = fields.get("href").and_then(Json::as_str)
             && !is_uri(href)
         {
@@ -342,17 +346,17 @@ impl CoreField<'_> {
             return;
         };
         self.text(fields.get("sensor"), &format!("{at}sensor"));
-        self.each(
+        self.check_objects(
             fields.get("bands"),
             &format!("{at}bands"),
             tr!("a list of bands"),
             |check, band, at| {
-                check.needed(band.get("name"), &format!("{at}/name"));
+                check.check_required_text(band.get("name"), &format!("{at}/name"));
                 for key in ["common_name", "description", "unit"] {
                     check.text(band.get(key), &format!("{at}/{key}"));
                 }
-                if let Some(index) =
-                    given(band.get("index")).filter(|index| !index.is_i64() && !index.is_u64())
+                if let Some(index) = non_null_value(band.get("index"))
+                    .filter(|index| !index.is_i64() && !index.is_u64())
                 {
                     check.misfit(&format!("{at}/index"), index, tr!("a whole number"));
                 }
@@ -371,17 +375,17 @@ impl CoreField<'_> {
             return;
         };
         let list = format!("{at}label_classes");
-        if given(fields.get("label_classes")).is_none() {
+        if non_null_value(fields.get("label_classes")).is_none() {
             self.add(&list, tr!("{key} is missing.", key = list));
         }
-        self.each(
+        self.check_objects(
             fields.get("label_classes"),
             &list,
             tr!("a list of classes"),
             |check, class, at| {
-                check.needed(class.get("name"), &format!("{at}/name"));
+                check.check_required_text(class.get("name"), &format!("{at}/name"));
                 let place = format!("{at}/category");
-                match given(class.get("category")) {
+                match non_null_value(class.get("category")) {
                     None => check.add(&place, tr!("{key} is missing.", key = place)),
                     Some(Json::String(_)) => {}
                     Some(category) if category.is_i64() || category.is_u64() => {}
@@ -405,13 +409,13 @@ impl CoreField<'_> {
         for key in ["doi", "citation", "summary"] {
             self.text(fields.get(key), &format!("{at}{key}"));
         }
-        self.each(
+        self.check_objects(
             fields.get("publications"),
             &format!("{at}publications"),
             tr!("a list of publications"),
             |check, one, at| {
                 for key in ["doi", "citation", "summary"] {
-                    check.needed(one.get(key), &format!("{at}/{key}"));
+                    check.check_required_text(one.get(key), &format!("{at}/{key}"));
                 }
             },
         );
@@ -442,7 +446,7 @@ impl CoreField<'_> {
 }
 
 /// True for a list of lists.
-fn nested(value: &Json) -> bool {
+fn contains_lists(value: &Json) -> bool {
     value
         .as_array()
         .is_some_and(|list| list.iter().any(Json::is_array))

@@ -95,7 +95,7 @@ fn check_values(
     Ok(())
 }
 
-fn at(part: &str) -> Location {
+fn part_location(part: &str) -> Location {
     Location::Member(part.printable_line().to_string())
 }
 
@@ -194,7 +194,10 @@ fn rows_by_part(
         let sources = index.levels().sources(level, ctx)?;
         let mut by_part = vec![Vec::new(); parts.len()];
         for row in 0..sources.rows.len() as u32 {
-            match sources.of(row).and_then(|name| place.get(&*name).copied()) {
+            match sources
+                .part_name(row)
+                .and_then(|name| place.get(&*name).copied())
+            {
                 Some(part) => by_part[part].push(row),
                 None => {
                     let message = tr!(
@@ -227,13 +230,13 @@ fn check_part(
             part = name.printable_line(),
             target = target.printable_line()
         );
-        report.add(Rule::FolderLink, at(name), message);
+        report.add(Rule::FolderLink, part_location(name), message);
         return Ok(());
     }
     let part = match index.part(name) {
         Ok(part) => part,
         Err(error) => {
-            report.add(Rule::PartMissing, at(name), error.sentence());
+            report.add(Rule::PartMissing, part_location(name), error.sentence());
             return Ok(());
         }
     };
@@ -247,7 +250,7 @@ fn check_part(
     let Ok(own) = part.levels().skeleton(ctx) else {
         let message =
             tr!("The levels of the part can't be read, so the index can't be compared with it.");
-        report.add(Rule::PartStale, at(name), message);
+        report.add(Rule::PartStale, part_location(name), message);
         return Ok(());
     };
     for (level, rows) in rows.iter().enumerate() {
@@ -261,7 +264,7 @@ fn check_part(
                 level,
                 count
             );
-            report.add(Rule::PartStale, at(name), message);
+            report.add(Rule::PartStale, part_location(name), message);
             continue;
         }
         let positions = index.levels().positions(level, ctx)?;
@@ -347,7 +350,7 @@ fn wrong_positions(
         path,
         part = name
     );
-    Ok(Some(Finding::new(rule, at(name), message)))
+    Ok(Some(Finding::new(rule, part_location(name), message)))
 }
 
 /// Adds the findings of a part to the report, with one finding for each rule about ranges.
@@ -360,7 +363,7 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
                 .or_insert_with(|| (0, finding))
                 .0 += 1;
         } else {
-            report.push(within(part, finding));
+            report.push(convert_part_finding(part, finding));
         }
     }
     for (count, mut finding) in positions.into_values() {
@@ -370,12 +373,12 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
                 .message
                 .push_str(&tr!("This applies to {count} samples of this part.", count));
         }
-        report.push(within(part, finding));
+        report.push(convert_part_finding(part, finding));
     }
 }
 
 /// Converts a finding of a part to one of the index.
-fn within(part: &str, finding: Finding) -> Finding {
+fn convert_part_finding(part: &str, finding: Finding) -> Finding {
     Finding {
         at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)),
         ..finding

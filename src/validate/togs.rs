@@ -81,7 +81,7 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
     raster::tog_support()?;
     let mut report = Report::default();
     if is_remote(path) || !path.is_dir() {
-        let faults = raster::tog_faults(&RasterSource::typed(AssetPath::file(path)), ctx)?;
+        let faults = raster::tog_faults(&RasterSource::from_user_path(AssetPath::file(path)), ctx)?;
         faults
             .into_iter()
             .for_each(|fault| report.add(Rule::TogForm, Location::Dataset, fault));
@@ -96,7 +96,10 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
         .par_iter()
         .map(|name| {
             ctx.step(1);
-            faults_of(&RasterSource::typed(AssetPath::file(path.join(name))), ctx)
+            faults_of(
+                &RasterSource::from_user_path(AssetPath::file(path.join(name))),
+                ctx,
+            )
         })
         .collect::<Result<_>>()?;
     for (name, faults) in files.iter().zip(found) {

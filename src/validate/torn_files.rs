@@ -115,7 +115,7 @@ fn torn_among(
         level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row))
     };
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
-    let by_stem = NamesByStem::of(files.iter().map(|&row| level.id(row)));
+    let by_stem = NamesByStem::from_names(files.iter().map(|&row| level.id(row)));
     let torn = |row: &u32| {
         ctx.check()?;
         let name = level.id(*row);

@@ -76,7 +76,7 @@ pub fn check(tortilla: &TortillaReader, report: &mut Report, ctx: &JobContext) -
         check_class(&names, level, "rai", &RAI, report);
         check_nulls(tortilla, &tree, level, &names, report, ctx)?;
     }
-    for (level, column) in tortilla.widened() {
+    for (level, column) in tortilla.widened_columns() {
         let at = Location::Column {
             level: *level,
             name: column.name.clone(),

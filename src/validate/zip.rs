@@ -50,7 +50,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
         } else {
             directory.header_by_next(entry)
         };
-        header.map(|header| SeenHeader::of(&header, entry))
+        header.map(|header| SeenHeader::from_header(&header, entry))
     };
     let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header_of).collect();
     ctx.check()?;
@@ -72,7 +72,7 @@ pub(super) struct SeenHeader {
 }
 
 impl SeenHeader {
-    pub(super) fn of(header: &LocalHeader, entry: &DirectoryEntry) -> Self {
+    pub(super) fn from_header(header: &LocalHeader, entry: &DirectoryEntry) -> Self {
         let same =
             header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
         Self {
@@ -110,7 +110,7 @@ fn check_members(
     headers: &[Option<SeenHeader>],
     report: &mut Report,
 ) {
-    let repeated: HashSet<usize> = directory.repeated().collect();
+    let repeated: HashSet<usize> = directory.repeated_name_indices().collect();
     let mut ranges = Vec::with_capacity(directory.entries.len());
     for (index, (entry, header)) in directory.entries.iter().zip(headers).enumerate() {
         if repeated.contains(&index) {

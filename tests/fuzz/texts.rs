@@ -31,7 +31,7 @@ pub fn wkb(bytes: &[u8]) {
     let _ = wkb_point(bytes);
     let value = Value::Bytes(bytes.into());
     for crs in ["EPSG:4326", "EPSG:3413", "EPSG:32760"] {
-        let stated = StatedLocation::of(&|name| match name {
+        let stated = StatedLocation::from_column_values(&|name| match name {
             "istac:geometry" => value.clone(),
             "istac:crs" => Value::text(crs),
             _ => Value::Null,

@@ -19,7 +19,7 @@ fn home() -> tempfile::TempDir {
 }
 
 /// All files below a folder by path, except hidden folders next to the outputs.
-fn shown(folder: &Path) -> BTreeMap<String, String> {
+fn visible_files(folder: &Path) -> BTreeMap<String, String> {
     tree(folder, &|name| !name.starts_with('.'))
 }
 
@@ -46,7 +46,7 @@ fn tree(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, String
     found
 }
 
-fn hidden(folder: &Path) -> Vec<String> {
+fn hidden_names(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder)
         .expect("lists")
         .map(|entry| entry.expect("an entry").file_name());
@@ -156,7 +156,7 @@ fn run(case: &Case, home: &Path, faults: Faults) -> (bool, usize) {
     (outcome.is_ok(), faults::set(Faults::default()).steps)
 }
 
-fn all(paths: &[&str], text: &str) -> BTreeMap<String, String> {
+fn files_with_text(paths: &[&str], text: &str) -> BTreeMap<String, String> {
     paths
         .iter()
         .map(|path| ((*path).to_owned(), text.to_owned()))
@@ -186,10 +186,13 @@ fn one_failure_leaves_the_old_or_the_new_output_complete() {
                 };
                 let (well, steps) = run(case, home.path(), faults);
                 let (found, what) = (
-                    shown(home.path()),
+                    visible_files(home.path()),
                     format!("case {number}, step {failing}, {no_exchange}"),
                 );
-                let (old, new) = (all(case.old, "old"), all(case.new, "new"));
+                let (old, new) = (
+                    files_with_text(case.old, "old"),
+                    files_with_text(case.new, "new"),
+                );
                 assert!(
                     if well {
                         found == new
@@ -198,7 +201,7 @@ fn one_failure_leaves_the_old_or_the_new_output_complete() {
                     },
                     "{what}: {found:?}"
                 );
-                assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
+                assert_eq!(hidden_names(home.path()), Vec::<String>::new(), "{what}");
                 if failing >= steps {
                     assert!(well, "{what}: nothing failed");
                     break;
@@ -241,31 +244,35 @@ fn the_only_copy_is_kept_and_restored_by_the_next_write() {
                     let what = format!(
                         "case {number}, steps {first} and {second}, {no_exchange}, {until_the_end}"
                     );
-                    let new = all(case.new, "new");
-                    let whole_new = shown(home.path()) == new;
+                    let new = files_with_text(case.new, "new");
+                    let whole_new = visible_files(home.path()) == new;
                     assert!(
                         whole_new || holds_old(home.path(), case),
                         "{what}: {:?}",
                         tree(home.path(), &|_| true)
                     );
-                    assert!(!well || whole_new, "{what}: {:?}", shown(home.path()));
+                    assert!(
+                        !well || whole_new,
+                        "{what}: {:?}",
+                        visible_files(home.path())
+                    );
                     // The next start repeats the clean-up on a working disk.
                     for path in ["set", "one", "two", "three", "four", "parts"] {
                         super::scratch::tidy_up(&home.path().join(path));
                     }
-                    let found = shown(home.path());
+                    let found = visible_files(home.path());
                     assert!(
-                        found == new || found == all(case.old, "old"),
+                        found == new || found == files_with_text(case.old, "old"),
                         "{what}: {found:?} {:?}",
-                        hidden(home.path())
+                        hidden_names(home.path())
                     );
                     if case.old.is_empty() && found == new {
                         continue;
                     }
                     (case.replace)(home.path())
                         .unwrap_or_else(|error| panic!("{what}: {}", error.report()));
-                    assert_eq!(shown(home.path()), new, "{what}");
-                    assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
+                    assert_eq!(visible_files(home.path()), new, "{what}");
+                    assert_eq!(hidden_names(home.path()), Vec::<String>::new(), "{what}");
                 }
             }
         }
@@ -276,7 +283,7 @@ fn the_only_copy_is_kept_and_restored_by_the_next_write() {
 /// without exchange.
 fn killed_between(home: &Path) {
     put(&home.join("set/COLLECTION.json"), "old");
-    let mut scratch = Scratch::beside(&home.join("set")).expect("begins");
+    let mut scratch = Scratch::for_target(&home.join("set")).expect("begins");
     put(&scratch.path().join("new/set/COLLECTION.json"), "new");
     let check = |_: &Path, _: &Path| Ok(());
     // The second rename and every attempt to undo fail.
@@ -305,8 +312,14 @@ fn the_copy_left_by_a_killed_process_is_restored() {
     );
     assert!(aside_of(&home.path().join("another")).is_none());
     restore_aside(&target).expect("brings it back");
-    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "old"));
-    assert_eq!((hidden(home.path()), aside_of(&target)), (Vec::new(), None));
+    assert_eq!(
+        visible_files(home.path()),
+        files_with_text(&["set/COLLECTION.json"], "old")
+    );
+    assert_eq!(
+        (hidden_names(home.path()), aside_of(&target)),
+        (Vec::new(), None)
+    );
 }
 
 #[test]
@@ -317,8 +330,8 @@ fn a_new_file_of_the_same_name_is_not_replaced_by_the_old_copy() {
     restore_aside(&home.path().join("set")).expect_err("the name is taken");
     super::scratch::tidy_up(&home.path().join("set"));
     assert_eq!(
-        shown(home.path()),
-        all(&["set/COLLECTION.json"], "of somebody else")
+        visible_files(home.path()),
+        files_with_text(&["set/COLLECTION.json"], "of somebody else")
     );
     assert!(
         aside_of(&home.path().join("set")).is_some(),
@@ -355,7 +368,7 @@ fn leftovers_of_dead_processes_are_removed_and_work_in_progress_kept() {
     writing.finish().expect("is still there");
     put(&making.path().join("COLLECTION.json"), "new");
     making.finish().expect("is still there");
-    let mut left = hidden(home.path());
+    let mut left = hidden_names(home.path());
     left.sort();
     let mut expected = others.map(str::to_owned);
     expected.sort();
@@ -371,7 +384,10 @@ fn folders_made_for_an_output_go_when_it_fails() {
     assert!(!home.path().join("a").exists());
     write_document(&target, b"new", false).expect("writes");
     drop(PartialFile::new(&home.path().join("a/b/two"), false).expect("begins"));
-    assert_eq!(shown(home.path()), all(&["a/b/one"], "new"));
+    assert_eq!(
+        visible_files(home.path()),
+        files_with_text(&["a/b/one"], "new")
+    );
     check_space(&home.path().join("c/d"), 1).expect("has room");
     assert!(!home.path().join("c").exists());
 }
@@ -407,7 +423,7 @@ fn an_interrupted_edit_of_a_folder_is_known_and_undone_and_leaves_other_files_al
             before
         );
         let set = home.path().join("set");
-        let mut found = shown(&set);
+        let mut found = visible_files(&set);
         found.remove("DATA/a.tif");
         let texts: Vec<&str> = found.values().map(String::as_str).collect();
         // A mixture is announced, and the next write undoes it.
@@ -429,7 +445,7 @@ fn an_interrupted_edit_of_a_folder_is_known_and_undone_and_leaves_other_files_al
         assert!(!has_interrupted_edit(&set), "step {dead_from}");
         super::scratch::tidy_up(&set);
         assert_eq!(
-            hidden(home.path()),
+            hidden_names(home.path()),
             Vec::<String>::new(),
             "step {dead_from}"
         );
@@ -459,8 +475,8 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
         error.report()
     );
     assert_eq!(
-        shown(home.path()),
-        all(&["set/COLLECTION.json"], "of somebody else")
+        visible_files(home.path()),
+        files_with_text(&["set/COLLECTION.json"], "of somebody else")
     );
     let edit = Replacement::new(&home.path().join("set")).expect("begins");
     assert!(

@@ -98,7 +98,7 @@ impl ObjectSet {
         let outcome = put_objects(vec![new])?
             .pop()
             .unwrap_or_else(|| Err(Error::internal("an object was not sent")));
-        outcome.map_err(explained)?;
+        outcome.map_err(explain_existing_object)?;
         Ok(Sent::Written)
     }
 
@@ -113,14 +113,14 @@ impl ObjectSet {
         write: impl FnOnce(&mut ObjectWriter) -> Result<()>,
     ) -> Result<()> {
         let mut writer = ObjectWriter::new(&self.place(name), self.may_replace(name), size_bytes)
-            .map_err(explained)?;
+            .map_err(explain_existing_object)?;
         write(&mut writer)?;
-        writer.finish().map(drop).map_err(explained)
+        writer.finish().map(drop).map_err(explain_existing_object)
     }
 }
 
 /// What to do about an object with other bytes, which an earlier call may have left.
-fn explained(error: Error) -> Error {
+fn explain_existing_object(error: Error) -> Error {
     if error.is_caused_by(Cause::OutputExists) {
         error.hint(
             "it has other bytes than the file that would be sent: the dataset was \

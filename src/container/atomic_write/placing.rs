@@ -36,13 +36,13 @@ pub(super) fn place(
     if let ([name], []) = (names, gone)
         && place_at_once(
             scratch,
-            &OutputPaths::of(name, scratch.path(), parent),
+            &OutputPaths::for_output(name, scratch.path(), parent),
             check,
         )?
     {
         return scratch.settle();
     }
-    let record = SwapJournal::of(names, gone, scratch.path());
+    let record = SwapJournal::from_names(names, gone, scratch.path());
     if let Some(missing) = names
         .iter()
         .find(|name| !is_there(&scratch.path().join(NEW).join(name)))

@@ -69,7 +69,7 @@ impl Replacement {
         if !folder.is_dir() {
             return Err(Error::usage("this is no folder").at_path(&folder));
         }
-        let scratch = Scratch::beside(&folder)?;
+        let scratch = Scratch::for_target(&folder)?;
         let place = scratch.path().join(swap::NEW).join(name_of(&folder)?);
         std::fs::create_dir_all(&place).io_at("make a folder beside the dataset", &place)?;
         let parent = parent_of(&folder)?;

@@ -88,7 +88,7 @@ impl Scratch {
     ///
     /// # Errors
     /// When the folder of `target` cannot be created or written.
-    pub fn beside(target: &Path) -> Result<Self> {
+    pub fn for_target(target: &Path) -> Result<Self> {
         // An address has no folder here.
         let (parent, made) = if is_remote(target) {
             (std::env::temp_dir(), CreatedFolders::default())
@@ -117,7 +117,7 @@ impl Scratch {
                 });
             }
         }
-        Err(taken(target))
+        Err(removed_file_error(target))
     }
 
     /// Path of the folder.
@@ -218,10 +218,10 @@ pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>,
             return Ok((file, lock, made));
         }
     }
-    Err(taken(target))
+    Err(removed_file_error(target))
 }
 
-fn taken(target: &Path) -> Error {
+fn removed_file_error(target: &Path) -> Error {
     Error::new(
         crate::error::Kind::Io,
         "another process removed the temporary file",
@@ -313,9 +313,9 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
                 // The one that had the lock may have put another file or folder in its place.
                 let is_at_path = || {
                     Some(
-                        LocalVersion::of(&file)
+                        LocalVersion::from_file(&file)
                             .ok()?
-                            .is_same_entry(&LocalVersion::at(path).ok()?),
+                            .is_same_entry(&LocalVersion::from_path(path).ok()?),
                     )
                 };
                 if cfg!(windows) || is_at_path().unwrap_or(true) {

@@ -58,7 +58,7 @@ pub(super) struct OutputPaths {
 }
 
 impl OutputPaths {
-    pub(super) fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
+    pub(super) fn for_output(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
         Self {
             target: parent.join(name),
             new: scratch.join(NEW).join(name),
@@ -109,7 +109,8 @@ impl SwapJournal {
         check: &dyn Fn(&Path, &Path) -> Result<()>,
     ) -> Result<()> {
         for name in &self.0 {
-            let OutputPaths { target, new, old } = OutputPaths::of(&name.name, scratch, parent);
+            let OutputPaths { target, new, old } =
+                OutputPaths::for_output(&name.name, scratch, parent);
             let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
             if !is_there(&target) {
                 if !name.goes {
@@ -130,7 +131,7 @@ impl SwapJournal {
         Ok(())
     }
 
-    pub(super) fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
+    pub(super) fn from_names(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
         let new = names.iter().map(|name| SwapEntry {
             name: name.clone(),
             new: number_of(&scratch.join(NEW).join(name)),
@@ -200,7 +201,7 @@ impl SwapJournal {
     /// True when every new output has its name.
     pub fn is_done(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
-            let places = OutputPaths::of(&name.name, scratch, parent);
+            let places = OutputPaths::for_output(&name.name, scratch, parent);
             name.is_placed(&places)
                 && (name.goes || !is_there(&places.new) || is_there(&places.old))
         })
@@ -209,7 +210,7 @@ impl SwapJournal {
     /// True when every output to be replaced still has its name.
     pub fn is_untouched(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
-            let places = OutputPaths::of(&name.name, scratch, parent);
+            let places = OutputPaths::for_output(&name.name, scratch, parent);
             is_there(&places.target) && !name.is_placed(&places)
         })
     }
@@ -217,7 +218,7 @@ impl SwapJournal {
     /// Rolls back all renames, last first.
     pub fn take_back(&self, scratch: &Path, parent: &Path) -> Result<()> {
         for name in self.0.iter().rev() {
-            name.take_back(&OutputPaths::of(&name.name, scratch, parent))?;
+            name.take_back(&OutputPaths::for_output(&name.name, scratch, parent))?;
         }
         self.sync_targets(parent)
     }
@@ -242,7 +243,7 @@ impl SwapJournal {
     /// was never moved.
     pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {
         let known = self.0.iter().find(|known| known.name == name)?;
-        let places = OutputPaths::of(name, scratch, parent);
+        let places = OutputPaths::for_output(name, scratch, parent);
         if self.is_done(scratch, parent) {
             return None;
         }

@@ -157,7 +157,7 @@ impl RowsById {
     }
 
     /// The rows of a stored table.
-    pub fn of(table: &Taco3Table) -> Self {
+    pub fn from_table(table: &Taco3Table) -> Self {
         let mut rows = Self::default();
         let whole = Arc::default();
         for (row, &id) in table.ids.iter().enumerate() {

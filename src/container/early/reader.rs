@@ -79,7 +79,7 @@ impl EarlyReader {
             separate_transient_error(read_collection_file(&root.path("COLLECTION.json")))?;
         let empty = Collection::default();
         let names = data_files(&root.path("DATA"))?;
-        let tree = EarlyTree::of(&tables, collection.as_ref().unwrap_or(&empty), &names)
+        let tree = EarlyTree::from_tables(&tables, collection.as_ref().unwrap_or(&empty), &names)
             .map_err(|error| error.at_path(path))?;
         let info = ContainerInfo {
             format: Format::Early,
@@ -192,7 +192,7 @@ fn tree_in(zip: &ZipReader, ctx: &JobContext) -> Result<EarlyTree> {
         .filter(|name| !name.ends_with('/'))
         .map(str::to_owned)
         .collect();
-    EarlyTree::of(&tables, zip.collection(), &names)
+    EarlyTree::from_tables(&tables, zip.collection(), &names)
 }
 
 /// The paths of the files for GDAL, which their suffixes make different from the ids.

@@ -34,7 +34,11 @@ impl EarlyTree {
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when a table has no `id` or `type`, or its rows
     /// have no parents.
-    pub fn of(tables: &[LevelTable], collection: &Collection, names: &[String]) -> Result<Self> {
+    pub fn from_tables(
+        tables: &[LevelTable],
+        collection: &Collection,
+        names: &[String],
+    ) -> Result<Self> {
         let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
         sorted.sort_unstable();
         let mut made = Self {
@@ -273,7 +277,7 @@ mod tests {
             with_column("internal:parent_id"),
             table(children.to_vec()),
         ] {
-            let tree = EarlyTree::of(&[roots(), level], &Collection::default(), &files)
+            let tree = EarlyTree::from_tables(&[roots(), level], &Collection::default(), &files)
                 .expect("is a tree");
             assert_eq!(tree.levels[1].parents, [0, 0, 1, 1]);
             assert!(tree.is_marked && tree.levels[1].own.num_columns() == 0);
@@ -290,7 +294,10 @@ mod tests {
             ("id", texts(&["x", "y", "z"])),
             ("type", texts(&["FILE", "FILE", "FILE"])),
         ]);
-        assert!(EarlyTree::of(&[roots(), three.clone()], &Collection::default(), &files).is_err());
+        assert!(
+            EarlyTree::from_tables(&[roots(), three.clone()], &Collection::default(), &files)
+                .is_err()
+        );
         let unequal = json!({
             "hierarchy": {
                 "1": [{"n": 2, "children": ["FILE"]}, {"n": 2, "children": ["FILE", "FILE"]}],
@@ -298,7 +305,8 @@ mod tests {
         });
         let mut collection = Collection::default();
         collection.set("taco:pit_schema", Some(unequal));
-        let tree = EarlyTree::of(&[roots(), three], &collection, &files).expect("is a tree");
+        let tree =
+            EarlyTree::from_tables(&[roots(), three], &collection, &files).expect("is a tree");
         assert_eq!(tree.levels[1].parents, [0, 1, 1]);
     }
 
@@ -316,7 +324,8 @@ mod tests {
                 ("internal:parent_id", column),
             ]);
             assert!(
-                EarlyTree::of(&[roots.clone(), below], &Collection::default(), &[]).is_err(),
+                EarlyTree::from_tables(&[roots.clone(), below], &Collection::default(), &[])
+                    .is_err(),
                 "{parent}"
             );
         }

@@ -64,7 +64,7 @@ impl FolderEdit {
             let head = head.ok_or_else(|| {
                 Error::usage(format!("there is no level {}", edit.level)).at_path(folder)
             })?;
-            let bytes = splice_columns(head, &edit.spliced(head.schema()), &self.parquet)?;
+            let bytes = splice_columns(head, &edit.spliced_columns(head.schema()), &self.parquet)?;
             check_space(folder, bytes.len() as u64)?;
             written += bytes.len() as u64;
             replacement.put(&table_name(edit.level), &bytes)?;

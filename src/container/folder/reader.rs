@@ -83,7 +83,7 @@ impl FolderReader {
         &self.root
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    fn member_path(&self, name: &str) -> PathBuf {
         let folder = &self.opening.info.path;
         if is_remote(folder) {
             place_below(folder, name)
@@ -96,7 +96,7 @@ impl FolderReader {
     /// dataset, so that no file from elsewhere is copied into an output.
     fn local(&self, level: usize, row: u32) -> Result<(PathBuf, Metadata)> {
         let name = self.name_of(level, row)?;
-        let file = self.at(&name);
+        let file = self.member_path(&name);
         match self.root.file(&name) {
             Ok(meta) => Ok((file, meta)),
             Err(why) => Err(why.into_error("read the sample", &file)),
@@ -122,7 +122,7 @@ impl ContainerReader for FolderReader {
         // Failures are ignored here: the read of the sample reports them with its path.
         let files: Vec<PathBuf> = rows
             .iter()
-            .filter_map(|&row| Some(self.at(&self.name_of(level, row).ok()?)))
+            .filter_map(|&row| Some(self.member_path(&self.name_of(level, row).ok()?)))
             .collect();
         RemoteFile::open_all(
             &files.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
@@ -133,7 +133,7 @@ impl ContainerReader for FolderReader {
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         if is_remote(&self.opening.info.path) {
-            let asset = AssetPath::file(self.at(&self.name_of(level, row)?));
+            let asset = AssetPath::file(self.member_path(&self.name_of(level, row)?));
             let size = asset_size(&asset)?;
             return Ok((asset, size));
         }

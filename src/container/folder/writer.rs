@@ -80,7 +80,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     })?;
     std::fs::create_dir(root.join("METADATA")).io_at("make a folder of the output", root)?;
     let mut bytes = plan.data_end + local.iter().sum::<u64>();
-    for (name, content) in plan.consolidated(assembly, &plan.positions, options, ctx)? {
+    for (name, content) in plan.consolidated_members(assembly, &plan.positions, options, ctx)? {
         bytes += content.len() as u64;
         put(&root.join(name), &content)?;
     }
@@ -118,7 +118,7 @@ fn write_objects(
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
     let (replaced_local, local_bytes) =
         sending.local_tables((0..plan.folders.len()).collect(), Pass::New)?;
-    let mut tables = plan.consolidated(assembly, &plan.positions, options, ctx)?;
+    let mut tables = plan.consolidated_members(assembly, &plan.positions, options, ctx)?;
     let bytes = plan.data_end
         + local_bytes
         + tables

@@ -11,7 +11,9 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::columns::{JoinMode, JoinedColumnChange, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
 use super::sources::JoinedSources;
-use crate::container::merge_collections::{PartFacts, merged, sources_of, summed};
+use crate::container::merge_collections::{
+    PartFacts, merge_collection_fields, sources_of, sum_pit_schemas,
+};
 use crate::container::{
     ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, OpeningFacts,
     Physical, RowSource, detect, field_schema_of, read_collection_file,
@@ -89,11 +91,11 @@ impl JoinedReader {
             path: first.clone(),
             size_bytes: None,
         };
-        let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
+        let mut joined = Self::from_sources(info, sources, &looked, mode, ctx)?;
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
         let mut fields = looked
             .first()
-            .map(|first| merged(&first.collection, &facts, false))
+            .map(|first| merge_collection_fields(&first.collection, &facts, false))
             .transpose()?
             .unwrap_or_default();
         let known = fields.shift_remove("taco:field_schema");
@@ -215,9 +217,9 @@ impl JoinedReader {
             path: path.to_owned(),
             size_bytes,
         };
-        let mut joined = Self::of(
+        let mut joined = Self::from_sources(
             info,
-            all.chosen(&opened),
+            all.select_datasets(&opened),
             &found,
             JoinMode::FillMissing,
             ctx,
@@ -228,7 +230,7 @@ impl JoinedReader {
         Ok(joined)
     }
 
-    fn of(
+    fn from_sources(
         info: ContainerInfo,
         sources: JoinedSources,
         looked: &[DatasetFacts],
@@ -236,7 +238,7 @@ impl JoinedReader {
         ctx: &JobContext,
     ) -> Result<Self> {
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
-        summed(&facts, false)?;
+        sum_pit_schemas(&facts, false)?;
         let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
         if let Some(other) = columns
             .iter()
@@ -328,7 +330,7 @@ impl JoinedReader {
     }
 
     /// Entries of TACOLLECTION.json; `None` when the datasets were given by the user.
-    pub fn listed(&self) -> Option<&[JoinedPart]> {
+    pub fn listed_parts(&self) -> Option<&[JoinedPart]> {
         self.listed.as_deref()
     }
 
@@ -397,7 +399,7 @@ fn level_of(
 ) -> Result<TableHead> {
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
-    spooled(LEVEL_IN_MEMORY, &schema, |sink| {
+    write_spooled_table(LEVEL_IN_MEMORY, &schema, |sink| {
         for (index, place) in sources.places().iter().enumerate() {
             ctx.check()?;
             let reader = sources.get(index, ctx)?;
@@ -419,7 +421,7 @@ fn level_of(
 }
 
 /// A Parquet file written by `fill`; at most `in_memory` bytes are kept in memory.
-fn spooled(
+fn write_spooled_table(
     in_memory: usize,
     schema: &Schema,
     fill: impl FnOnce(&mut ParquetSink<SpooledTempFile>) -> Result<()>,
@@ -506,7 +508,7 @@ mod tests {
                 .expect("a batch")
         };
         for in_memory in [0, 64, 1 << 20] {
-            let head = spooled(in_memory, &schema, |sink| {
+            let head = write_spooled_table(in_memory, &schema, |sink| {
                 (0..50).try_for_each(|part| sink.write(&batch(part * 1000)))
             });
             let head = head.expect("is written");

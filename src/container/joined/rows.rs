@@ -136,7 +136,7 @@ impl LevelRows<'_> {
             _ => rows
                 .clone()
                 .map(|row| self.tree.levels.get(self.level)?.parents.get(row).copied())
-                .map(|parent| self.above(parent))
+                .map(|parent| self.joined_parent_row(parent))
                 .collect(),
         };
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
@@ -185,7 +185,7 @@ impl LevelRows<'_> {
     }
 
     /// Row of the parent in the joined level above; `None` without a parent.
-    fn above(&self, parent: Option<u32>) -> Option<i64> {
+    fn joined_parent_row(&self, parent: Option<u32>) -> Option<i64> {
         let rows = self.tree.levels.get(self.level.checked_sub(1)?)?.len();
         parent
             .filter(|&parent| (parent as usize) < rows)

@@ -30,7 +30,7 @@ struct FirstVersion {
 }
 
 impl FirstVersion {
-    fn of(reader: &dyn ContainerReader) -> Self {
+    fn from_reader(reader: &dyn ContainerReader) -> Self {
         let archive = match reader.physical() {
             Physical::Zip(zip) => Some(zip.file().stamp().clone()),
             _ => None,
@@ -96,7 +96,7 @@ impl JoinedSources {
     }
 
     /// The datasets of these indexes, in the versions in which they were opened here.
-    pub fn chosen(mut self, indexes: &[usize]) -> Self {
+    pub fn select_datasets(mut self, indexes: &[usize]) -> Self {
         let paths = indexes
             .iter()
             .filter_map(|&index| Some(self.places.get(index)?.path.clone()))
@@ -158,7 +158,9 @@ impl JoinedSources {
         }
         let reader = open_with(&place.path, &self.options, ctx)?;
         // Another thread may have opened it first.
-        if version.set(FirstVersion::of(reader.as_ref())).is_err()
+        if version
+            .set(FirstVersion::from_reader(reader.as_ref()))
+            .is_err()
             && let Some(first) = version.get()
         {
             first.expect(reader.as_ref())?;

@@ -150,7 +150,7 @@ impl TacocatReader {
         if !known {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
-        let source = self.opening.levels.sources(level, &ctx)?.of(row);
+        let source = self.opening.levels.sources(level, &ctx)?.part_name(row);
         let source = source.ok_or_else(|| {
             Error::format("the sample names no part").at_place(tree.path(level, row))
         })?;
@@ -211,7 +211,8 @@ impl TacocatReader {
         for level in 0..self.opening.levels.count() {
             by_level.push(self.opening.levels.sources(level, ctx)?);
         }
-        let of_row = |level: usize, row: u32| numbers.get(&*by_level.get(level)?.of(row)?).copied();
+        let of_row =
+            |level: usize, row: u32| numbers.get(&*by_level.get(level)?.part_name(row)?).copied();
         let found = tiling_parts(&self.opening.levels, names.len(), HEADER_END, &of_row, ctx)?;
         Ok(self.tiling.get_or_init(|| found))
     }

@@ -112,7 +112,10 @@ impl TortillaPiece {
 }
 
 /// Numbers of rows of each part: consecutive samples, greedily up to the size limit.
-pub(super) fn grouped(pieces: &[TortillaPiece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
+pub(super) fn group_into_parts(
+    pieces: &[TortillaPiece],
+    part_bytes: Option<u64>,
+) -> Result<Vec<usize>> {
     let Some(most) = part_bytes else {
         return Ok(vec![pieces.len()]);
     };
@@ -259,7 +262,10 @@ pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The linked list of tables of a streamable dataset: every level, then the chunks.
-pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
+pub(super) fn encode_table_chain(
+    root: &PlannedTortilla,
+    ctx: &JobContext,
+) -> Result<(Bytes, (u64, u64))> {
     ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
     let mut fields: Vec<Field> = root
@@ -461,7 +467,7 @@ mod tests {
             .collect();
         let numbered = |n: usize| format!("x.{n:04}.part.tortilla");
         assert_eq!(names, [numbered(0), numbered(1), numbered(2), numbered(3)]);
-        let set = crate::container::PartSet::of(&folder.path().join("x.*.part.tortilla"))
+        let set = crate::container::PartSet::from_path(&folder.path().join("x.*.part.tortilla"))
             .expect("is a set");
         let reader = TortillaReader::open_set(folder.path(), &set, &ctx).expect("opens");
         assert_eq!(

@@ -15,7 +15,7 @@ pub struct PartSet {
 impl PartSet {
     /// The parts named by `path`: a folder with the parts of one dataset, or a pattern
     /// `name.*.part.tortilla`.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         if path.is_dir() {
             let mut sets = sets_in(path);
             return if sets.len() == 1 {
@@ -91,7 +91,7 @@ mod tests {
                 .map(|file| file.file_name().map(|n| n.to_owned()))
                 .collect::<Vec<_>>()
         };
-        let whole = names(PartSet::of(folder.path()).expect("is a set"));
+        let whole = names(PartSet::from_path(folder.path()).expect("is a set"));
         assert_eq!(
             whole,
             [
@@ -100,11 +100,14 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(PartSet::of(&folder.path().join("a.*.part.tortilla")).expect("is a set")),
+            names(PartSet::from_path(&folder.path().join("a.*.part.tortilla")).expect("is a set")),
             whole
         );
-        assert_eq!(PartSet::of(&folder.path().join("b.*.part.tortilla")), None);
+        assert_eq!(
+            PartSet::from_path(&folder.path().join("b.*.part.tortilla")),
+            None
+        );
         std::fs::write(folder.path().join("b.0000.part.taco"), b"").expect("writes");
-        assert_eq!(PartSet::of(folder.path()), None);
+        assert_eq!(PartSet::from_path(folder.path()), None);
     }
 }

@@ -66,7 +66,7 @@ impl TortillaReader {
         let mut notes = Report::default();
         let chained = match (roots.as_mut_slice(), files.as_slice()) {
             ([root], [file]) if root.pointer.is_some() => {
-                chained(file, root, &footers, &mut notes, ctx)?
+                read_chained_levels(file, root, &footers, &mut notes, ctx)?
             }
             _ => None,
         };
@@ -142,7 +142,7 @@ impl TortillaReader {
     }
 
     /// Columns whose type differs between tortillas, with their level.
-    pub fn widened(&self) -> &[(usize, super::join::Widened)] {
+    pub fn widened_columns(&self) -> &[(usize, super::join::Widened)] {
         &self.widened
     }
 
@@ -225,7 +225,7 @@ impl TortillaReader {
             .opening
             .levels
             .sources(level, &JobContext::default())?
-            .of(row);
+            .part_name(row);
         let file = source.and_then(|source| {
             self.files
                 .iter()
@@ -261,7 +261,7 @@ impl TortillaReader {
 /// Levels and chunks of a streamable dataset.
 type Chained = (Vec<ScannedLevel>, LevelTable);
 
-fn chained(
+fn read_chained_levels(
     file: &LocalFile,
     root: &mut TortillaFile,
     footers: &Footers,

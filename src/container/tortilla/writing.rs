@@ -12,11 +12,11 @@ use bytes::Bytes;
 
 use super::header::{HEADER_SIZE, TortillaHeader};
 use super::layout::{
-    PlannedTortilla, TortillaDraft, TortillaItem, TortillaOptions, TortillaPiece, grouped,
-    part_path, parts_called, place, planned_items, streamed,
+    PlannedTortilla, TortillaDraft, TortillaItem, TortillaOptions, TortillaPiece,
+    encode_table_chain, group_into_parts, part_path, parts_called, place, planned_items,
 };
 use crate::container::atomic_write::{PartialFile, Staging, check_space};
-use crate::container::damage::named;
+use crate::container::damage::name_sample_in_error;
 use crate::container::sample_bytes::CopySources;
 use crate::container::{Built, DatasetVersion, Format};
 use crate::error::{Error, IoContext, Result};
@@ -64,14 +64,14 @@ pub fn write_tortilla_of(
         Format::Tortilla
     };
     check_name(options, format)?;
-    let (counts, roots) = (counted(&draft), draft.items.len() as u64);
+    let (counts, roots) = (count_samples_and_files(&draft), draft.items.len() as u64);
     if options.stream && options.part_bytes.is_some() {
         return Err(
             Error::usage("a streamable dataset is one file").hint("leave the size of parts out")
         );
     }
     let pieces = planned_items(draft.items, ctx)?;
-    let groups = grouped(&pieces, options.part_bytes)?;
+    let groups = group_into_parts(&pieces, options.part_bytes)?;
     let collection = match &options.collection {
         Some(fields) => Bytes::from(
             serde_json::to_vec(fields)
@@ -136,7 +136,7 @@ pub fn write_tortilla_of(
         first += length;
         let planned = place(&footer, pieces.by_ref().take(*length).collect())?;
         let tables = if options.stream {
-            streamed(&planned, ctx)?
+            encode_table_chain(&planned, ctx)?
         } else {
             (
                 planned.footer.clone(),
@@ -208,14 +208,14 @@ fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
 }
 
 /// Number of samples on all levels, and of FILEs.
-fn counted(draft: &TortillaDraft) -> (u64, u64) {
+fn count_samples_and_files(draft: &TortillaDraft) -> (u64, u64) {
     draft
         .items
         .iter()
         .fold((0, 0), |(samples, files), item| match item {
             TortillaItem::Source(_) => (samples + 1, files + 1),
             TortillaItem::Nested(inner) => {
-                let (more, inside) = counted(inner);
+                let (more, inside) = count_samples_and_files(inner);
                 (samples + 1 + more, files + inside)
             }
         })
@@ -327,7 +327,7 @@ impl FileWriting<'_, '_> {
                         &mut |chunk: &[u8]| out.write_all(chunk).io_at("write the output", *target);
                     sources
                         .stream(source, &name, ctx, sink)
-                        .map_err(|error| named(error, &name()))?;
+                        .map_err(|error| name_sample_in_error(error, &name()))?;
                 }
             }
             ctx.step(1);

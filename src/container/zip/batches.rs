@@ -136,7 +136,9 @@ fn read_run(
 pub fn written_file(copied: CopiedSample) -> WrittenMember {
     WrittenMember {
         crc: copied.crc,
-        time: copied.modified.map_or(DosTime::EPOCH, DosTime::of),
+        time: copied
+            .modified
+            .map_or(DosTime::EPOCH, DosTime::from_system_time),
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Checksums {
 
 impl Checksums {
     /// Collects the stored members of a directory.
-    pub fn of(directory: &CentralDirectory) -> Self {
+    pub fn from_directory(directory: &CentralDirectory) -> Self {
         let stored = directory
             .entries
             .iter()
@@ -53,7 +53,7 @@ impl Checksums {
     ///
     /// # Errors
     /// When a needed local header cannot be read for now (a failed request or a cancelled job).
-    pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
+    pub fn stored_crc(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
         let end = self.members.partition_point(|member| member.local < offset);
         let Some(local) = end
             .checked_sub(1)
@@ -142,12 +142,14 @@ mod tests {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
             assert!(is_archive(&file).expect("is told"));
             let directory = CentralDirectory::read(&file).expect("reads");
-            let checksums = Checksums::of(&directory);
+            let checksums = Checksums::from_directory(&directory);
             for entry in &directory.entries {
                 let data = LocalHeader::read(&file, entry.local).expect("reads").data;
                 let name = &entry.name;
                 assert_eq!(
-                    checksums.stated(&file, data, entry.size).expect("is told"),
+                    checksums
+                        .stored_crc(&file, data, entry.size)
+                        .expect("is told"),
                     Some(entry.crc),
                     "{name}"
                 );
@@ -158,14 +160,14 @@ mod tests {
                 );
                 assert_eq!(
                     checksums
-                        .stated(&file, data + 1, entry.size)
+                        .stored_crc(&file, data + 1, entry.size)
                         .expect("is told"),
                     None,
                     "{name}"
                 );
                 assert_eq!(
                     checksums
-                        .stated(&file, data, entry.size + 1)
+                        .stored_crc(&file, data, entry.size + 1)
                         .expect("is told"),
                     None,
                     "{name}"

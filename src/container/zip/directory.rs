@@ -232,7 +232,7 @@ impl CentralDirectory {
     }
 
     /// Indices of the entries whose name an earlier entry has.
-    pub fn repeated(&self) -> impl Iterator<Item = usize> {
+    pub fn repeated_name_indices(&self) -> impl Iterator<Item = usize> {
         let name = |index: &u32| &self.entries[*index as usize].name;
         self.order()
             .windows(2)

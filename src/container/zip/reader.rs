@@ -87,7 +87,9 @@ impl ZipReader {
                 && (levels != stated.levels() || collection != Some(stated.collection()));
             let _ = directory.set(found);
             if stands_elsewhere {
-                notes.push(header_note(misplaced(stated, &levels, collection)));
+                notes.push(header_note(describe_header_difference(
+                    stated, &levels, collection,
+                )));
                 read = Some(ArchiveContents::read(&file, &levels, collection)?);
                 header = None;
             }
@@ -358,7 +360,7 @@ fn header_note(message: String) -> Finding {
 }
 
 /// Describes where header and directory differ.
-fn misplaced(
+fn describe_header_difference(
     header: &TacoHeader,
     levels: &[HeaderEntry],
     collection: Option<HeaderEntry>,

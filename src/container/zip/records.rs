@@ -92,7 +92,7 @@ impl DosTime {
     pub const EPOCH: DosTime = DosTime(0x0021_0000);
 
     /// A file's modification time in UTC; [`DosTime::EPOCH`] outside the years 1980 to 2107.
-    pub fn of(time: SystemTime) -> Self {
+    pub fn from_system_time(time: SystemTime) -> Self {
         let seconds = time
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());
@@ -317,9 +317,15 @@ mod tests {
 
     #[test]
     fn times_are_in_utc_and_never_fail() {
-        assert_eq!(DosTime::of(UNIX_EPOCH), DosTime::EPOCH);
+        assert_eq!(DosTime::from_system_time(UNIX_EPOCH), DosTime::EPOCH);
         let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000); // 2023-11-14 22:13:20
-        assert_eq!(DosTime::of(time).0 >> 16, 43 << 9 | 11 << 5 | 14);
-        assert_eq!(DosTime::of(time).0 & 0xFFFF, 22 << 11 | 13 << 5 | 10);
+        assert_eq!(
+            DosTime::from_system_time(time).0 >> 16,
+            43 << 9 | 11 << 5 | 14
+        );
+        assert_eq!(
+            DosTime::from_system_time(time).0 & 0xFFFF,
+            22 << 11 | 13 << 5 | 10
+        );
     }
 }

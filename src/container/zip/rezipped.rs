@@ -85,7 +85,7 @@ impl RezippedDataset {
     /// True when the archive has to be unpacked before anything can read it: its header is
     /// elsewhere, or members are compressed.
     pub fn must_be_unpacked(&self) -> bool {
-        !self.begins_with_header || self.compressed().is_some()
+        !self.begins_with_header || self.first_compressed_member().is_some()
     }
 
     /// True for a dataset of TACO 3, which this program reads and does not write.
@@ -94,7 +94,7 @@ impl RezippedDataset {
     }
 
     /// The first member that is compressed or encrypted.
-    fn compressed(&self) -> Option<&DirectoryEntry> {
+    fn first_compressed_member(&self) -> Option<&DirectoryEntry> {
         self.members
             .iter()
             .map(|(_, entry)| entry)
@@ -103,7 +103,7 @@ impl RezippedDataset {
 
     /// The error for opening the archive at `path`.
     pub fn error(&self, path: &Path) -> Error {
-        let how = match self.compressed() {
+        let how = match self.first_compressed_member() {
             Some(entry) => {
                 let others = match self
                     .members
@@ -137,7 +137,7 @@ impl RezippedDataset {
         ))
         .at_path(path);
         let error = error.caused_by(Cause::RewrittenArchive);
-        let error = if self.compressed().is_some() {
+        let error = if self.first_compressed_member().is_some() {
             error.caused_by(Cause::CompressedMember)
         } else {
             error
@@ -176,7 +176,7 @@ impl RezippedDataset {
                 .hint("unpack it and repair each of its folders"));
         }
         self.refuse_overlaps(file)?;
-        let scratch = Scratch::beside(target)?;
+        let scratch = Scratch::for_target(target)?;
         ctx.stage(
             tr!("Unpacking the archive"),
             Some(self.members.len() as u64),

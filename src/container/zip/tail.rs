@@ -16,7 +16,7 @@ use super::header::{HEADER_END, HEADER_NAME, HeaderEntry, TacoHeader};
 use super::records::{DosTime, Members, WrittenMember, ZipMember, local_header_len};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
-use crate::container::dataset_version::changed;
+use crate::container::dataset_version::dataset_changed_error;
 use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
 use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
@@ -68,7 +68,7 @@ impl TailEdit {
     ///
     /// # Errors
     /// When the archive can't be read for now, or the assembly can't be laid out.
-    pub fn of(
+    pub fn for_archive(
         reader: &ZipReader,
         assembly: &Assembly,
     ) -> Result<std::result::Result<Self, FixedTail>> {
@@ -93,7 +93,7 @@ impl TailEdit {
         // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other
         // members would be lost.
         let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
-        if directory.repeated().next().is_some() || known != directory.entries.len() {
+        if directory.repeated_name_indices().next().is_some() || known != directory.entries.len() {
             return Ok(Err(FixedTail::Members));
         }
         let mut files = Vec::with_capacity(plan.files.len());
@@ -196,8 +196,10 @@ impl TailEdit {
         (&file)
             .read_exact(&mut before)
             .io_at("read TACO_HEADER", path)?;
-        if !version.is_same_file(&LocalVersion::of(&file).io_at("look at the archive", path)?) {
-            return Err(changed(path));
+        if !version
+            .is_same_file(&LocalVersion::from_file(&file).io_at("look at the archive", path)?)
+        {
+            return Err(dataset_changed_error(path));
         }
         let members = Members {
             plan: &plan,

@@ -118,7 +118,7 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
         failed: &failed,
         ctx,
     };
-    let files = copying.all(&mut out, |index, out| copying.send_large(index, out))?;
+    let files = copying.write_all_files(&mut out, |index, out| copying.send_large(index, out))?;
     let mut members = Members {
         plan: &plan,
         files,
@@ -181,7 +181,7 @@ fn copy_data(
         failed: &failed,
         ctx,
     };
-    let files = copying.all(&mut out, |index, out| copying.stream_large(index, out))?;
+    let files = copying.write_all_files(&mut out, |index, out| copying.stream_large(index, out))?;
     out.flush().map_err(failed)?;
     Ok(files)
 }
@@ -198,7 +198,7 @@ struct Copying<'a> {
 impl Copying<'_> {
     /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory,
     /// by its index. Returns their CRC-32 and times.
-    fn all<W: Write>(
+    fn write_all_files<W: Write>(
         &self,
         out: &mut W,
         large: impl Fn(usize, &mut W) -> Result<WrittenMember>,
@@ -357,7 +357,7 @@ pub(super) fn encode_metadata(
             }
         }
     }
-    for (name, bytes) in plan.consolidated(assembly, &positions, options, ctx)? {
+    for (name, bytes) in plan.consolidated_members(assembly, &positions, options, ctx)? {
         tail.push(&name, &bytes).map_err(failed)?;
     }
     Ok(tail)

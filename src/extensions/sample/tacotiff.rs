@@ -181,7 +181,7 @@ mod tests {
             ..Default::default()
         };
         write_raster(&path, "COG", &raster).expect("writes");
-        (folder, RasterSource::typed(AssetPath::file(path)))
+        (folder, RasterSource::from_user_path(AssetPath::file(path)))
     }
 
     const TACOTIFF: [(&str, &str); 5] = [
@@ -258,7 +258,7 @@ mod tests {
         };
         crate::raster::write_geotiff(&path, &raster).expect("writes");
         let layout = tile_layout(
-            &RasterSource::typed(AssetPath::file(path)),
+            &RasterSource::from_user_path(AssetPath::file(path)),
             &JobContext::default(),
         )
         .expect("a layout");

@@ -170,7 +170,7 @@ fn make(given: &Json) -> Result<Extension> {
             ));
             return Err(error.hint("give \"method\": \"share\", \"class\": 1"));
         }
-        let path = RasterSource::typed(AssetPath::parse(&source.path)?);
+        let path = RasterSource::from_user_path(AssetPath::parse(&source.path)?);
         sources.push((source, path));
     }
     let country = (options.country != "none").then_some((options.country, options.country_column));
@@ -452,7 +452,7 @@ fn areas_in(
 ) -> Result<Vec<Option<AreaOfDegrees>>> {
     let rows: Vec<StatedLocation> = order
         .iter()
-        .map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name)))
+        .map(|&at| StatedLocation::from_column_values(&|name| tortilla.samples[at].value(name)))
         .collect();
     let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
     let area = |(&at, rings): (&usize, Option<Vec<Vec<[f64; 2]>>>)| {

@@ -67,7 +67,7 @@ fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option
         .collect();
     let rows: Vec<StatedLocation> = open
         .iter()
-        .map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name)))
+        .map(|&at| StatedLocation::from_column_values(&|name| tortilla.samples[at].value(name)))
         .collect();
     for (at, found) in open
         .into_iter()

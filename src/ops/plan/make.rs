@@ -337,7 +337,7 @@ pub(super) fn map_sources(
     assembly: &mut Assembly,
     with: &dyn Fn(&Path) -> Result<Option<PathBuf>>,
 ) -> Result<()> {
-    assembly.version = assembly.version.relocated(with)?;
+    assembly.version = assembly.version.with_relocated_files(with)?;
     let mut known: HashMap<Arc<Path>, Option<Arc<Path>>> = HashMap::new();
     for source in assembly
         .levels

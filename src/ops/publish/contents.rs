@@ -83,7 +83,7 @@ pub(super) fn contents_of(
                 ..PublishedContents::default()
             })
         }
-        Physical::Joined(joined) if joined.listed().is_some() => {
+        Physical::Joined(joined) if joined.listed_parts().is_some() => {
             let mut data = Vec::new();
             for (_, part) in joined.datasets() {
                 if !part.is_file() {

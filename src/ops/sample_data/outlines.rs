@@ -37,7 +37,8 @@ struct SceneOutline {
 /// # Errors
 /// When the coordinate system of the scene is not known to PROJ.
 pub fn geojson(scene: &SampleScene, terrain: &Terrain) -> Result<Json> {
-    let to_degrees = CrsTransform::between(&format!("EPSG:{}", scene.epsg), "EPSG:4326", true)?;
+    let to_degrees =
+        CrsTransform::between_systems(&format!("EPSG:{}", scene.epsg), "EPSG:4326", true)?;
     let degrees = |places: &[[f64; 2]]| -> Vec<[f64; 2]> {
         let metres: Vec<[f64; 2]> = places
             .iter()

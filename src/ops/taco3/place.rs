@@ -65,8 +65,8 @@ pub struct LevelProfile {
 /// When the job is cancelled.
 pub fn level_profile(batch: &RecordBatch, ctx: &JobContext) -> Result<Option<LevelProfile>> {
     let rows = batch.num_rows();
-    let places = PlaceColumns::of(batch);
-    let stated: Vec<StatedLocation> = (0..rows).map(|row| places.stated(row)).collect();
+    let places = PlaceColumns::from_batch(batch);
+    let stated: Vec<StatedLocation> = (0..rows).map(|row| places.stated_location(row)).collect();
     let outlines: Vec<Option<Vec<u8>>> = footprints(&stated, ctx)?
         .into_iter()
         .map(|footprint| footprint.map(|footprint| write_wkb(&footprint.without_collection())))

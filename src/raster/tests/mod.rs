@@ -25,7 +25,7 @@ fn folder() -> tempfile::TempDir {
 
 /// A file that the user named.
 fn own(path: impl Into<PathBuf>) -> RasterSource {
-    RasterSource::typed(AssetPath::file(path))
+    RasterSource::from_user_path(AssetPath::file(path))
 }
 
 fn number(index: u32) -> BandIndex {
@@ -291,7 +291,7 @@ fn damaged_and_missing_files_give_a_reason() {
     let missing = describe(&own(folder.path().join("none.tif"))).expect_err("missing");
     assert!(missing.to_string().contains("none.tif"));
     assert!(
-        describe(&RasterSource::typed(
+        describe(&RasterSource::from_user_path(
             AssetPath::parse("/vsimem/none.tif").expect("parses")
         ))
         .is_err()

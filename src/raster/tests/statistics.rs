@@ -10,7 +10,7 @@ fn written(raster: &NewRaster) -> (tempfile::TempDir, RasterSource) {
     write_geotiff(&path, raster).expect("writes");
     (
         folder,
-        RasterSource::typed(crate::model::AssetPath::file(path)),
+        RasterSource::from_user_path(crate::model::AssetPath::file(path)),
     )
 }
 
@@ -235,7 +235,7 @@ fn what_does_not_fit_is_selected_by_reading_again() {
     });
     let mut moments = RasterMoments::default();
     for part in values.chunks(1000) {
-        moments.join(RasterMoments::of(|with| {
+        moments.join(RasterMoments::from_values(|with| {
             part.iter().for_each(|value| with(*value))
         }));
     }

@@ -5,7 +5,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 
-use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, encoded};
+use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, percent_encode};
 use super::request::{Ask, Refusal};
 use super::xml::{element, elements, plain};
 use crate::remote::fetch::RequestFault;
@@ -17,7 +17,7 @@ fn url_of(object: &Object) -> String {
     format!("{}/{}", object.bucket.url, object.key)
 }
 
-pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
+pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object
         .request(&Ask::new(Method::HEAD, url_of(object)))
         .await
@@ -45,8 +45,8 @@ pub(super) async fn put(
     overwrite: bool,
 ) -> Result<(), Refusal> {
     let ask = Ask::new(Method::PUT, url_of(object))
-        .with("x-ms-blob-type", "BlockBlob")
-        .with("content-md5", BASE64_STANDARD.encode(checksum))
+        .with_header("x-ms-blob-type", "BlockBlob")
+        .with_header("content-md5", BASE64_STANDARD.encode(checksum))
         .unless_there(overwrite);
     object.request(&ask.body(bytes.clone())).await.map(drop)
 }
@@ -59,7 +59,7 @@ fn block_id(number: usize, checksum: &Checksum) -> String {
 }
 
 /// The blocks that the blob has and that no list names, which interrupted uploads left.
-pub(super) async fn uncommitted(object: &Object) -> Result<Vec<FoundPart>, Refusal> {
+pub(super) async fn fetch_uncommitted_blocks(object: &Object) -> Result<Vec<FoundPart>, Refusal> {
     let url = format!(
         "{}?comp=blocklist&blocklisttype=uncommitted",
         url_of(object)
@@ -101,10 +101,10 @@ pub(super) async fn part(
         let url = format!(
             "{}?comp=block&blockid={}",
             url_of(object),
-            encoded(&id, b"")
+            percent_encode(&id, b"")
         );
         let ask = Ask::new(Method::PUT, url)
-            .with("content-md5", BASE64_STANDARD.encode(checksum))
+            .with_header("content-md5", BASE64_STANDARD.encode(checksum))
             .body(bytes.clone());
         object.request(&ask).await?;
     }
@@ -128,9 +128,9 @@ pub(super) async fn complete(
         .for_each(|part| list.push_str(&format!("<Latest>{}</Latest>", part.tag)));
     list.push_str("</BlockList>");
     let ask = Ask::new(Method::PUT, format!("{}?comp=blocklist", url_of(object)))
-        .with("content-type", "application/xml")
-        .with("x-ms-blob-content-type", "application/octet-stream")
-        .with("x-ms-blob-content-md5", BASE64_STANDARD.encode(whole))
+        .with_header("content-type", "application/xml")
+        .with_header("x-ms-blob-content-type", "application/octet-stream")
+        .with_header("x-ms-blob-content-md5", BASE64_STANDARD.encode(whole))
         .unless_there(overwrite);
     match object.request(&ask.body(list.into()).long()).await {
         Ok(_) => Ok(()),

@@ -33,12 +33,14 @@ impl ObjectComparison {
     /// # Errors
     /// When the address can't be written; when the store refuses to say, or can't be reached.
     pub fn new(path: &Path, size_bytes: u64) -> Result<Option<Self>> {
-        let object = Arc::new(Object::of(path)?);
+        let object = Arc::new(Object::from_path(path)?);
         let asked = object.clone();
-        let found =
-            runtime::wait(
-                async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) },
-            )??;
+        let found = runtime::wait(async move {
+            asked
+                .fetch_stored_object()
+                .await
+                .map_err(|refusal| asked.error(refusal))
+        })??;
         let Some(found) = found.filter(|found| found.size_bytes == size_bytes) else {
             return Ok(None);
         };
@@ -74,7 +76,7 @@ impl ObjectComparison {
             s3::whole_tag(&self.parts)
         };
         self.found
-            .is_surely(&StoredObject::of(self.position, checksum))
+            .is_surely(&StoredObject::with_checksum(self.position, checksum))
     }
 
     fn end_part(&mut self) {

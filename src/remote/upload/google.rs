@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use reqwest::Method;
 
-use super::object::{Object, StoredObject, UploadId, encoded};
+use super::object::{Object, StoredObject, UploadId, percent_encode};
 use super::request::{Ask, Refusal, UploadAnswer};
 use crate::remote::fetch::RequestFault;
 
@@ -19,13 +19,13 @@ fn resource(object: &Object) -> String {
         "{}/storage/v1/b/{}/o/{}",
         object.bucket.url,
         object.bucket.name,
-        encoded(&object.address.path, b"")
+        percent_encode(&object.address.path, b"")
     )
 }
 
 /// The address that takes uploads.
 fn uploads(object: &Object, kind: &str, overwrite: bool) -> String {
-    let name = encoded(&object.address.path, b"");
+    let name = percent_encode(&object.address.path, b"");
     let only_new = if overwrite {
         ""
     } else {
@@ -54,7 +54,7 @@ fn stored_in(answer: &UploadAnswer) -> Option<StoredObject> {
     })
 }
 
-pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
+pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object
         .request(&Ask::new(Method::GET, resource(object)))
         .await
@@ -72,15 +72,15 @@ pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refu
 
 pub(super) async fn put(object: &Object, bytes: &Bytes, overwrite: bool) -> Result<(), Refusal> {
     let ask = Ask::new(Method::POST, uploads(object, "media", overwrite))
-        .with("content-type", "application/octet-stream");
+        .with_header("content-type", "application/octet-stream");
     object.request(&ask.body(bytes.clone())).await.map(drop)
 }
 
 /// Begins an upload; its id is the address that takes the bytes.
 pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, Refusal> {
     let ask = Ask::new(Method::POST, uploads(object, "resumable", overwrite))
-        .with("content-type", "application/json")
-        .with("x-upload-content-type", "application/octet-stream")
+        .with_header("content-type", "application/json")
+        .with_header("x-upload-content-type", "application/octet-stream")
         .body(Bytes::from_static(b"{}"));
     let answer = object.request(&ask).await?;
     match answer.header("location") {
@@ -92,7 +92,7 @@ pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, 
 }
 
 /// Number of bytes that the store has, from a response 308.
-fn received(answer: &UploadAnswer) -> u64 {
+fn received_bytes(answer: &UploadAnswer) -> u64 {
     let last = answer
         .header("range")
         .and_then(|range| range.trim().rsplit_once('-')?.1.parse::<u64>().ok());
@@ -109,9 +109,10 @@ pub(super) async fn received_of(
     if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
         return Ok(None);
     }
-    let ask = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", "bytes */*");
+    let ask =
+        Ask::new(Method::PUT, upload.id.to_string()).with_header("content-range", "bytes */*");
     match object.request(&ask).await {
-        Ok(answer) => Ok((answer.status == 308).then(|| received(&answer))),
+        Ok(answer) => Ok((answer.status == 308).then(|| received_bytes(&answer))),
         Err(refusal) if matches!(refusal.status(), Some(404 | 410 | 499)) => Ok(None),
         Err(refusal) => Err(refusal),
     }
@@ -138,11 +139,11 @@ pub(super) async fn chunk(
             format!("bytes {at}-{}/{of}", end - 1)
         };
         let ask = Ask::new(Method::PUT, upload.id.to_string())
-            .with("content-range", range)
+            .with_header("content-range", range)
             .body(rest);
         let outcome = object.try_once(&ask, fruitless + 1).await;
         let has = match outcome {
-            Ok(answer) if answer.status == 308 => received(&answer),
+            Ok(answer) if answer.status == 308 => received_bytes(&answer),
             Ok(_) => return Ok(()),
             Err((
                 fault @ (RequestFault::Cut(_)
@@ -162,7 +163,7 @@ pub(super) async fn chunk(
                 )
                 .await;
                 let status = Ask::new(Method::PUT, upload.id.to_string())
-                    .with("content-range", format!("bytes */{of}"));
+                    .with_header("content-range", format!("bytes */{of}"));
                 // A store that forgot the upload may have completed it with the last bytes.
                 let asked = object.request(&status).await;
                 let answer = asked.map_err(|refusal| Refusal {
@@ -172,7 +173,7 @@ pub(super) async fn chunk(
                 if answer.status != 308 {
                     return Ok(());
                 }
-                received(&answer)
+                received_bytes(&answer)
             }
             Err((fault, _)) => {
                 return Err(Refusal {
@@ -224,12 +225,12 @@ pub(super) async fn list(object: &Object, prefix: &str) -> Result<Vec<String>, R
             "{}/storage/v1/b/{}/o?prefix={}",
             bucket.url,
             bucket.name,
-            encoded(prefix, b"")
+            percent_encode(prefix, b"")
         );
         let url = if page.is_empty() {
             asked
         } else {
-            format!("{asked}&pageToken={}", encoded(&page, b""))
+            format!("{asked}&pageToken={}", percent_encode(&page, b""))
         };
         let answer = object.request(&Ask::new(Method::GET, url)).await?;
         let listed: serde_json::Value = serde_json::from_slice(&answer.body)

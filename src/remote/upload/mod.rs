@@ -27,7 +27,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 
 use super::bucket::Signer;
-use super::credentials::{cleaned, connections, store_for};
+use super::credentials::{admit_address, connections, store_for};
 use super::fetch::{self, RequestFault};
 use super::{file, runtime};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
@@ -49,16 +49,16 @@ impl Object {
     }
 
     /// What the store has at this key; `None` without an object.
-    async fn stored(&self) -> Result<Option<StoredObject>, Refusal> {
+    async fn fetch_stored_object(&self) -> Result<Option<StoredObject>, Refusal> {
         self.stored_with(false).await
     }
 
     /// The same, with the SHA-256 of an object in parts if `composite`.
     async fn stored_with(&self, composite: bool) -> Result<Option<StoredObject>, Refusal> {
         match &self.bucket.signer {
-            Signer::S3 { .. } => s3::stored(self, composite).await,
-            Signer::Google { .. } => google::stored(self).await,
-            Signer::Azure { .. } => azure::stored(self).await,
+            Signer::S3 { .. } => s3::fetch_stored_object(self, composite).await,
+            Signer::Google { .. } => google::fetch_stored_object(self).await,
+            Signer::Azure { .. } => azure::fetch_stored_object(self).await,
         }
     }
 
@@ -72,17 +72,17 @@ impl Object {
             Signer::Google { .. } => google::put(self, &bytes, overwrite).await,
             Signer::Azure { .. } => azure::put(self, &bytes, &checksum, overwrite).await,
         };
-        let expected = StoredObject::of(
+        let expected = StoredObject::with_checksum(
             bytes.len() as u64,
             Some(whole_checksum(&self.bucket.signer, &checksum)),
         );
-        self.settled(sent.map(drop), &expected).await
+        self.confirm_stored_object(sent.map(drop), &expected).await
     }
 
     /// The outcome of the request that makes the object visible. When the response to an earlier
     /// try was lost, the store may refuse the next one because the object exists: then it is ours
     /// if its size and checksum are.
-    async fn settled(
+    async fn confirm_stored_object(
         &self,
         sent: Result<(), Refusal>,
         expected: &StoredObject,
@@ -188,7 +188,7 @@ impl Object {
 }
 
 impl StoredObject {
-    fn of(size_bytes: u64, checksum: Option<String>) -> Self {
+    fn with_checksum(size_bytes: u64, checksum: Option<String>) -> Self {
         Self {
             size_bytes,
             checksum,
@@ -244,7 +244,7 @@ pub struct NewObject {
 pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<StoredObject>>> {
     let objects: Vec<Object> = new
         .iter()
-        .map(|one| Object::of(&one.path))
+        .map(|one| Object::from_path(&one.path))
         .collect::<Result<_>>()?;
     let limit = connections();
     let mut requests = Vec::with_capacity(new.len());
@@ -267,10 +267,10 @@ pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<StoredObject>>> {
 /// # Errors
 /// When the store refuses to say, or can't be reached.
 pub fn object_exists(path: &Path) -> Result<bool> {
-    let object = Object::of(path)?;
+    let object = Object::from_path(path)?;
     runtime::wait(async move {
         object
-            .stored()
+            .fetch_stored_object()
             .await
             .map(|found| found.is_some())
             .map_err(|refusal| object.error(refusal))
@@ -287,17 +287,17 @@ pub fn objects_have(objects: Vec<(PathBuf, Bytes)>) -> Result<Vec<Result<bool>>>
     let limit = connections();
     let mut requests = Vec::with_capacity(objects.len());
     for (path, bytes) in objects {
-        let object = Object::of(&path)?;
+        let object = Object::from_path(&path)?;
         requests.push(async move {
             let refused = |refusal| object.error(refusal);
-            let Some(found) = object.stored().await.map_err(refused)? else {
+            let Some(found) = object.fetch_stored_object().await.map_err(refused)? else {
                 return Ok(false);
             };
             if found.size_bytes != bytes.len() as u64 {
                 return Ok(false);
             }
             let checksum = part_sums::md5_of(&bytes).await.map_err(refused)?;
-            let expected = StoredObject::of(
+            let expected = StoredObject::with_checksum(
                 found.size_bytes,
                 Some(whole_checksum(&object.bucket.signer, &checksum)),
             );
@@ -343,7 +343,7 @@ pub fn object_requests(size_bytes: u64) -> u64 {
 /// # Errors
 /// When the store refuses it or can't be reached.
 pub fn delete_object(path: &Path) -> Result<()> {
-    let object = Object::of(path)?;
+    let object = Object::from_path(path)?;
     runtime::wait(async move { object.delete().await })??;
     file::forget(path);
     Ok(())
@@ -369,13 +369,13 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
     let address = Address::from_path(folder).ok_or_else(|| {
         Error::usage("this is not the address of a remote folder").at_path(folder)
     })?;
-    let address = cleaned(address);
+    let address = admit_address(address);
     let (store, key) = store_for(&address)?;
     let prefix = format!("{}/", key.as_ref());
     if address.scheme == Scheme::Gs {
         let object = Object {
             key: String::new(),
-            ..Object::of(folder)?
+            ..Object::from_path(folder)?
         };
         let named = runtime::wait(async move {
             google::list(&object, &prefix)
@@ -411,7 +411,7 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
 /// As [`put_objects`], before anything is sent.
 pub fn expect_writable(path: &Path) -> Result<()> {
     if is_remote(path) {
-        Object::of(path).map(drop)
+        Object::from_path(path).map(drop)
     } else {
         Ok(())
     }
@@ -419,13 +419,16 @@ pub fn expect_writable(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::object::encoded;
+    use super::object::percent_encode;
     use super::*;
 
     #[test]
     fn keys_are_encoded_as_stores_sign_them() {
-        assert_eq!(encoded("a b/ñ+c~.tif", b"/"), "a%20b/%C3%B1%2Bc~.tif");
-        assert_eq!(encoded("a/b", b""), "a%2Fb");
+        assert_eq!(
+            percent_encode("a b/ñ+c~.tif", b"/"),
+            "a%20b/%C3%B1%2Bc~.tif"
+        );
+        assert_eq!(percent_encode("a/b", b""), "a%2Fb");
     }
 
     #[test]
@@ -446,7 +449,7 @@ mod tests {
     #[test]
     fn an_unknown_checksum_contradicts_nothing_and_proves_nothing() {
         let stored = |size_bytes, checksum: Option<&str>| {
-            StoredObject::of(size_bytes, checksum.map(str::to_owned))
+            StoredObject::with_checksum(size_bytes, checksum.map(str::to_owned))
         };
         assert!(
             stored(3, None).agrees(&stored(3, Some("a")))

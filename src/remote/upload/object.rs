@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::model::Address;
 use crate::remote::bucket::Bucket;
-use crate::remote::credentials::{bucket_for, cleaned};
+use crate::remote::credentials::{admit_address, bucket_for};
 use crate::remote::meter::Purpose;
 
 /// MD5 of a part or an object.
@@ -76,16 +76,19 @@ impl UploadId {
 }
 
 impl Object {
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    pub(super) fn from_path(path: &Path) -> Result<Self> {
         let address = Address::from_path(path).ok_or_else(|| {
             Error::usage("this is not the address of a remote file").at_path(path)
         })?;
-        let address = cleaned(address);
+        let address = admit_address(address);
         if address.name().is_empty() {
             return Err(Error::usage("the output has no name").at_place(&address));
         }
         let bucket = bucket_for(&address)?;
-        let (key, text) = (encoded(&address.path, b"/"), address.to_string().into());
+        let (key, text) = (
+            percent_encode(&address.path, b"/"),
+            address.to_string().into(),
+        );
         Ok(Self {
             bucket,
             address,
@@ -102,7 +105,7 @@ impl Object {
 
 /// Percent-encodes everything but letters, digits, `-._~` and the bytes of `kept`, as all stores
 /// accept and sign it.
-pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
+pub(super) fn percent_encode(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.contains(&byte) {

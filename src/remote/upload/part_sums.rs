@@ -19,7 +19,11 @@ pub(super) struct PartSums {
 
 impl PartSums {
     /// Computes the checksums that are asked for.
-    pub(super) async fn of(bytes: &Bytes, md5: bool, sha256: bool) -> Result<Self, Refusal> {
+    pub(super) async fn compute_sums(
+        bytes: &Bytes,
+        md5: bool,
+        sha256: bool,
+    ) -> Result<Self, Refusal> {
         let compute = move |bytes: &[u8]| Self {
             md5: md5.then(|| Md5::digest(bytes).into()),
             sha256: sha256.then(|| sha256_of(bytes)),
@@ -43,7 +47,7 @@ impl PartSums {
 
 /// MD5 of a part or a small object.
 pub(super) async fn md5_of(bytes: &Bytes) -> Result<Checksum, Refusal> {
-    let sums = PartSums::of(bytes, true, false).await?;
+    let sums = PartSums::compute_sums(bytes, true, false).await?;
     sums.md5
         .ok_or_else(|| Refusal::other("the checksum of a part was not computed"))
 }

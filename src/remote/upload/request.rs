@@ -79,7 +79,7 @@ impl Ask {
         }
     }
 
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -89,7 +89,7 @@ impl Ask {
         if overwrite {
             self
         } else {
-            self.with("if-none-match", "*")
+            self.with_header("if-none-match", "*")
         }
     }
 
@@ -99,7 +99,7 @@ impl Ask {
     }
 
     /// With the SHA-256 of the body.
-    pub fn hashed(self, sha256: Option<[u8; 32]>) -> Self {
+    pub fn with_body_sha256(self, sha256: Option<[u8; 32]>) -> Self {
         Self { sha256, ..self }
     }
 
@@ -227,7 +227,7 @@ impl Object {
             Ok(outcome) => outcome,
             Err(_) => Err(RequestFault::Timeout),
         };
-        self.purpose.ended(RequestLine {
+        self.purpose.record_request_end(RequestLine {
             action: "".into(),
             address: self.text.clone(),
             range: None,

@@ -11,7 +11,7 @@ use object_store::HeaderMap;
 use reqwest::Method;
 use sha2::{Digest as _, Sha256};
 
-use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, UploadId, encoded};
+use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, UploadId, percent_encode};
 use super::part_sums::PartSums;
 use super::request::{Ask, Refusal};
 use super::xml::{element, elements, plain};
@@ -69,13 +69,13 @@ pub(super) fn whole_sha256(parts: &[PartTag]) -> Option<String> {
 
 /// What the store has; with `composite`, with the SHA-256 of an object in parts, for which some
 /// stores ask a permission of its own.
-pub(super) async fn stored(
+pub(super) async fn fetch_stored_object(
     object: &Object,
     composite: bool,
 ) -> Result<Option<StoredObject>, Refusal> {
     let ask = Ask::new(Method::HEAD, url_of(object));
     let ask = if composite {
-        ask.with("x-amz-checksum-mode", "ENABLED")
+        ask.with_header("x-amz-checksum-mode", "ENABLED")
     } else {
         ask
     };
@@ -109,8 +109,8 @@ pub(super) async fn put(
     checksum: &Checksum,
     overwrite: bool,
 ) -> Result<(), Refusal> {
-    let ask =
-        Ask::new(Method::PUT, url_of(object)).with("content-md5", BASE64_STANDARD.encode(checksum));
+    let ask = Ask::new(Method::PUT, url_of(object))
+        .with_header("content-md5", BASE64_STANDARD.encode(checksum));
     object
         .request(&ask.unless_there(overwrite).body(bytes.clone()))
         .await
@@ -121,7 +121,7 @@ pub(super) async fn put(
 pub(super) async fn begin(object: &Object) -> Result<UploadId, Refusal> {
     let ask = || Ask::new(Method::POST, format!("{}?uploads=", url_of(object)));
     let answer = match object
-        .request(&ask().with("x-amz-checksum-algorithm", "SHA256"))
+        .request(&ask().with_header("x-amz-checksum-algorithm", "SHA256"))
         .await
     {
         // Stores that do not know the header, and say so.
@@ -146,7 +146,11 @@ pub(super) async fn begin(object: &Object) -> Result<UploadId, Refusal> {
 }
 
 fn url_of_upload(object: &Object, upload: &UploadId) -> String {
-    format!("{}?uploadId={}", url_of(object), encoded(&upload.id, b""))
+    format!(
+        "{}?uploadId={}",
+        url_of(object),
+        percent_encode(&upload.id, b"")
+    )
 }
 
 /// The parts in a response, with their numbers.
@@ -250,20 +254,20 @@ pub(super) async fn part(
     let url = format!(
         "{}?partNumber={number}&uploadId={}",
         url_of(object),
-        encoded(&upload.id, b"")
+        percent_encode(&upload.id, b"")
     );
     let mut ask = Ask::new(Method::PUT, url)
-        .hashed(sums.sha256)
+        .with_body_sha256(sums.sha256)
         .body(bytes.clone());
     let sha256 = sums.sha256.filter(|_| upload.sha256);
     let text = sha256.map(|sum| BASE64_STANDARD.encode(sum));
     match (&text, sums.md5) {
         (Some(text), _) => {
             ask = ask
-                .with(SHA256, text.as_str())
-                .with("x-amz-sdk-checksum-algorithm", "SHA256")
+                .with_header(SHA256, text.as_str())
+                .with_header("x-amz-sdk-checksum-algorithm", "SHA256")
         }
-        (None, Some(md5)) => ask = ask.with("content-md5", BASE64_STANDARD.encode(md5)),
+        (None, Some(md5)) => ask = ask.with_header("content-md5", BASE64_STANDARD.encode(md5)),
         (None, None) => {}
     }
     let answer = object.request(&ask).await?;
@@ -321,7 +325,7 @@ pub(super) async fn complete(
     }
     list.push_str("</CompleteMultipartUpload>");
     let ask = Ask::new(Method::POST, url_of_upload(object, upload))
-        .with("content-type", "application/xml");
+        .with_header("content-type", "application/xml");
     let ask = ask.unless_there(overwrite).body(list.into()).long();
     let mut tries = 0;
     loop {

@@ -90,10 +90,10 @@ impl ObjectWriter {
     /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when it exists and
     /// `overwrite` is false; when the address can't be written, or the store can't be reached.
     pub fn new(path: &Path, overwrite: bool, expected: u64) -> Result<Self> {
-        let object = Arc::new(Object::of(path)?);
+        let object = Arc::new(Object::from_path(path)?);
         if !overwrite {
             let asked = object.clone();
-            match runtime::wait(async move { asked.stored().await })? {
+            match runtime::wait(async move { asked.fetch_stored_object().await })? {
                 Ok(None) => {}
                 Ok(Some(_)) => return Err(object.exists()),
                 // Without permission to list, S3 says so of an object that does not exist; the last
@@ -172,7 +172,7 @@ impl ObjectWriter {
         let last = self.sent.pop_front().map(Task::join).transpose()?;
         let whole = self.whole.take().map(|md5| md5.finalize().into());
         let expected = match &whole {
-            Some(whole) => StoredObject::of(
+            Some(whole) => StoredObject::with_checksum(
                 self.position,
                 Some(whole_checksum(&object.bucket.signer, whole)),
             ),
@@ -180,7 +180,7 @@ impl ObjectWriter {
                 let sha256 = s3::whole_sha256(&self.parts);
                 StoredObject {
                     sha256,
-                    ..StoredObject::of(self.position, s3::whole_tag(&self.parts))
+                    ..StoredObject::with_checksum(self.position, s3::whole_tag(&self.parts))
                 }
             }
         };
@@ -197,11 +197,11 @@ impl ObjectWriter {
                     s3::complete(&object, &upload, &parts, overwrite).await
                 }
             };
-            object.settled(outcome, &expected).await
+            object.confirm_stored_object(outcome, &expected).await
         })?;
         let stored = match stored {
             Err(error) if error.kind() != Kind::Damaged && error.is_passing() => {
-                return Err(self.kept(error));
+                return Err(self.keep_upload_for_retry(error));
             }
             outcome => outcome?,
         };
@@ -227,13 +227,14 @@ impl ObjectWriter {
             let asked = object.clone();
             // A token that may write need not be allowed to list.
             let blocks =
-                runtime::wait(async move { azure::uncommitted(&asked).await })?.unwrap_or_default();
+                runtime::wait(async move { azure::fetch_uncommitted_blocks(&asked).await })?
+                    .unwrap_or_default();
             self.earlier = Arc::new(Earlier::Blocks(blocks));
             UploadId::plain("")
         } else {
             self.give_up_stale();
             self.record = UploadRecord::claim(&object);
-            match self.continued()? {
+            match self.resume_upload()? {
                 Some(upload) => upload,
                 None => {
                     let (begun, overwrite) = (object.clone(), self.overwrite);
@@ -257,7 +258,7 @@ impl ObjectWriter {
 
     /// The upload of an earlier process that did not end, with what the store has of it. One with
     /// parts of another size, or made from something else where that counts, is given up.
-    fn continued(&mut self) -> Result<Option<UploadId>> {
+    fn resume_upload(&mut self) -> Result<Option<UploadId>> {
         let Some((found, sent)) = self.record.as_mut().and_then(UploadRecord::read) else {
             return Ok(None);
         };
@@ -345,7 +346,7 @@ impl ObjectWriter {
     }
 
     /// Keeps the upload for a later process, and says so.
-    fn kept(&mut self, error: Error) -> Error {
+    fn keep_upload_for_retry(&mut self, error: Error) -> Error {
         self.is_kept = match &self.object.bucket.signer {
             Signer::S3 { .. } => self.record.is_some(),
             Signer::Google { .. } => self.record.is_some() && self.made_from.is_some(),
@@ -402,9 +403,12 @@ impl ObjectWriter {
             })?,
             Signer::S3 { .. } => runtime::start(async move {
                 let _slot = slot;
-                let sums =
-                    PartSums::of(&bytes, !upload.sha256, upload.sha256 || object.signs_body())
-                        .await?;
+                let sums = PartSums::compute_sums(
+                    &bytes,
+                    !upload.sha256,
+                    upload.sha256 || object.signs_body(),
+                )
+                .await?;
                 if let Earlier::Parts(parts) = &*earlier
                     && let Some(found) = parts.get(&number)
                     && s3::is_same(found, &bytes, &sums).await?
@@ -477,7 +481,11 @@ impl ObjectWriter {
             Err(refusal) => {
                 let may_pass = refusal.may_pass();
                 let error = self.object.error(refusal);
-                return Err(if may_pass { self.kept(error) } else { error });
+                return Err(if may_pass {
+                    self.keep_upload_for_retry(error)
+                } else {
+                    error
+                });
             }
         }
         Ok(())

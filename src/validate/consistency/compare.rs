@@ -363,7 +363,7 @@ impl<'a> Context<'a> {
             (None, None) => true,
             _ => false,
         };
-        judged(sizes, agrees, |size| name(*size), name(common))
+        judge_agreement(sizes, agrees, |size| name(*size), name(common))
     }
 
     fn overlaps(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
@@ -385,7 +385,7 @@ impl<'a> Context<'a> {
         };
         let name = |share: f64| -> Arc<str> { format!("{} %", percent(share)).into() };
         let agrees = |share: &f64| (share - common as f64 / 100.0).abs() <= SAME_OVERLAP;
-        let mut agreement = judged(
+        let mut agreement = judge_agreement(
             shares,
             agrees,
             |share| name(*share),
@@ -421,11 +421,11 @@ fn exact<'a, K: Eq + Hash + Clone>(
     };
     let common = common.clone();
     let named = |key: &K| names.get(key).cloned().unwrap_or_default();
-    judged(keyed, |key| *key == common, named, named(&common))
+    judge_agreement(keyed, |key| *key == common, named, named(&common))
 }
 
 /// Differing values are outliers only if more than half of the rasters agree.
-fn judged<V>(
+fn judge_agreement<V>(
     values: Vec<(&Header, V)>,
     agrees: impl Fn(&V) -> bool,
     name: impl Fn(&V) -> Arc<str>,
@@ -514,19 +514,22 @@ fn overlap(first: &Header, other: &Header) -> Option<f64> {
         (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => {
             (ring(a, first.size), ring(b, other.size))
         }
-        _ => (first.corners?, beside(other.corners?, first.corners?)),
+        _ => (
+            first.corners?,
+            shift_ring_to(other.corners?, first.corners?),
+        ),
     };
-    shared(rings.0, rings.1)
+    covered_share(rings.0, rings.1)
 }
 
 /// A ring in degrees, shifted by multiples of 360 degrees to the longitudes of another one.
-fn beside(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
+fn shift_ring_to(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
     let turns = ((other[0][0] - ring[0][0]) / 360.0).round();
     ring.map(|[x, y]| [x + turns * 360.0, y])
 }
 
 /// Share of the first ring's area that the second one covers.
-fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
+fn covered_share(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
     let bounds = |ring: &[[f64; 2]; 4]| {
         let side = |axis: usize| {
             let values = ring.map(|point| point[axis]);
@@ -637,7 +640,7 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
         TimeOrder::SameDay => tr!("the same day").into(),
         _ => gap_name(*gap).into(),
     };
-    let mut agreement = judged(values, |(order, _)| *order == common, found, named.into());
+    let mut agreement = judge_agreement(values, |(order, _)| *order == common, found, named.into());
     for outlier in &mut agreement.outliers {
         outlier.beside = name.into();
     }

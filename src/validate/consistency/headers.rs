@@ -138,6 +138,6 @@ fn look(
     if missing {
         cache.look(&asset, version).map(Some)
     } else {
-        Ok(cache.known(&asset, version))
+        Ok(cache.cached_header(&asset, version))
     }
 }

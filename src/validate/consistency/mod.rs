@@ -152,7 +152,7 @@ fn run(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Consistency> {
-    let places = positions::SamplePositions::of(input.tree);
+    let places = positions::SamplePositions::from_tree(input.tree);
     let headers = headers::read(input, &places, cache, !options.cached_only, ctx)?;
     ctx.stage(tr!("Comparing headers"), None);
     let mut consistency = compare::compare(&headers, &places, options, ctx)?;

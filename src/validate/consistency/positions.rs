@@ -35,7 +35,7 @@ impl SamplePositions {
     /// with the most frequent list of ids there: a child of the same id has the same position, and
     /// a child of another id that of its index when the numbers of children are equal. Other
     /// children, and padding, have no position.
-    pub fn of(tree: &Skeleton) -> Self {
+    pub fn from_tree(tree: &Skeleton) -> Self {
         let mut positions = Self {
             nodes: vec![PositionNode::default()],
             node: Vec::new(),
@@ -189,7 +189,7 @@ mod tests {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         });
-        let positions = SamplePositions::of(&tree);
+        let positions = SamplePositions::from_tree(&tree);
         let found: Vec<Option<u32>> = (0..tree.levels[1].len() as u32)
             .map(|row| {
                 positions

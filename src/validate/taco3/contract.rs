@@ -34,7 +34,7 @@ pub(super) enum Mismatch {
 }
 
 impl ContractMember {
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let sequence = || {
             let (prefix, rest) = name.split_once("*[")?;
             let (range, suffix) = rest.split_once(']')?;
@@ -65,7 +65,7 @@ impl ContractMember {
 
 impl MemberContract {
     /// The contract of the paths of `taco:structure`.
-    pub fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+    pub fn from_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut contract = Self::default();
         contract.folders.insert(String::new(), Vec::new());
         for path in paths {
@@ -75,7 +75,7 @@ impl MemberContract {
                 let member = if parts.peek().is_some() {
                     ContractMember::Folder(part.to_owned())
                 } else {
-                    ContractMember::of(part)
+                    ContractMember::from_name(part)
                 };
                 let members = contract.folders.entry(folder.clone()).or_default();
                 if !members.contains(&member) {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn contract(paths: &[&str]) -> MemberContract {
-        MemberContract::of(paths.iter().copied())
+        MemberContract::from_paths(paths.iter().copied())
     }
 
     #[test]

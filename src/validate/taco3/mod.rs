@@ -71,7 +71,7 @@ pub fn check(
             let header = |entry: &DirectoryEntry| {
                 LocalHeader::read(file, entry.local)
                     .ok()
-                    .map(|header| SeenHeader::of(&header, entry))
+                    .map(|header| SeenHeader::from_header(&header, entry))
             };
             let headers: Vec<Option<SeenHeader>> =
                 directory.entries.par_iter().map(header).collect();

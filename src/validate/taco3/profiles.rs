@@ -33,7 +33,7 @@ const ROWS_AT_ONCE: usize = 4096;
 struct NamespaceColumns<'a>(HashMap<&'a str, &'a ArrayRef>);
 
 impl<'a> NamespaceColumns<'a> {
-    fn of(batch: &'a RecordBatch, namespace: &str) -> Self {
+    fn from_batch(batch: &'a RecordBatch, namespace: &str) -> Self {
         let fields = batch.schema_ref().fields().iter();
         let own = fields.zip(batch.columns()).filter_map(|(field, column)| {
             let name = field.name().strip_prefix(namespace)?.strip_prefix(':')?;
@@ -93,7 +93,7 @@ pub(super) fn check(
     let mut first_row = 0;
     for batch in table.table.batches() {
         for namespace in PROFILES {
-            let columns = NamespaceColumns::of(batch, namespace);
+            let columns = NamespaceColumns::from_batch(batch, namespace);
             if columns.0.is_empty() {
                 continue;
             }
@@ -377,10 +377,11 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
     let time = |at: usize| times.and_then(|times| parse_time(times.get(at)?.as_str()?));
     let (mut outside, mut untimely) = (0u64, 0u64);
     for batch in samples.table.batches() {
-        let places = PlaceColumns::of(batch);
+        let places = PlaceColumns::from_batch(batch);
         let intervals = interval_of(batch);
         for (row, interval) in intervals.iter().enumerate() {
-            if let (Some(bbox), Some([lon, lat])) = (spatial, places.stated(row).centroid) {
+            if let (Some(bbox), Some([lon, lat])) = (spatial, places.stated_location(row).centroid)
+            {
                 outside += u64::from(!holds(bbox, lon, lat));
             }
             if let (Some(first), Some(last), Some(start)) = (time(0), time(1), interval[0]) {

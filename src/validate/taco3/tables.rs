@@ -29,7 +29,8 @@ pub(super) fn check(
 ) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), None);
     let structure = collection.get("taco:structure").and_then(Json::as_array);
-    let contract = structure.map(|files| MemberContract::of(files.iter().filter_map(Json::as_str)));
+    let contract =
+        structure.map(|files| MemberContract::from_paths(files.iter().filter_map(Json::as_str)));
     if let Some((one, other)) = contract.as_ref().and_then(MemberContract::names_alike) {
         let (one, other) = (
             one.printable_line().to_string(),
@@ -49,7 +50,7 @@ pub(super) fn check(
     let tree = dataset.levels().skeleton(ctx)?;
     let numbered = tables
         .iter()
-        .map(|table| (table.name.as_str(), (table, RowsById::of(table))))
+        .map(|table| (table.name.as_str(), (table, RowsById::from_table(table))))
         .collect();
     let checked = Checked {
         tree: &tree,

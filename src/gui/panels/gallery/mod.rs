@@ -209,7 +209,7 @@ fn sort_roots_by_column(
     rows: Option<&[u32]>,
     ctx: &JobContext,
 ) -> Result<Vec<u32>> {
-    let table = match reader.levels().decoded(0) {
+    let table = match reader.levels().decoded_table(0) {
         Some(table) => table.as_ref().clone(),
         None => reader.levels().columns(0, &[column], ctx)?,
     };

@@ -685,7 +685,7 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
 fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
     let Some(table) = document
         .opened_dataset()
-        .and_then(|open| open.reader.levels().decoded(at.level))
+        .and_then(|open| open.reader.levels().decoded_table(at.level))
     else {
         return;
     };

@@ -196,8 +196,10 @@ mod tests {
     fn the_grid_has_the_corners_of_the_raster() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let tif = find_tif(&path).expect("a fixture is a GeoTIFF with a place");
-        let info =
-            describe(&RasterSource::typed(crate::model::AssetPath::file(&tif))).expect("reads");
+        let info = describe(&RasterSource::from_user_path(
+            crate::model::AssetPath::file(&tif),
+        ))
+        .expect("reads");
         let grid = grid_of(&info).expect("has a place");
         let corners = info.corners_lonlat.expect("has corners");
         let of = |index: usize| grid[index];
@@ -228,8 +230,10 @@ mod tests {
                     .is_some_and(|ending| ending == "tif")
                     .then_some(path)
                     .filter(|path| {
-                        describe(&RasterSource::typed(crate::model::AssetPath::file(path)))
-                            .is_ok_and(|info| info.corners_lonlat.is_some())
+                        describe(&RasterSource::from_user_path(
+                            crate::model::AssetPath::file(path),
+                        ))
+                        .is_ok_and(|info| info.corners_lonlat.is_some())
                     })
             }
         })

@@ -172,8 +172,10 @@ mod tests {
                 },
             )
             .expect("is written");
-            let request =
-                PreviewRequest::new(RasterSource::typed(AssetPath::file(&file)), (64, 64));
+            let request = PreviewRequest::new(
+                RasterSource::from_user_path(AssetPath::file(&file)),
+                (64, 64),
+            );
             preview(&request, &JobContext::default()).expect("is read")
         };
         let names = vec![(1, "water".to_owned()), (9, "snow".to_owned())];

@@ -147,8 +147,8 @@ pub fn ui(
         let response = value_ui(ui, (&name, names), &text, part as f32, value.missing);
         if let Some(imaginary) = value.imaginary.filter(|_| !value.missing) {
             let pair = [value.value.to_f64(), imaginary];
-            let [magnitude, phase] =
-                [ComplexPart::Magnitude, ComplexPart::Phase].map(|part| number(part.of(pair)));
+            let [magnitude, phase] = [ComplexPart::Magnitude, ComplexPart::Phase]
+                .map(|part| number(part.value_of(pair)));
             line_ui(
                 ui,
                 tr!("magnitude, phase"),
