@@ -366,7 +366,6 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
     let dataset = made(&workspace, "set");
     workspace.write("unknown.csv", "path,season\ntile_9.tif,winter\n");
     workspace.write("type.csv", "path,cloud_cover\ntile_0.tif,much\n");
-    workspace.write("reserved.csv", "path,a b\ntile_0.tif,1\n");
     workspace.write("twice.csv", "path,season\ntile_0.tif,a\ntile_0.tif,b\n");
     let sum = || {
         [
@@ -375,10 +374,9 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
         ]
     };
     let before = sum();
-    let refused: [(&[&str], &str); 9] = [
+    let refused: [(&[&str], &str); 8] = [
         (&["--metadata", "unknown.csv"], "tile_9.tif"),
         (&["--metadata", "type.csv"], "cloud_cover"),
-        (&["--metadata", "reserved.csv"], "a b"),
         (&["--metadata", "twice.csv"], "twice"),
         (&["--drop", "id"], "readers need it"),
         (&["--drop", "nothing"], "no column nothing"),
@@ -392,6 +390,40 @@ fn edits_that_do_not_fit_are_refused_and_change_nothing() {
         assert_eq!(sum(), before, "{said}");
     }
     workspace.studio(["edit", "set"]).expect_code(2);
+}
+
+#[test]
+fn rows_and_names_that_do_not_fit_are_warnings_as_in_create() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let dataset = made(&workspace, "set");
+    workspace.write(
+        "new.csv",
+        "cloud cover (%),tile,other\n1.5,tile_0.tif,tile_1.tif\n2.5,tile_9.tif,tile_0.tif\n",
+    );
+    let ran = workspace
+        .studio(["edit", "set", "--metadata", "new.csv", "--key", "tile"])
+        .expect_code(0);
+    assert!(
+        ran.stderr.contains("1 row matches no sample of level 0") && ran.stderr.contains("tile_9"),
+        "{ran}"
+    );
+    let values = rows(
+        &workspace,
+        &dataset,
+        "SELECT id, cloud_cover_2 FROM data ORDER BY id",
+    );
+    assert_eq!(values[0]["cloud_cover_2"], json!(1.5));
+    assert_eq!(values[1]["cloud_cover_2"], json!(null));
+    // The column `other` names more samples.
+    let ran = workspace
+        .studio(["edit", "set", "--metadata", "new.csv"])
+        .expect_code(0);
+    assert!(!ran.stderr.contains("no sample"), "{ran}");
+    let ran = workspace
+        .studio(["edit", "set", "--metadata", "new.csv", "--key", "nothing"])
+        .expect_code(2);
+    assert!(ran.stderr.contains("no column nothing"), "{ran}");
 }
 
 #[test]

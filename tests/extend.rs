@@ -581,7 +581,7 @@ fn the_variable_that_is_read_is_stated_wherever_a_raster_has_several() {
         .studio(["optimise", &one, "-o", &out, "--variable", "Band2"])
         .expect_code(0);
     let written = taco_studio::raster::tally(
-        &taco_studio::raster::RasterSource::typed(taco_studio::model::AssetPath::file(
+        &taco_studio::raster::RasterSource::from_user_path(taco_studio::model::AssetPath::file(
             workspace.path("one.tif"),
         )),
         &taco_studio::jobs::JobContext::default(),

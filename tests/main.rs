@@ -50,6 +50,7 @@ mod limits;
 mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
+pub mod metadata_tables;
 mod mutants;
 #[cfg(target_os = "linux")]
 mod opened_files;

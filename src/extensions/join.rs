@@ -94,6 +94,15 @@ pub struct JoinOffer {
     pub examples: Vec<String>,
     /// True when dates such as `03/04/2020` are read day first without a cell that proves it.
     pub assumes_day_first: bool,
+    /// True when zeros of the cells are lost, as those of the code `06075`.
+    pub loses_zeros: bool,
+}
+
+impl JoinOffer {
+    /// True when nothing is lost and nothing assumed.
+    pub fn is_certain(&self) -> bool {
+        self.lost == 0 && !self.assumes_day_first && !self.loses_zeros
+    }
 }
 
 /// A row of the table.
@@ -376,6 +385,7 @@ fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
         lost,
         examples,
         assumes_day_first,
+        loses_zeros,
     } = text_type(texts.iter())?;
     Some(JoinOffer {
         kind: dtype_name(&dtype),
@@ -384,6 +394,7 @@ fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
         lost,
         examples,
         assumes_day_first,
+        loses_zeros,
     })
 }
 

@@ -39,6 +39,9 @@ pub struct TextType {
     pub examples: Vec<String>,
     /// True when dates such as `03/04/2020` are read day first without a cell that proves it.
     pub assumes_day_first: bool,
+    /// True when zeros of the cells are lost: those before a number, as in the code `06075`, or
+    /// those behind its decimals, as in the version 1.10 beside 1.9.
+    pub loses_zeros: bool,
 }
 
 /// The type that most cells of a column have; `None` when the column is text.
@@ -102,6 +105,8 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
             .any(|(first, second)| first > 12 || second > 12)
     };
     let assumes_day_first = dates && slashed() && !proven();
+    let is_number = matches!(dtype, DataType::Int64 | DataType::Float64);
+    let loses_zeros = is_number && loses_zeros(cells.flatten(), writing);
     Some(TextType {
         dtype,
         values,
@@ -109,7 +114,29 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         lost: filled - values,
         examples,
         assumes_day_first,
+        loses_zeros,
     })
+}
+
+/// True when a number begins with a zero that is not its only digit before the decimals, or some
+/// end in zeros and have other numbers of decimals.
+fn loses_zeros<'a>(cells: impl Iterator<Item = &'a str>, writing: TextWriting) -> bool {
+    let (mut is_padded, mut decimals_vary, mut decimals) = (false, false, None);
+    for cell in cells {
+        let Some(number) = plain_number(cell.trim(), writing) else {
+            continue;
+        };
+        let digits = number.trim_start_matches(['-', '+']);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if whole.len() > 1 && whole.starts_with('0') {
+            return true;
+        }
+        if !fraction.is_empty() {
+            decimals_vary |= *decimals.get_or_insert(fraction.len()) != fraction.len();
+            is_padded |= fraction.len() > 1 && fraction.ends_with('0');
+        }
+    }
+    is_padded && decimals_vary
 }
 
 /// How a column writes numbers and dates, from all its cells.
@@ -318,6 +345,16 @@ mod tests {
         );
         let offer = text_type([Some("03/04/2020"), Some("05/06/2020")].into_iter()).expect("dates");
         assert!(offer.assumes_day_first && offer.lost == 0, "{offer:?}");
+        for (cells, loses) in [
+            (["06075", "48201"], true),
+            (["1.9", "1.10"], true),
+            (["1.10", "2.50"], false),
+            (["0.5", "-0.25"], false),
+            (["1,000", "12"], false),
+        ] {
+            let offer = text_type(cells.map(Some).into_iter()).expect("numbers");
+            assert_eq!(offer.loses_zeros, loses, "{cells:?}");
+        }
         let offer = text_type([Some("1"), Some("2,5"), Some("about 3"), Some("n/a")].into_iter())
             .expect("numbers");
         assert_eq!(

@@ -206,6 +206,19 @@ pub fn is_table(path: &Path) -> bool {
         .map(str::to_lowercase);
     matches!(
         ending.as_deref(),
-        Some("csv" | "tsv" | "xlsx" | "ods" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet")
+        Some(
+            "csv"
+                | "tsv"
+                | "xlsx"
+                | "ods"
+                | "json"
+                | "jsonl"
+                | "ndjson"
+                | "geojson"
+                | "geojsonl"
+                | "geojsons"
+                | "geojsonseq"
+                | "parquet"
+        )
     )
 }

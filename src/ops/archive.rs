@@ -75,8 +75,23 @@ impl LeftOut {
     }
 }
 
+/// Endings of files that are ZIP archives inside, and one file for their programs.
+const PACKED_FORMATS: [&str; 12] = [
+    "xlsx", "xlsm", "ods", "odt", "odp", "docx", "pptx", "npz", "kmz", "epub", "whl", "jar",
+];
+
 /// True for an archive that is no dataset: by its first bytes, of a remote file by its name.
+/// Workbooks and other formats that use ZIP are none.
 pub fn is_archive(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_format = |ending: &str| {
+        PACKED_FORMATS
+            .iter()
+            .any(|format| ending.eq_ignore_ascii_case(format))
+    };
+    if ending.is_some_and(is_format) {
+        return false;
+    }
     if let Some(address) = Address::from_path(path) {
         let name = address.name().to_ascii_lowercase();
         return [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"]

@@ -15,6 +15,7 @@ use super::metadata_table::{
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::text::PrintableLine;
 
 /// Separators, in order of preference among equals.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -22,6 +23,8 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 const LOOKED_AT: usize = 1 << 20;
 /// Rows by which the separator is chosen.
 const COMPARED_ROWS: usize = 64;
+/// Maximum number of columns in the warning of missing values.
+const MARKED_SHOWN: usize = 8;
 /// Rows per batch.
 const BATCH_ROWS: usize = 1 << 16;
 /// Bytes of text per batch: offsets of an array have 31 bits.
@@ -332,13 +335,26 @@ impl CsvColumns {
             }
             kept.push((index, ColumnType::choose(summary, reading(&names[index]))));
         }
+        let mut missing = Vec::new();
         for (index, column) in &kept {
-            if matches!(column, ColumnType::Texts)
-                && reading(&names[*index]) == ColumnReading::Inferred
+            let (name, summary) = (&names[*index], &self.summaries[*index]);
+            if matches!(column, ColumnType::Texts) && reading(name) == ColumnReading::Inferred {
+                warnings.extend(summary.warning(name));
+            }
+            if let ColumnType::Typed(SpelledType::Microseconds | SpelledType::Nanoseconds) = column
             {
-                warnings.extend(self.summaries[*index].warning(&names[*index]));
+                warnings.extend(summary.warning_of_zones(name));
+            }
+            let cells = match column {
+                ColumnType::Nulls | ColumnType::ExactTexts => 0,
+                ColumnType::Texts => summary.null_texts(),
+                ColumnType::Typed(_) => summary.null_markers(),
+            };
+            if cells > 0 {
+                missing.push((name.as_str(), cells));
             }
         }
+        warnings.extend(warn_of_markers(&missing));
         let fields = kept
             .iter()
             .map(|(index, column)| Field::new(&names[*index], column.arrow_type(), true));
@@ -359,9 +375,31 @@ impl CsvColumns {
         }
         Ok(MetadataTable {
             table: LevelTable::new(schema, batches),
+            by_column: None,
             warnings,
         })
     }
+}
+
+/// A warning of cells whose texts say that a value is missing, by column.
+fn warn_of_markers(columns: &[(&str, u64)]) -> Option<String> {
+    let list: Vec<String> = columns
+        .iter()
+        .take(MARKED_SHOWN)
+        .map(|(name, cells)| format!("{} {cells}", name.printable_line()))
+        .collect();
+    let more = if columns.len() > list.len() {
+        ", …"
+    } else {
+        ""
+    };
+    (!list.is_empty()).then(|| {
+        format!(
+            "cells of the metadata table that say that a value is missing, such as NA, are null: \
+             {}{more}",
+            list.join(", ")
+        )
+    })
 }
 
 /// How the texts of a column become values.
@@ -489,8 +527,13 @@ mod tests {
             (nulls(1), nulls(2), nulls(3)),
             (vec![1], vec![0, 2], vec![1, 2])
         );
-        assert_eq!(table.warnings.len(), 1);
+        assert_eq!(table.warnings.len(), 2);
         assert!(table.warnings[0].contains("line 4"), "{:?}", table.warnings);
+        assert!(
+            table.warnings[1].ends_with("cloud 1, ndvi 2, split 1"),
+            "{:?}",
+            table.warnings
+        );
     }
 
     #[test]
@@ -592,9 +635,25 @@ mod tests {
     }
 
     #[test]
+    fn columns_of_one_name_get_numbers() {
+        let found = read("path,a,a,a_2,a\ns,1,2,3,4\n").expect("reads");
+        let names: Vec<String> = found
+            .table
+            .fields()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
+        assert_eq!(names, ["path", "a", "a_3", "a_2", "a_4"]);
+        assert!(
+            found.warnings[0].ends_with("a_3, a_4"),
+            "{:?}",
+            found.warnings
+        );
+    }
+
+    #[test]
     fn tables_that_would_lose_values_are_refused() {
         let said = |content: &str| read(content).expect_err("is refused").report();
-        assert!(said("path,cloud,cloud\na,1,9\n").contains("cloud"));
         assert!(said("path,cloud\na,1\nb,2,3\n").contains("line 3"));
         assert!(
             said("path,cloud\na,1,9\nb,2\n").contains("line 2 "),

@@ -40,6 +40,8 @@ pub(super) struct KeyChoice {
     pub column: String,
     /// True when its texts are paths, false when they are ids.
     pub by_path: bool,
+    /// True when a text names a sample.
+    pub names_samples: bool,
     /// Other columns that name as many samples, and whether by path.
     pub others: Vec<(String, bool)>,
 }
@@ -87,6 +89,7 @@ impl KeyChoice {
         Ok(Self {
             column: column.to_owned(),
             by_path,
+            names_samples: false,
             others: Vec::new(),
         })
     }
@@ -143,6 +146,7 @@ impl KeyChoice {
         Ok(Some(Self {
             column: best.column.to_owned(),
             by_path: best.by_path,
+            names_samples: true,
             others,
         }))
     }

@@ -73,7 +73,13 @@ impl KeyedTable {
                 ColumnReading::Inferred
             }
         };
-        let found = read_metadata_table(path, &reading, ctx)?;
+        let mut found = read_metadata_table(path, &reading, ctx)?;
+        let has_key = |table: &LevelTable| keys.iter().any(|key| table.column_index(key).is_some());
+        if !has_key(&found.table)
+            && let Some(table) = found.by_column.take_if(|table| has_key(table))
+        {
+            found.table = table;
+        }
         let names: Vec<String> = found
             .table
             .fields()
@@ -123,14 +129,23 @@ impl KeyedTable {
         if found.table.rows() == 0 {
             return Err(Error::usage("the table has no rows").at_path(&request.table));
         }
-        let choice = match (&request.key, request.by) {
+        let mut choice = match (&request.key, request.by) {
             (Some(key), JoinBy::Path | JoinBy::Id) => KeyChoice {
                 column: key.clone(),
                 by_path: request.by == JoinBy::Path,
+                names_samples: true,
                 others: Vec::new(),
             },
             _ => KeyChoice::find(&found.table, request, show_samples)?,
         };
+        if !choice.names_samples
+            && let Some(table) = found.by_column.take()
+        {
+            let by_column = KeyChoice::find(&table, request, show_samples)?;
+            if by_column.names_samples {
+                (found.table, choice) = (table, by_column);
+            }
+        }
         let is_exact = request.key.is_some() || is_key_name(&choice.column, &KEYS);
         if !is_exact {
             // Read again with the key as text: a key such as NA is not null.
@@ -161,6 +176,7 @@ impl KeyedTable {
         for (column, by_path) in others {
             let found = MetadataTable {
                 table: self.table.clone(),
+                by_column: None,
                 warnings: Vec::new(),
             };
             let other = Self::new(found, &self.path, column, *by_path)?;
@@ -259,6 +275,7 @@ impl KeyedTable {
         let MetadataTable {
             table,
             mut warnings,
+            ..
         } = found;
         let fields = table.fields();
         let empty: Vec<&str> = fields

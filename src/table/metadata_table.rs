@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
+use arrow::array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 use geo::Geometry;
 use serde_json::Value as Json;
@@ -16,8 +16,9 @@ use serde_json::Value as Json;
 use super::budget::size_text;
 use super::csv_table::read_csv;
 use super::footer::COLUMNS_MAX;
-use super::geojson::{geojson_geometry, other_crs};
+use super::json_rows::{JsonRow, JsonRows, json_rows};
 use super::text_decoding::{decode_text, utf16_order};
+use super::unfolded::unfolded_bytes;
 use super::widening::{EXACT_IN_DOUBLE, number_type};
 use super::workbook::{begins_as_workbook, check_size, read_workbook};
 use super::{LevelTable, ParquetSlice, TableHead, array_of, infer_type, write_wkb};
@@ -28,6 +29,8 @@ use crate::text::PrintableLine;
 
 /// Bytes per read.
 const PIECE: u64 = 8 << 20;
+/// Maximum size in bytes of the values of a dictionary.
+const DICTIONARY_MAX: u64 = 1 << 30;
 /// Maximum size in bytes of a text table.
 const TEXT_MAX: u64 = 4 << 30;
 /// Number of cells that a text table may have independent of its size.
@@ -52,6 +55,9 @@ pub const FEATURE_GEOMETRY: &str = "stac:geometry";
 pub struct MetadataTable {
     /// Its columns.
     pub table: LevelTable,
+    /// The columns of an object of objects of JSON whose names may be those of columns instead of
+    /// samples.
+    pub by_column: Option<LevelTable>,
     /// What the user should know about the reading, such as a column that is text because of one
     /// value.
     pub warnings: Vec<String>,
@@ -69,8 +75,9 @@ pub enum ColumnReading {
 }
 
 /// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of
-/// objects, one object per line, an object of objects by path, or GeoJSON, whose properties are the
-/// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx, .ods) or Parquet.
+/// objects, one object per line, an object of objects by path, the other forms that pandas writes,
+/// or GeoJSON, whose properties are the columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx,
+/// .ods) or Parquet.
 ///
 /// # Errors
 /// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or
@@ -139,6 +146,7 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
                     .at_path(path)
             }
         })?;
+    let table = without_dictionaries(&table)?;
     let mut names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     let warning = number_repeated_names(&mut names);
     let table = match &warning {
@@ -147,8 +155,50 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
     };
     Ok(MetadataTable {
         table,
+        by_column: None,
         warnings: warning.into_iter().collect(),
     })
+}
+
+/// The table with the values of its dictionaries, which are categories of other programs, unless
+/// they are too large to be repeated.
+fn without_dictionaries(table: &LevelTable) -> Result<LevelTable> {
+    let mut fields: Vec<Arc<Field>> = table.schema().fields().iter().cloned().collect();
+    let mut batches: Vec<Vec<ArrayRef>> = table
+        .batches()
+        .iter()
+        .map(|batch| batch.columns().to_vec())
+        .collect();
+    for (index, field) in fields.iter_mut().enumerate() {
+        let DataType::Dictionary(_, values) = field.data_type().clone() else {
+            continue;
+        };
+        let bytes: u64 = batches
+            .iter()
+            .map(|batch| unfolded_bytes(&batch[index]))
+            .sum();
+        if bytes > DICTIONARY_MAX {
+            continue;
+        }
+        for batch in &mut batches {
+            batch[index] = arrow::compute::cast(&batch[index], &values).map_err(|error| {
+                Error::format(format!("the categories of {} can't be read", field.name()))
+                    .because(error)
+            })?;
+        }
+        *field = Arc::new(field.as_ref().clone().with_data_type(*values));
+    }
+    let metadata = table.schema().metadata().clone();
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    let rows = table.batches().iter().map(RecordBatch::num_rows);
+    let batches = rows.zip(batches).map(|(rows, arrays)| {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
+    });
+    let batches = batches.collect::<std::result::Result<_, _>>();
+    let batches = batches
+        .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+    Ok(LevelTable::new(schema, batches))
 }
 
 fn read_text(
@@ -281,7 +331,14 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
             numbers.too_large
         ));
     }
-    let (rows, other_crs) = json_rows(&content)?;
+    let JsonRows {
+        rows,
+        other_crs,
+        by_column,
+    } = json_rows(&content)?;
+    let by_column = by_column
+        .map(|columns| table_of_json(columns, ctx))
+        .transpose()?;
     let mut geometries = Vec::with_capacity(rows.len());
     for (
         row,
@@ -343,7 +400,11 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
         }
         None => with_geometries(&table, &geometries)?,
     };
-    Ok(MetadataTable { table, warnings })
+    Ok(MetadataTable {
+        table,
+        by_column,
+        warnings,
+    })
 }
 
 fn with_geometries(table: &LevelTable, geometries: &[Option<Geometry>]) -> Result<LevelTable> {
@@ -368,48 +429,6 @@ fn with_geometries(table: &LevelTable, geometries: &[Option<Geometry>]) -> Resul
     let batch = batch
         .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
     Ok(LevelTable::new(schema, vec![batch]))
-}
-
-/// A row of a JSON table.
-struct JsonRow {
-    values: Json,
-    /// That of a feature.
-    geometry: Option<Geometry>,
-}
-
-impl JsonRow {
-    fn from_values(values: Json) -> Self {
-        Self {
-            values,
-            geometry: None,
-        }
-    }
-
-    /// The properties of a GeoJSON feature, with its `id` unless they have one, and its geometry;
-    /// any other object as it is.
-    fn of_feature(json: Json) -> Self {
-        match json {
-            Json::Object(mut feature)
-                if feature.get("type") == Some(&Json::from("Feature"))
-                    && feature.contains_key("properties") =>
-            {
-                let geometry = feature.get("geometry").and_then(geojson_geometry);
-                let id = feature.remove("id");
-                let mut row = match feature.remove("properties") {
-                    Some(Json::Object(row)) => row,
-                    _ => serde_json::Map::new(),
-                };
-                if let (Some(id), false) = (id, row.contains_key("id")) {
-                    row.insert("id".to_owned(), id);
-                }
-                Self {
-                    values: Json::Object(row),
-                    geometry,
-                }
-            }
-            other => Self::from_values(other),
-        }
-    }
 }
 
 /// The table of named columns of JSON values; a column that is shorter than others ends in nulls.
@@ -459,56 +478,6 @@ pub fn table_of_json(
     let batch = batch
         .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
     Ok(LevelTable::new(schema, vec![batch]))
-}
-
-/// The rows, and the name of the coordinate system of their geometries if it is not longitude and
-/// latitude.
-fn json_rows(content: &str) -> Result<(Vec<JsonRow>, Option<String>)> {
-    let wrong = |error: serde_json::Error| {
-        Error::format("the metadata table can't be read as JSON").because(error)
-    };
-    let documents = serde_json::Deserializer::from_str(content)
-        .into_iter::<Json>()
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(wrong)?;
-    let by_path = |object: serde_json::Map<String, Json>| {
-        let row = |(path, row): (String, Json)| {
-            let mut all = serde_json::Map::from_iter([("path".to_owned(), Json::String(path))]);
-            all.extend(row.as_object().cloned().unwrap_or_default());
-            JsonRow::from_values(Json::Object(all))
-        };
-        object.into_iter().map(row).collect()
-    };
-    let mut documents = documents.into_iter();
-    let mut crs = None;
-    let rows = match (documents.next(), documents.len()) {
-        (Some(Json::Array(rows)), 0) => rows.into_iter().map(JsonRow::of_feature).collect(),
-        (Some(Json::Object(mut collection)), 0)
-            if collection.get("type") == Some(&Json::from("FeatureCollection")) =>
-        {
-            let features = collection.remove("features");
-            crs = other_crs(&Json::Object(collection));
-            match features {
-                Some(Json::Array(features)) => {
-                    features.into_iter().map(JsonRow::of_feature).collect()
-                }
-                _ => {
-                    return Err(Error::format(
-                        "the FeatureCollection of the metadata table has no list of features",
-                    ));
-                }
-            }
-        }
-        (Some(Json::Object(rows)), 0) if !rows.is_empty() && rows.values().all(Json::is_object) => {
-            by_path(rows)
-        }
-        (first, _) => first
-            .into_iter()
-            .chain(documents)
-            .map(JsonRow::of_feature)
-            .collect(),
-    };
-    Ok((rows, crs))
 }
 
 /// Numbers of a text of JSON that no value of JSON holds.

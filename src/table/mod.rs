@@ -12,6 +12,7 @@ mod decode;
 mod deltas;
 mod footer;
 mod geojson;
+mod json_rows;
 mod key_choice;
 mod keyed_table;
 mod metadata_table;

@@ -118,6 +118,14 @@ pub(super) struct TextSummary {
     codes: u64,
     /// Number of texts `NA`.
     not_available: u64,
+    /// Number of null markers that are not empty.
+    markers: u64,
+    /// Number of those that are null in columns of texts, too.
+    markers_of_texts: u64,
+    /// Number of times with a zone.
+    with_zone: u64,
+    /// Line of the first time without a zone.
+    without_zone: Option<u64>,
 }
 
 impl TextSummary {
@@ -125,12 +133,23 @@ impl TextSummary {
     pub fn add(&mut self, text: &str, line: u64) {
         self.not_available += u64::from(text.eq_ignore_ascii_case("na"));
         if is_null_marker(text) {
+            let lower = text.to_ascii_lowercase();
+            self.markers += u64::from(!text.is_empty());
+            self.markers_of_texts +=
+                u64::from(!text.is_empty() && NULL_MARKERS_OF_TEXTS.contains(&lower.as_str()));
             return;
         }
         self.values += 1;
         self.codes +=
             u64::from(text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic()));
         let found = types_of(text);
+        if found.types & (Microseconds.bit() | Nanoseconds.bit()) != 0 {
+            if states_zone(text) {
+                self.with_zone += 1;
+            } else {
+                self.without_zone.get_or_insert(line);
+            }
+        }
         self.has_number |= found.is_finite;
         self.proves_comma |= found.proves_comma;
         let is_plain =
@@ -216,6 +235,31 @@ impl TextSummary {
     fn is_null_text(&self, text: &str) -> bool {
         let lower = text.to_ascii_lowercase();
         NULL_MARKERS_OF_TEXTS.contains(&lower.as_str()) || (lower == "na" && !self.has_codes())
+    }
+
+    /// What a column of times hides, some with a zone and some without.
+    pub fn warning_of_zones(&self, column: &str) -> Option<String> {
+        let line = self.without_zone.filter(|_| self.with_zone > 0)?;
+        Some(format!(
+            "the column {} has times with and without a zone: those without, from line {line} on, \
+             are read as UTC",
+            column.printable_line()
+        ))
+    }
+
+    /// Number of texts, without empty ones, that are null in a column of a type.
+    pub fn null_markers(&self) -> u64 {
+        self.markers
+    }
+
+    /// Number of texts, without empty ones, that are null in a column of texts.
+    pub fn null_texts(&self) -> u64 {
+        let not_available = if self.has_codes() {
+            0
+        } else {
+            self.not_available
+        };
+        self.markers_of_texts + not_available
     }
 
     /// The texts of a column that stays text, without null markers.
@@ -549,6 +593,12 @@ fn parse_instant(text: &str) -> Option<(DateTime<chrono::Utc>, usize)> {
         .and_utc()
         .checked_sub_signed(chrono::TimeDelta::minutes(offset_minutes(zone)?))?;
     Some((time, fraction.trim_end_matches('0').len()))
+}
+
+/// True when a text that [`parse_instant`] reads ends in a zone.
+fn states_zone(text: &str) -> bool {
+    text.get(10..)
+        .is_some_and(|clock| clock.contains(['Z', 'U', '+', '-']))
 }
 
 /// Minutes east of UTC: nothing, `Z`, ` UTC`, `+02`, `+0200`, `+02:00`, also after a space.

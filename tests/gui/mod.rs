@@ -16,6 +16,7 @@ mod keyboard;
 mod keys;
 mod layouts;
 mod leave;
+mod metadata_tables;
 mod names;
 mod offers;
 mod opening;

@@ -268,7 +268,7 @@ impl JoinDialog {
         self.typed
             .get(&(level, column.name.clone()))
             .copied()
-            .unwrap_or(offer.lost == 0)
+            .unwrap_or(offer.is_certain())
     }
 
     /// The name that is asked for a column: the typed one, or the usual one.
@@ -461,7 +461,10 @@ impl JoinDialog {
             if offer.assumes_day_first {
                 notes.push(tr!("read day first").to_owned());
             }
-            let color = if offer.lost > 0 { t.warn } else { t.tx2 };
+            if offer.loses_zeros {
+                notes.push(tr!("zeros before or behind numbers are lost").to_owned());
+            }
+            let color = if !offer.is_certain() { t.warn } else { t.tx2 };
             ui.add(
                 egui::Label::new(
                     theme::rich_text(notes.join("; "))

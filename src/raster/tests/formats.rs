@@ -186,7 +186,8 @@ fn variables_of_a_netcdf_file_are_listed() {
     let info = describe(&asset).expect("describes");
     assert_eq!(info.subdatasets.len(), 3, "{info:?}");
     assert!(info.shown_subdataset.is_some() && info.band_count == 1 && info.width == 12);
-    let second = RasterSource::typed(AssetPath::parse(&info.subdatasets[1].name).expect("parses"));
+    let second =
+        RasterSource::from_user_path(AssetPath::parse(&info.subdatasets[1].name).expect("parses"));
     let pixels = read_window(&second, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
     assert!(preview(&PreviewRequest::new(asset, (12, 9)), &ctx()).is_ok());
@@ -204,8 +205,9 @@ fn variables_of_a_netcdf_file_are_listed() {
         (inside.width, inside.subdatasets.len(), inside.geotransform),
         (12, 3, info.geotransform)
     );
-    let second =
-        RasterSource::typed(AssetPath::parse(&inside.subdatasets[1].name).expect("parses"));
+    let second = RasterSource::from_user_path(
+        AssetPath::parse(&inside.subdatasets[1].name).expect("parses"),
+    );
     let pixels = read_window(&second, &whole(&inside, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }

@@ -221,7 +221,7 @@ fn a_wrapper_round_an_hdf5_file_waits_for_its_turn() {
         AssetPath::Vsi(format!("/vsisubfile/0_0,{}", path.display()).into()),
     ] {
         assert!(
-            hdf5_lock::turn_for(&RasterSource::typed(asset.clone())).is_some(),
+            hdf5_lock::turn_for(&RasterSource::from_user_path(asset.clone())).is_some(),
             "{asset}"
         );
     }

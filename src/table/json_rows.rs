@@ -1,0 +1,265 @@
+//! Finds the rows in a document of JSON: lists and lines of objects, GeoJSON, objects by path, and
+//! the forms that pandas writes.
+
+use geo::Geometry;
+use serde_json::{Map, Value as Json};
+
+use super::INDEX_COLUMN;
+use super::geojson::{geojson_geometry, other_crs};
+use super::keyed_table::{KEYS, is_key_name};
+use crate::error::{Error, Result};
+
+/// Maximum number of objects of an object that may be columns.
+const COLUMNS_GUESSED: usize = 1000;
+
+/// A row of a JSON table.
+pub(super) struct JsonRow {
+    pub values: Json,
+    /// That of a feature.
+    pub geometry: Option<Geometry>,
+}
+
+/// The rows of a document.
+pub(super) struct JsonRows {
+    pub rows: Vec<JsonRow>,
+    /// Name of the coordinate system of the geometries if it is not longitude and latitude.
+    pub other_crs: Option<String>,
+    /// Columns of an object of objects, all with the same keys, by name: which of its keys are
+    /// those of rows is not known.
+    pub by_column: Option<Vec<(String, Vec<Json>)>>,
+}
+
+impl JsonRow {
+    fn from_values(values: Map<String, Json>) -> Self {
+        Self {
+            values: Json::Object(values),
+            geometry: None,
+        }
+    }
+
+    /// The properties of a GeoJSON feature, with its `id` unless they have one, and its geometry;
+    /// any other value as it is.
+    fn of_feature(json: Json) -> Self {
+        match json {
+            Json::Object(mut feature)
+                if feature.get("type") == Some(&Json::from("Feature"))
+                    && feature.contains_key("properties") =>
+            {
+                let geometry = feature.get("geometry").and_then(geojson_geometry);
+                let id = feature.remove("id");
+                let mut row = match feature.remove("properties") {
+                    Some(Json::Object(row)) => row,
+                    _ => Map::new(),
+                };
+                if let (Some(id), false) = (id, row.contains_key("id")) {
+                    row.insert("id".to_owned(), id);
+                }
+                Self {
+                    values: Json::Object(row),
+                    geometry,
+                }
+            }
+            values => Self {
+                values,
+                geometry: None,
+            },
+        }
+    }
+}
+
+impl JsonRows {
+    fn from_values(values: impl IntoIterator<Item = Json>) -> Self {
+        Self {
+            rows: values.into_iter().map(JsonRow::of_feature).collect(),
+            other_crs: None,
+            by_column: None,
+        }
+    }
+
+    fn from_objects(objects: impl IntoIterator<Item = Map<String, Json>>) -> Self {
+        Self {
+            rows: objects.into_iter().map(JsonRow::from_values).collect(),
+            other_crs: None,
+            by_column: None,
+        }
+    }
+}
+
+/// The rows of a text with one document or one for each row.
+///
+/// # Errors
+/// [`crate::error::Kind::Format`] for a text that is not JSON, a FeatureCollection without
+/// features, and columns of different lengths.
+pub(super) fn json_rows(content: &str) -> Result<JsonRows> {
+    let wrong = |error: serde_json::Error| {
+        Error::format("the metadata table can't be read as JSON").because(error)
+    };
+    let documents = serde_json::Deserializer::from_str(content)
+        .into_iter::<Json>()
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(wrong)?;
+    let mut documents = documents.into_iter();
+    match (documents.next(), documents.len()) {
+        (Some(Json::Array(rows)), 0) => Ok(JsonRows::from_values(rows)),
+        (Some(Json::Object(document)), 0) => rows_of_document(document),
+        (first, _) => Ok(JsonRows::from_values(first.into_iter().chain(documents))),
+    }
+}
+
+fn rows_of_document(mut document: Map<String, Json>) -> Result<JsonRows> {
+    if document.get("type") == Some(&Json::from("FeatureCollection")) {
+        let features = document.remove("features");
+        let Some(Json::Array(features)) = features else {
+            return Err(Error::format(
+                "the FeatureCollection of the metadata table has no list of features",
+            ));
+        };
+        let rows = JsonRows::from_values(features);
+        return Ok(JsonRows {
+            other_crs: other_crs(&Json::Object(document)),
+            ..rows
+        });
+    }
+    if document.is_empty() {
+        return Ok(JsonRows::from_objects([document]));
+    }
+    if document.values().all(Json::is_object) {
+        return Ok(rows_of_objects(document));
+    }
+    if let (Some(Json::Array(names)), Some(Json::Array(rows))) =
+        (document.get("columns"), document.get("data"))
+        && names.iter().all(Json::is_string)
+        && rows.iter().all(Json::is_array)
+    {
+        return rows_of_split(names, rows, document.get("index"));
+    }
+    if document.values().all(is_list_of_values) {
+        return rows_of_lists(document);
+    }
+    let has_key = document.keys().any(|name| is_key_name(name, &KEYS));
+    let mut lists = document
+        .iter()
+        .filter(|(_, value)| is_list_of_objects(value));
+    if let (Some((name, _)), None, false) = (lists.next(), lists.next(), has_key) {
+        let name = name.clone();
+        if let Some(Json::Array(rows)) = document.remove(&name) {
+            return Ok(JsonRows::from_values(rows));
+        }
+    }
+    Ok(JsonRows::from_values([Json::Object(document)]))
+}
+
+fn is_list_of_objects(value: &Json) -> bool {
+    let items = value.as_array();
+    items.is_some_and(|items| !items.is_empty() && items.iter().all(Json::is_object))
+}
+
+fn is_list_of_values(value: &Json) -> bool {
+    let items = value.as_array();
+    items.is_some_and(|items| !items.is_empty() && !items.iter().any(Json::is_object))
+}
+
+/// An object of objects: columns where one of the names is that of a key or the keys are numbers of
+/// rows, as pandas writes them by default; else rows by path.
+fn rows_of_objects(document: Map<String, Json>) -> JsonRows {
+    let objects: Vec<(String, Map<String, Json>)> = document
+        .into_iter()
+        .filter_map(|(name, value)| match value {
+            Json::Object(object) => Some((name, object)),
+            _ => None,
+        })
+        .collect();
+    let Some((_, first)) = objects.first() else {
+        return JsonRows::from_objects([]);
+    };
+    let has_keys_of_first = |object: &Map<String, Json>| object.keys().eq(first.keys());
+    let is_alike = objects.iter().all(|(_, object)| has_keys_of_first(object));
+    let is_numbered = first
+        .keys()
+        .enumerate()
+        .all(|(row, key)| key.parse() == Ok(row));
+    let has_key = objects.iter().any(|(name, _)| is_key_name(name, &KEYS));
+    let index: Vec<Json> = first.keys().map(|key| Json::from(key.as_str())).collect();
+    let columns = || {
+        let values = |object: &Map<String, Json>| object.values().cloned().collect();
+        let named = objects
+            .iter()
+            .map(|(name, object)| (name.clone(), values(object)));
+        let index = std::iter::once((INDEX_COLUMN.to_owned(), index.clone()));
+        index.chain(named).collect::<Vec<(String, Vec<Json>)>>()
+    };
+    if is_alike && !index.is_empty() && (has_key || is_numbered) {
+        return JsonRows::from_objects(rows_of_columns(&columns()));
+    }
+    let may_be_columns = is_alike && !index.is_empty() && objects.len() <= COLUMNS_GUESSED;
+    let by_column = may_be_columns.then(columns);
+    let rows = objects.into_iter().map(|(path, object)| {
+        let mut row = Map::from_iter([("path".to_owned(), Json::String(path))]);
+        row.extend(object);
+        row
+    });
+    JsonRows {
+        by_column,
+        ..JsonRows::from_objects(rows)
+    }
+}
+
+/// The form `split` of pandas: names of the columns, lists of values, and the index.
+fn rows_of_split(names: &[Json], rows: &[Json], index: Option<&Json>) -> Result<JsonRows> {
+    let names: Vec<&str> = names.iter().filter_map(Json::as_str).collect();
+    let index = index.and_then(Json::as_array);
+    let mut found = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        let values = row.as_array().map(Vec::as_slice).unwrap_or_default();
+        if values.len() != names.len() {
+            return Err(Error::format(format!(
+                "row {number} of the metadata table has {} values; it has {} columns",
+                values.len(),
+                names.len()
+            )));
+        }
+        let mut object = Map::new();
+        if let Some(key) = index.and_then(|index| index.get(number)) {
+            object.insert(INDEX_COLUMN.to_owned(), key.clone());
+        }
+        let named = names.iter().map(|name| (*name).to_owned());
+        object.extend(named.zip(values.iter().cloned()));
+        found.push(object);
+    }
+    Ok(JsonRows::from_objects(found))
+}
+
+/// A list of values for each column.
+fn rows_of_lists(document: Map<String, Json>) -> Result<JsonRows> {
+    let columns: Vec<(String, Vec<Json>)> = document
+        .into_iter()
+        .filter_map(|(name, values)| match values {
+            Json::Array(values) => Some((name, values)),
+            _ => None,
+        })
+        .collect();
+    let length = columns.first().map_or(0, |(_, values)| values.len());
+    if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != length) {
+        return Err(Error::format(format!(
+            "the column {name} of the metadata table has {} values; others have {length}",
+            values.len()
+        )));
+    }
+    Ok(JsonRows::from_objects(rows_of_columns(&columns)))
+}
+
+/// The rows of columns of one length.
+fn rows_of_columns(columns: &[(String, Vec<Json>)]) -> Vec<Map<String, Json>> {
+    let length = columns.first().map_or(0, |(_, values)| values.len());
+    let cell = |(name, values): &(String, Vec<Json>), row: usize| {
+        Some((name.clone(), values.get(row)?.clone()))
+    };
+    (0..length)
+        .map(|row| {
+            columns
+                .iter()
+                .filter_map(|column| cell(column, row))
+                .collect()
+        })
+        .collect()
+}
