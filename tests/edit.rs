@@ -399,7 +399,7 @@ fn rows_and_names_that_do_not_fit_are_warnings_as_in_create() {
     let dataset = made(&workspace, "set");
     workspace.write(
         "new.csv",
-        "cloud cover (%),tile,other\n1.5,tile_0.tif,tile_1.tif\n2.5,tile_9.tif,tile_0.tif\n",
+        "haze (%),tile,other\n1.5,tile_0.tif,tile_1.tif\n2.5,tile_9.tif,tile_0.tif\n",
     );
     let ran = workspace
         .studio(["edit", "set", "--metadata", "new.csv", "--key", "tile"])
@@ -411,10 +411,10 @@ fn rows_and_names_that_do_not_fit_are_warnings_as_in_create() {
     let values = rows(
         &workspace,
         &dataset,
-        "SELECT id, cloud_cover_2 FROM data ORDER BY id",
+        "SELECT id, haze FROM data ORDER BY id",
     );
-    assert_eq!(values[0]["cloud_cover_2"], json!(1.5));
-    assert_eq!(values[1]["cloud_cover_2"], json!(null));
+    assert_eq!(values[0]["haze"], json!(1.5));
+    assert_eq!(values[1]["haze"], json!(null));
     // The column `other` names more samples.
     let ran = workspace
         .studio(["edit", "set", "--metadata", "new.csv"])

@@ -173,7 +173,7 @@ impl App {
     /// Shows a crash report, if it can be read.
     pub(super) fn show_crash_report(&mut self, report: &std::path::Path) {
         if let Some(report) = CrashReport::read(report) {
-            self.dialogs.open(Dialog::Crash(report));
+            self.dialogs.open(Dialog::crash(report));
         }
     }
 

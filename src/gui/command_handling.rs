@@ -10,7 +10,7 @@ use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::arrangements::Arrangement;
-use super::dialogs::{Dialog, Dialogs};
+use super::dialogs::{Dialog, DialogEvent, Dialogs};
 use super::dock::{Dock, DockSide, Pane};
 use super::documentation_page::Page;
 use super::dropped_paths;
@@ -217,7 +217,7 @@ impl App {
                     follower(&mut self.session, job);
                 }
                 if writing {
-                    self.dialogs.writing(job);
+                    self.dialogs.send(&DialogEvent::Started(job));
                 }
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
@@ -234,7 +234,8 @@ impl App {
                 if query {
                     self.session.query.fail(None, &error);
                 }
-                if !(writing && self.dialogs.pass_failure(None, &error)) {
+                let failed = DialogEvent::Failed(None, &error);
+                if !(writing && self.dialogs.send(&failed).is_some()) {
                     self.tell_error(&error);
                 }
             }
@@ -260,12 +261,17 @@ impl App {
                 .for_each(|built| self.remember_written(built)),
             _ => {}
         }
-        if let Some(requests) = self.dialogs.tool_ended(job, &event, &self.studio) {
+        let finished = DialogEvent::Finished(job, &event, &self.studio);
+        if let Some(requests) = self.dialogs.send(&finished) {
             self.requests.extend(requests);
             return;
         }
         match event {
-            Event::None | Event::LevelReady(_) | Event::FixesFound { .. } | Event::Filtered => {}
+            Event::None
+            | Event::LevelReady(_)
+            | Event::FixesFound { .. }
+            | Event::Filtered
+            | Event::Verified(_) => {}
             Event::PatternFound(report) => self.session.pattern.take(job, report),
             Event::ProjectSaved(path) => self.handle_saved_draft(&path),
             Event::DocumentChanged => self.document_changed(job),
@@ -382,9 +388,8 @@ impl App {
             }
             Event::Validated => self.session.checked = true,
             Event::Queried(result) => self.session.query.take(job, result),
-            Event::Written(built) => self.show_written_dataset(built),
+            Event::Written(built) => self.show_written_dataset(&built),
             Event::Finished(output) => self.show_operation_output(output),
-            Event::Verified(found) => self.dialogs.pass_verification(job, found),
             Event::Planned(folder) => {
                 self.session.plan.show(&folder);
                 self.toast = Some(Toast::new(
@@ -410,7 +415,10 @@ impl App {
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
                 if !asked
-                    && !self.dialogs.pass_failure(Some(job), &error)
+                    && self
+                        .dialogs
+                        .send(&DialogEvent::Failed(Some(job), &error))
+                        .is_none()
                     && !query
                     && !own
                     && !pattern
@@ -427,18 +435,18 @@ impl App {
                 self.session.statistics.leaks.record_end(job, None);
                 self.session.preview.chunks.record_end(job, None);
                 self.session.pattern.fail(job, None);
-                self.dialogs.pass_cancellation(job);
+                self.dialogs.send(&DialogEvent::Cancelled(job));
             }
         }
     }
 
     /// Shows a written dataset in its dialog, or as a toast.
-    fn show_written_dataset(&mut self, built: Built) {
+    fn show_written_dataset(&mut self, built: &Built) {
         let drafted = self
             .studio
             .document()
             .is_some_and(|document| document.draft().is_some());
-        if let Some(built) = self.dialogs.pass_written_dataset(built, drafted) {
+        if !self.dialogs.show_written_dataset(built, drafted) {
             self.toast = Some(Toast::new(
                 true,
                 tr!(
@@ -457,17 +465,10 @@ impl App {
             | AnyOutput::Export(built)
             | AnyOutput::Compile(built)
             | AnyOutput::Histograms(built)
-            | AnyOutput::Consolidate(built) => self.show_written_dataset(*built),
-            AnyOutput::Migrate(migrated) => self.report_migration(*migrated),
-            AnyOutput::Publish(publication) => {
-                if let Some(publication) = self.dialogs.pass_publication(*publication) {
-                    self.tell_output(&publication);
-                }
-            }
-            AnyOutput::Describe(described) => {
-                self.dialogs.close_after_saving(&described.path);
-                self.tell_output(&*described);
-            }
+            | AnyOutput::Consolidate(built) => self.show_written_dataset(&built),
+            AnyOutput::Migrate(migrated) => self.tell_migration(&migrated),
+            AnyOutput::Publish(publication) => self.tell_output(&*publication),
+            AnyOutput::Describe(described) => self.tell_output(&*described),
             AnyOutput::SubmitPlan(_) | AnyOutput::RunPlanPart(_) | AnyOutput::FinishPlan(_) => {
                 self.session.plan.read_again();
                 self.tell_output(&output);
@@ -603,14 +604,14 @@ impl App {
                 self.after_save = self.after_save.take().filter(|_| dialog.was_instant());
                 let instant = dialog.was_instant();
                 self.file_dialog = None;
-                self.dialogs.picker_closed();
+                self.dialogs.send(&DialogEvent::PickerClosed);
                 if instant && !self.dialogs.is_open() {
                     self.dialogs.open(Dialog::path(request));
                 }
             }
             FileDialogAnswer::Paths(paths) => {
                 self.file_dialog = None;
-                self.dialogs.picker_closed();
+                self.dialogs.send(&DialogEvent::PickerClosed);
                 self.handle_picked_paths(request, paths, false);
             }
         }
@@ -659,17 +660,13 @@ impl App {
             FileRequest::ToolFile
             | FileRequest::ToolFiles
             | FileRequest::ToolFolder
-            | FileRequest::ToolOutput => {
-                self.dialogs.tool_picked(paths);
+            | FileRequest::ToolOutput
+            | FileRequest::Target => {
+                self.dialogs.send(&DialogEvent::Picked(&paths));
             }
             FileRequest::Plan => {
                 if let Some(folder) = paths.into_iter().next() {
                     self.session.plan.show(&folder);
-                }
-            }
-            FileRequest::Target => {
-                if let Some(folder) = paths.into_iter().next() {
-                    self.dialogs.target_picked(folder);
                 }
             }
         }
@@ -732,7 +729,7 @@ impl App {
             Action::OpenFile => self.pick(ctx, FileRequest::Open),
             Action::OpenFolder => self.pick(ctx, FileRequest::OpenFolder),
             Action::OpenPath => self.dialogs.open(Dialog::path(FileRequest::Open)),
-            Action::OpenRecent => self.dialogs.open(Dialog::Recent),
+            Action::OpenRecent => self.dialogs.open(Dialog::recent()),
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
@@ -833,7 +830,7 @@ impl App {
                 self.view.settings.clone(),
             )),
             Action::Tour => self.tour = Some(Tour::default()),
-            Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
+            Action::Shortcuts => self.dialogs.open(Dialog::shortcuts()),
             Action::About => self.dialogs.open(Dialog::about()),
             tool if tool.tool().is_some() => tool
                 .tool()

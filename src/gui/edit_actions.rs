@@ -2,7 +2,7 @@
 
 use super::App;
 use super::action::Action;
-use super::dialogs::Dialog;
+use super::dialogs::{Dialog, DialogEvent};
 use super::dock::Pane;
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
@@ -244,7 +244,7 @@ impl App {
 
     /// Closes questions about the previous document.
     pub(super) fn forget_questions(&mut self) {
-        self.dialogs.forget_document();
+        self.dialogs.send(&DialogEvent::DocumentChanged);
         self.after_save = None;
         self.file_dialog = self.file_dialog.take().filter(|dialog| {
             matches!(

@@ -126,11 +126,8 @@ impl App {
         self.dialogs.open(Dialog::tool(Tool::Repair, &start));
     }
 
-    /// Reports the end of a migration in its dialog, or as a toast.
-    pub(super) fn report_migration(&mut self, migrated: Migrated) {
-        let Some(migrated) = self.dialogs.pass_migration(migrated) else {
-            return;
-        };
+    /// Tells the end of a migration that no dialog waits for.
+    pub(super) fn tell_migration(&mut self, migrated: &Migrated) {
         let text = match &migrated.built {
             Some(built) => tr!(
                 "Moved to 2.0: {path}",

@@ -3,6 +3,7 @@
 use egui::{Frame, Margin, ScrollArea, Sense, Ui, vec2};
 
 use super::frame::{Next, head_ui};
+use super::view::DialogView;
 use crate::gui::action::{Action, Menu};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
@@ -10,59 +11,63 @@ use crate::gui::{icons, widgets};
 use crate::jobs::AsyncValue;
 use crate::ops::doctor::{self, DoctorCheck, Health};
 
-/// Draws the shortcuts.
-pub fn shortcuts_ui(ui: &mut Ui) -> Next {
-    let t = theme::tokens(ui);
-    ui.set_width(620.0);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    if head_ui(ui, icons::KEYBOARD, tr!("Keyboard shortcuts"), "") {
-        return Next::Close;
-    }
-    let height = (ui.ctx().content_rect().height() - 160.0).max(200.0);
-    ScrollArea::vertical().max_height(height).show(ui, |ui| {
-        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.columns(2, |columns| {
-                let menus = [
-                    &[Menu::File, Menu::Edit][..],
-                    &[Menu::Check, Menu::View, Menu::Help][..],
-                ];
-                for (ui, menus) in columns.iter_mut().zip(menus) {
-                    for menu in menus {
-                        ui.label(
-                            theme::rich_text(menu.title())
-                                .font(font::semibold(12.0))
-                                .color(t.tx2),
-                        );
-                        for action in Action::ALL.iter().filter(|action| {
-                            action.info().menu == *menu && action.info().keys.is_some()
-                        }) {
-                            ui.horizontal(|ui| {
-                                ui.label(
-                                    theme::rich_text(action.info().text.trim_end_matches('…'))
-                                        .text_style(text_style("small12")),
-                                );
-                                ui.with_layout(
-                                    egui::Layout::right_to_left(egui::Align::Center),
-                                    |ui| widgets::key_cap(ui, &action.keys_text()),
-                                );
-                            });
+/// The shortcuts.
+pub struct ShortcutsDialog;
+
+impl DialogView for ShortcutsDialog {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(620.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if head_ui(ui, icons::KEYBOARD, tr!("Keyboard shortcuts"), "") {
+            return Next::Close;
+        }
+        let height = (ui.ctx().content_rect().height() - 160.0).max(200.0);
+        ScrollArea::vertical().max_height(height).show(ui, |ui| {
+            Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                ui.columns(2, |columns| {
+                    let menus = [
+                        &[Menu::File, Menu::Edit][..],
+                        &[Menu::Check, Menu::View, Menu::Help][..],
+                    ];
+                    for (ui, menus) in columns.iter_mut().zip(menus) {
+                        for menu in menus {
+                            ui.label(
+                                theme::rich_text(menu.title())
+                                    .font(font::semibold(12.0))
+                                    .color(t.tx2),
+                            );
+                            for action in Action::ALL.iter().filter(|action| {
+                                action.info().menu == *menu && action.info().keys.is_some()
+                            }) {
+                                ui.horizontal(|ui| {
+                                    ui.label(
+                                        theme::rich_text(action.info().text.trim_end_matches('…'))
+                                            .text_style(text_style("small12")),
+                                    );
+                                    ui.with_layout(
+                                        egui::Layout::right_to_left(egui::Align::Center),
+                                        |ui| widgets::key_cap(ui, &action.keys_text()),
+                                    );
+                                });
+                            }
+                            ui.add_space(10.0);
                         }
-                        ui.add_space(10.0);
                     }
-                }
+                });
+                let more = tr!(
+                    "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. \
+                        Preview: arrows go to the next file, + − 0 zoom."
+                );
+                ui.label(
+                    theme::rich_text(more)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             });
-            let more = tr!(
-                "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. \
-                    Preview: arrows go to the next file, + − 0 zoom."
-            );
-            ui.label(
-                theme::rich_text(more)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
         });
-    });
-    Next::Stay
+        Next::Stay
+    }
 }
 
 /// Version, licences, and what `doctor` finds on this machine.
@@ -71,9 +76,8 @@ pub struct About {
     checks: AsyncValue<(), Vec<DoctorCheck>>,
 }
 
-impl About {
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+impl DialogView for About {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         self.checks
             .update(cx.jobs, (), tr!("Check this machine"), |_| {

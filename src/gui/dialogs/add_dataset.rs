@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
@@ -146,9 +147,10 @@ impl AddDataset {
             ..Self::new(request, as_file)
         }
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+impl DialogView for AddDataset {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         // A catalogue begins a draft where none is open.
         let dataset = match cx.document().and_then(|document| document.draft()) {
             Some(draft) => draft.dataset().clone(),
@@ -300,6 +302,10 @@ impl AddDataset {
                 path: self.request.path.clone(),
             })),
         }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }
 

@@ -5,6 +5,7 @@ use arrow::datatypes::DataType;
 use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{ColumnChange, Edit};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -170,83 +171,6 @@ impl ColumnDialog {
         })
     }
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Next {
-        let t = theme::tokens(ui);
-        ui.set_width(520.0);
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let title = self
-            .field
-            .as_ref()
-            .map_or(tr!("Add column").to_owned(), |field| {
-                tr!("Column {name}", name = field.name)
-            });
-        let close = head_ui(
-            ui,
-            icons::COLUMNS,
-            &title,
-            &tr!("level {level}", level = self.level),
-        );
-        let document = cx.document();
-        let taken: Vec<String> = document
-            .map(|document| document.fields(self.level))
-            .unwrap_or_default()
-            .into_iter()
-            .map(|field| field.name)
-            .collect();
-        let rows = document.map_or(0, |document| document.rows(self.level)) as u64;
-        let entered = enter_pressed(ui);
-        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 10.0;
-            self.form_ui(ui);
-            let text = tr_n!(
-                rows,
-                "Each level has one schema (PIT-2): this changes the {n} sample of level {level}.",
-                "Each level has one schema (PIT-2): this changes all {n} samples of level {level}.",
-                n = paint::format_grouped_number(rows),
-                level = self.level
-            );
-            ui.label(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
-        });
-        let change = self.change(&taken);
-        let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
-        let (act, cancel) = foot_ui(ui, |ui| {
-            let (verb, name) = match self.field {
-                Some(_) => (tr!("Change column"), tr!("Change column")),
-                None => (tr!("Add column"), tr!("Add this column")),
-            };
-            let text = change.as_ref().map_or(verb.to_owned(), ColumnChange::label);
-            let button = if removes {
-                Button::danger(text)
-            } else {
-                Button::primary(text)
-            };
-            let act = ui
-                .add(
-                    button
-                        .large()
-                        .name(name)
-                        .with_disabled_reason(change.as_ref().err().cloned()),
-                )
-                .clicked();
-            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
-        });
-        match change {
-            Ok(change) if act || (entered && !removes) => Next::Do(Request::Run(Command::Edit {
-                edit: Edit::Column {
-                    level: self.level,
-                    change,
-                },
-            })),
-            _ if cancel || close => Next::Close,
-            _ => Next::Stay,
-        }
-    }
-
     fn form_ui(&mut self, ui: &mut Ui) {
         let Some(field) = self.field.clone() else {
             TextField::new(tr!("Name"), &mut self.name)
@@ -344,6 +268,88 @@ impl ColumnDialog {
                 self.dtype = index;
             }
         });
+    }
+}
+
+impl DialogView for ColumnDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(520.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = self
+            .field
+            .as_ref()
+            .map_or(tr!("Add column").to_owned(), |field| {
+                tr!("Column {name}", name = field.name)
+            });
+        let close = head_ui(
+            ui,
+            icons::COLUMNS,
+            &title,
+            &tr!("level {level}", level = self.level),
+        );
+        let document = cx.document();
+        let taken: Vec<String> = document
+            .map(|document| document.fields(self.level))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
+        let rows = document.map_or(0, |document| document.rows(self.level)) as u64;
+        let entered = enter_pressed(ui);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 10.0;
+            self.form_ui(ui);
+            let text = tr_n!(
+                rows,
+                "Each level has one schema (PIT-2): this changes the {n} sample of level {level}.",
+                "Each level has one schema (PIT-2): this changes all {n} samples of level {level}.",
+                n = paint::format_grouped_number(rows),
+                level = self.level
+            );
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
+        });
+        let change = self.change(&taken);
+        let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
+        let (act, cancel) = foot_ui(ui, |ui| {
+            let (verb, name) = match self.field {
+                Some(_) => (tr!("Change column"), tr!("Change column")),
+                None => (tr!("Add column"), tr!("Add this column")),
+            };
+            let text = change.as_ref().map_or(verb.to_owned(), ColumnChange::label);
+            let button = if removes {
+                Button::danger(text)
+            } else {
+                Button::primary(text)
+            };
+            let act = ui
+                .add(
+                    button
+                        .large()
+                        .name(name)
+                        .with_disabled_reason(change.as_ref().err().cloned()),
+                )
+                .clicked();
+            (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+        });
+        match change {
+            Ok(change) if act || (entered && !removes) => Next::Do(Request::Run(Command::Edit {
+                edit: Edit::Column {
+                    level: self.level,
+                    change,
+                },
+            })),
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }
 

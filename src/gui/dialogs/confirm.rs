@@ -3,8 +3,9 @@
 use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::icons;
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
 
@@ -23,9 +24,8 @@ pub struct Confirm {
     pub stay: &'static str,
 }
 
-impl Confirm {
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for Confirm {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(460.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -62,5 +62,9 @@ impl Confirm {
             (_, true) => Next::Close,
             _ => Next::Stay,
         }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }

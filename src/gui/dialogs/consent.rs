@@ -5,8 +5,9 @@ use egui::{Frame, Label, Margin, ScrollArea, Ui};
 
 use super::Dialog;
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::DialogView;
 use crate::gui::icons;
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::Button;
 
@@ -27,7 +28,7 @@ pub struct Consent {
 impl Dialog {
     /// Asks before programs start.
     pub fn programs(lines: Vec<String>, then: Request) -> Self {
-        Self::Consent(Box::new(Consent {
+        Self::from_view(Consent {
             title: tr!("Start a program of this computer?").into(),
             what: tr!("What is listed here runs with your rights. Start only what you know.")
                 .into(),
@@ -35,12 +36,12 @@ impl Dialog {
             button: tr!("Start it").into(),
             stay: tr!("Do not start it").into(),
             then: Some(then),
-        }))
+        })
     }
 
     /// Asks before a project reads from other servers.
     pub fn servers(lines: Vec<String>, then: Request) -> Self {
-        Self::Consent(Box::new(Consent {
+        Self::from_view(Consent {
             title: tr!("Read from other servers?").into(),
             what: tr!(
                 "Files of this project are on these servers. The servers would see your \
@@ -51,12 +52,12 @@ impl Dialog {
             button: tr!("Open and read").into(),
             stay: tr!("Do not open").into(),
             then: Some(then),
-        }))
+        })
     }
 
     /// Asks before folders are watched.
     pub fn watching(lines: Vec<String>, then: Request) -> Self {
-        Self::Consent(Box::new(Consent {
+        Self::from_view(Consent {
             title: tr!("Watch these folders?").into(),
             what: tr!(
                 "The project asks for it: files that appear there come into its tray by themselves."
@@ -66,13 +67,13 @@ impl Dialog {
             button: tr!("Watch").into(),
             stay: tr!("Do not watch").into(),
             then: Some(then),
-        }))
+        })
     }
 }
 
-impl Consent {
-    /// Draws the dialog. The refusing button has the initial focus.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for Consent {
+    /// The refusing button has the initial focus.
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(520.0);
         ui.spacing_mut().item_spacing.y = 0.0;

@@ -5,8 +5,9 @@ use std::path::Path;
 use egui::{Frame, Margin, ScrollArea, TextEdit, Ui};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::DialogView;
 use crate::gui::icons;
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
 use crate::text::displayed_block;
@@ -25,9 +26,10 @@ impl CrashReport {
             text,
         })
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for CrashReport {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(620.0);
         ui.spacing_mut().item_spacing.y = 0.0;

@@ -7,14 +7,14 @@ use egui::{Frame, Margin, Ui};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, head_ui};
+use super::view::{DialogEvent, DialogView, Reply};
 use crate::container::OpenOptions;
-use crate::error::Error;
 use crate::export::Catalogue;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
-use crate::jobs::{AsyncValue, JobId};
+use crate::jobs::AsyncValue;
 use crate::ops::DescribeRequest;
 use crate::studio::Command;
 
@@ -95,32 +95,6 @@ impl Describe {
         }
     }
 
-    /// True while the job runs.
-    pub fn is_running(&self) -> bool {
-        self.job.is_running()
-    }
-
-    /// Records the dialog's job.
-    pub fn record_start(&mut self, job: JobId) {
-        self.job.record_start(job);
-    }
-
-    /// True when this dialog waits for the saved path.
-    pub fn is_done(&self, saved: &Path) -> bool {
-        self.is_running() && saved.starts_with(dropped_paths::parse_path(&self.target))
-    }
-
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
-    /// job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.record_failure(job, error)
-    }
-
-    /// Records that the job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        self.job.record_cancellation(job, nothing_written());
-    }
-
     /// True when the destination exists.
     fn look(&mut self, cx: &PanelContext<'_>) -> bool {
         let key = (
@@ -160,8 +134,21 @@ impl Describe {
         self.target = folder.join(name_of(form, &self.id)).display().to_string();
     }
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+    fn request(&self) -> DescribeRequest {
+        DescribeRequest {
+            input: self.input.clone(),
+            open: self.open.clone(),
+            form: self.form,
+            output: dropped_paths::parse_path(&self.target),
+            url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
+            level: self.level,
+            overwrite: self.replace,
+        }
+    }
+}
+
+impl DialogView for Describe {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -256,16 +243,17 @@ impl Describe {
         )
     }
 
-    fn request(&self) -> DescribeRequest {
-        DescribeRequest {
-            input: self.input.clone(),
-            open: self.open.clone(),
-            form: self.form,
-            output: dropped_paths::parse_path(&self.target),
-            url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
-            level: self.level,
-            overwrite: self.replace,
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            // What was written is told as for a description without a dialog.
+            DialogEvent::Finished(job, ..) if self.job.has_run(*job) => Reply::Close,
+            DialogEvent::DocumentChanged if !self.is_running() => Reply::Close,
+            event => self.job.receive(event, nothing_written),
         }
+    }
+
+    fn is_running(&self) -> bool {
+        self.job.is_running()
     }
 }
 

@@ -3,6 +3,7 @@
 use egui::Ui;
 
 use super::frame::{Next, foot_ui};
+use super::view::{DialogEvent, Reply};
 use crate::error::Error;
 use crate::gui::panel_context::Request;
 use crate::gui::widgets::{self, Button, FieldNote};
@@ -28,32 +29,44 @@ impl<T> DialogJob<T> {
         matches!(self, Self::Running(_))
     }
 
+    /// Records start, failure and cancellation of the job; `note` says what became of the output of
+    /// a cancelled one.
+    pub fn receive(&mut self, event: &DialogEvent<'_>, note: impl FnOnce() -> FieldNote) -> Reply {
+        match event {
+            DialogEvent::Started(job) => self.record_start(*job),
+            DialogEvent::Failed(job, error) if self.record_failure(*job, error) => {
+                return Reply::Taken(Vec::new());
+            }
+            DialogEvent::Cancelled(job) if self.has_run(Some(*job)) => *self = Self::Ended(note()),
+            _ => {}
+        }
+        Reply::Ignored
+    }
+
+    /// True for a job that is this one.
+    pub fn has_run(&self, job: Option<JobId>) -> bool {
+        job.is_some() && self.is_own(job)
+    }
+
     /// Records that the job has started.
-    pub fn record_start(&mut self, job: JobId) {
+    fn record_start(&mut self, job: JobId) {
         if let Self::Running(id @ None) = self {
             *id = Some(job);
         }
     }
 
     /// True when `job` is this one; `None` is a job that did not start.
-    pub fn is_own(&self, job: Option<JobId>) -> bool {
+    fn is_own(&self, job: Option<JobId>) -> bool {
         matches!(self, Self::Running(own) if *own == job)
     }
 
     /// Records that a job failed, or did not start; true when it is this one.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+    fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.is_own(job);
         if own {
             *self = Self::Ended(FieldNote::Error(error.report()));
         }
         own
-    }
-
-    /// Records that a job was cancelled; `note` says what became of its output.
-    pub fn record_cancellation(&mut self, job: JobId, note: FieldNote) {
-        if self.is_own(Some(job)) {
-            *self = Self::Ended(note);
-        }
     }
 
     /// Draws why the job failed or was stopped.

@@ -4,8 +4,10 @@
 use egui::{Frame, Margin, ScrollArea, Ui};
 
 use super::frame::{Next, head_ui};
+use super::view::DialogView;
 use crate::gui::documentation_page::Page;
 use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Segment, TextField};
 
@@ -29,9 +31,10 @@ impl Documentation {
             reveal: Some(line),
         }
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for Documentation {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(980.0));

@@ -6,15 +6,15 @@ use egui::{Frame, Margin, Ui};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
+use super::view::{DialogEvent, DialogView, Reply, written_dataset};
 use crate::container::{BuildOptions, Built, Format, OnDamage, OpenOptions, output_exists};
-use crate::error::Error;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sql::chooses_rows;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
-use crate::jobs::{AsyncValue, JobId};
+use crate::jobs::AsyncValue;
 use crate::ops::{ExportRequest, RowChoice};
 use crate::studio::{Command, Document};
 use crate::table::ParquetOptions;
@@ -71,34 +71,35 @@ impl ExportSubset {
         }
     }
 
-    /// True while the job runs.
-    pub fn is_running(&self) -> bool {
-        self.job.is_running()
+    fn request(&self, cx: &PanelContext<'_>) -> ExportRequest {
+        let target = dropped_paths::parse_path(&self.target);
+        ExportRequest {
+            input: self.input.clone(),
+            open: self.open.clone(),
+            options: BuildOptions {
+                text_columns: false,
+                target,
+                format: self.format,
+                parquet: ParquetOptions::default(),
+                overwrite: self.replace,
+                parts: None,
+                on_damage: OnDamage::Stop,
+            },
+            rows: RowChoice {
+                filters: cx.studio.filters().to_vec(),
+                sql: self.sql.clone().filter(|_| self.with_sql),
+                ..RowChoice::default()
+            },
+            keep_padding: self.keep_padding,
+            keep_siblings: self.keep_siblings,
+            prefix_ids: self.prefix_ids && !self.open.with.is_empty(),
+            allow_missing_parts: self.allow_missing_parts,
+        }
     }
+}
 
-    /// Records the dialog's job.
-    pub fn record_start(&mut self, job: JobId) {
-        self.job.record_start(job);
-    }
-
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
-    /// job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.record_failure(job, error)
-    }
-
-    /// Records the written dataset. It is not compared, because it is a subset.
-    pub fn done(&mut self, built: Built) {
-        self.job = DialogJob::Done(built);
-    }
-
-    /// Records that the job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        self.job.record_cancellation(job, nothing_written());
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+impl DialogView for ExportSubset {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -251,30 +252,23 @@ impl ExportSubset {
         )
     }
 
-    fn request(&self, cx: &PanelContext<'_>) -> ExportRequest {
-        let target = dropped_paths::parse_path(&self.target);
-        ExportRequest {
-            input: self.input.clone(),
-            open: self.open.clone(),
-            options: BuildOptions {
-                text_columns: false,
-                target,
-                format: self.format,
-                parquet: ParquetOptions::default(),
-                overwrite: self.replace,
-                parts: None,
-                on_damage: OnDamage::Stop,
-            },
-            rows: RowChoice {
-                filters: cx.studio.filters().to_vec(),
-                sql: self.sql.clone().filter(|_| self.with_sql),
-                ..RowChoice::default()
-            },
-            keep_padding: self.keep_padding,
-            keep_siblings: self.keep_siblings,
-            prefix_ids: self.prefix_ids && !self.open.with.is_empty(),
-            allow_missing_parts: self.allow_missing_parts,
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Finished(job, event, _) if self.job.has_run(*job) => {
+                // It is not compared, because it is a subset.
+                match written_dataset(event) {
+                    Some(built) => self.job = DialogJob::Done(built.clone()),
+                    None => return Reply::Ignored,
+                }
+                Reply::Taken(Vec::new())
+            }
+            DialogEvent::DocumentChanged if !self.is_running() => Reply::Close,
+            event => self.job.receive(event, nothing_written),
         }
+    }
+
+    fn is_running(&self) -> bool {
+        self.job.is_running()
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::extensions::{JoinColumn, JoinLevel, JoinOffer, JoinPreview, join_preview};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
@@ -53,126 +54,6 @@ impl JoinDialog {
             typed: BTreeMap::new(),
             renamed: BTreeMap::new(),
             otherwise,
-        }
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let Some(draft) = cx.document().and_then(|document| document.draft()) else {
-            return Next::Close;
-        };
-        let dataset = draft.dataset().clone();
-        let key = (
-            (cx.session.serial, revision(cx.studio)),
-            self.request.clone(),
-        );
-        let request = self.request.clone();
-        self.preview
-            .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| {
-                Ok(Arc::new(join_preview(&dataset, &request, ctx)?))
-            });
-        let found = match self.preview.get(&key) {
-            Some(Ok(preview)) => Ok(Some(preview.clone())),
-            Some(Err(error)) => Err(error.report()),
-            None => Ok(None),
-        };
-        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let name = self
-            .request
-            .table
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let close = head_ui(ui, icons::TABLE, tr!("Join a table"), &name);
-        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-            match &found {
-                Ok(Some(preview)) => self.preview_ui(ui, preview),
-                // The previous preview stays until the next is ready.
-                Ok(None) => match self.preview.latest().cloned() {
-                    Some(last) => self.preview_ui(ui, &last),
-                    None => drop(ui.label(
-                        theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2),
-                    )),
-                },
-                Err(error) => {
-                    note_ui(ui, &FieldNote::Error(error.clone()));
-                    if self.request.key.is_some()
-                        && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked()
-                    {
-                        self.request = JoinRequest {
-                            table: self.request.table.clone(),
-                            ..JoinRequest::default()
-                        };
-                    }
-                }
-            }
-        });
-        let ready = found.ok().flatten();
-        let calls = ready.as_ref().map(|preview| {
-            let typed = |level: usize, name: &str| {
-                let columns = preview
-                    .levels
-                    .iter()
-                    .filter(|known| known.level == level)
-                    .flat_map(|level| &level.columns);
-                columns
-                    .into_iter()
-                    .any(|column| column.name == name && self.is_typed(level, column))
-            };
-            let wanted =
-                |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
-            preview.calls(wanted, typed, |level, column| {
-                let level = preview.levels.iter().find(|known| known.level == level)?;
-                self.name_of(level, column).ok()
-            })
-        });
-        let replaces = ready
-            .iter()
-            .flat_map(|preview| &preview.levels)
-            .any(|level| {
-                level.columns.iter().any(|column| {
-                    column.there && !self.left_out.contains(&(level.level, column.name.clone()))
-                })
-            });
-        let blocked = match &calls {
-            None => Some(tr!("The table is still being read")),
-            Some(calls) if calls.is_empty() => {
-                Some(tr!("No column is chosen, or no row finds a sample"))
-            }
-            Some(_) => None,
-        };
-        let (join, add, cancel) = foot_ui(ui, |ui| {
-            let text = if replaces {
-                tr!("Join and replace columns")
-            } else {
-                tr!("Join columns")
-            };
-            let join = ui
-                .add(
-                    Button::primary(text)
-                        .large()
-                        .name(tr!("Join columns"))
-                        .with_disabled_reason(blocked),
-                )
-                .clicked();
-            let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
-            let add = self.otherwise.is_some()
-                && ui
-                    .add(Button::ghost(tr!("Add as a file")).large())
-                    .clicked();
-            (join, add, cancel)
-        });
-        match (calls, &self.otherwise) {
-            (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend {
-                calls,
-                replace: true,
-            })),
-            (_, Some(otherwise)) if add => Next::Do(Request::Run(otherwise.clone())),
-            _ if cancel || close => Next::Close,
-            _ => Next::Stay,
         }
     }
 
@@ -474,6 +355,131 @@ impl JoinDialog {
                 .truncate(),
             );
         });
+    }
+}
+
+impl DialogView for JoinDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let Some(draft) = cx.document().and_then(|document| document.draft()) else {
+            return Next::Close;
+        };
+        let dataset = draft.dataset().clone();
+        let key = (
+            (cx.session.serial, revision(cx.studio)),
+            self.request.clone(),
+        );
+        let request = self.request.clone();
+        self.preview
+            .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| {
+                Ok(Arc::new(join_preview(&dataset, &request, ctx)?))
+            });
+        let found = match self.preview.get(&key) {
+            Some(Ok(preview)) => Ok(Some(preview.clone())),
+            Some(Err(error)) => Err(error.report()),
+            None => Ok(None),
+        };
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let name = self
+            .request
+            .table
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let close = head_ui(ui, icons::TABLE, tr!("Join a table"), &name);
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            match &found {
+                Ok(Some(preview)) => self.preview_ui(ui, preview),
+                // The previous preview stays until the next is ready.
+                Ok(None) => match self.preview.latest().cloned() {
+                    Some(last) => self.preview_ui(ui, &last),
+                    None => drop(ui.label(
+                        theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2),
+                    )),
+                },
+                Err(error) => {
+                    note_ui(ui, &FieldNote::Error(error.clone()));
+                    if self.request.key.is_some()
+                        && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked()
+                    {
+                        self.request = JoinRequest {
+                            table: self.request.table.clone(),
+                            ..JoinRequest::default()
+                        };
+                    }
+                }
+            }
+        });
+        let ready = found.ok().flatten();
+        let calls = ready.as_ref().map(|preview| {
+            let typed = |level: usize, name: &str| {
+                let columns = preview
+                    .levels
+                    .iter()
+                    .filter(|known| known.level == level)
+                    .flat_map(|level| &level.columns);
+                columns
+                    .into_iter()
+                    .any(|column| column.name == name && self.is_typed(level, column))
+            };
+            let wanted =
+                |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
+            preview.calls(wanted, typed, |level, column| {
+                let level = preview.levels.iter().find(|known| known.level == level)?;
+                self.name_of(level, column).ok()
+            })
+        });
+        let replaces = ready
+            .iter()
+            .flat_map(|preview| &preview.levels)
+            .any(|level| {
+                level.columns.iter().any(|column| {
+                    column.there && !self.left_out.contains(&(level.level, column.name.clone()))
+                })
+            });
+        let blocked = match &calls {
+            None => Some(tr!("The table is still being read")),
+            Some(calls) if calls.is_empty() => {
+                Some(tr!("No column is chosen, or no row finds a sample"))
+            }
+            Some(_) => None,
+        };
+        let (join, add, cancel) = foot_ui(ui, |ui| {
+            let text = if replaces {
+                tr!("Join and replace columns")
+            } else {
+                tr!("Join columns")
+            };
+            let join = ui
+                .add(
+                    Button::primary(text)
+                        .large()
+                        .name(tr!("Join columns"))
+                        .with_disabled_reason(blocked),
+                )
+                .clicked();
+            let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            let add = self.otherwise.is_some()
+                && ui
+                    .add(Button::ghost(tr!("Add as a file")).large())
+                    .clicked();
+            (join, add, cancel)
+        });
+        match (calls, &self.otherwise) {
+            (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend {
+                calls,
+                replace: true,
+            })),
+            (_, Some(otherwise)) if add => Next::Do(Request::Run(otherwise.clone())),
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Role, ScrollArea, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{LayoutQuestion, LayoutReading, LayoutWay};
 use crate::error::Error;
 use crate::gui::dropped_paths::parse_path;
@@ -115,121 +116,6 @@ impl LayoutDialog {
             choice,
             exclude,
         })
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let request = self.request();
-        let found = match &request {
-            Err(wrong) => Err(wrong.clone()),
-            Ok(request) if *request == LayoutRequest::of_folder(&self.folder) => {
-                Ok(Some(self.first.clone()))
-            }
-            Ok(request) => {
-                let wanted = request.clone();
-                self.found.update(
-                    cx.jobs,
-                    request.clone(),
-                    tr!("Looking at the names"),
-                    move |ctx| Ok(Arc::new(find_layout(&wanted, ctx)?)),
-                );
-                match self.found.get(request) {
-                    None => Ok(None),
-                    Some(Ok(found)) => Ok(Some(found.clone())),
-                    Some(Err(error)) => Err(error.report()),
-                }
-            }
-        };
-        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let name = self
-            .folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let close = head_ui(
-            ui,
-            icons::TREE_STRUCTURE,
-            tr!("How the files belong together"),
-            &name,
-        );
-        let mut answer = None;
-        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-            self.choice_ui(ui);
-            match &found {
-                Err(wrong) => note_ui(ui, &FieldNote::Error(wrong.clone())),
-                // What was shown before stays until the next is ready.
-                Ok(None) => match self.found.latest().unwrap_or(&self.first).clone().as_ref() {
-                    FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
-                    FoundLayout::Question(_) => drop(widgets::spinner(ui, 18.0)),
-                },
-                Ok(Some(found)) => match found.as_ref() {
-                    FoundLayout::Proposal(proposal) => {
-                        self.proposal_ui(ui, proposal);
-                        self.saving_ui(ui, cx, found);
-                    }
-                    FoundLayout::Question(question) => answer = question_ui(ui, question),
-                },
-            }
-        });
-        if let Some(way) = answer
-            && self.answer(&way)
-        {
-            return Next::Do(Request::Add(self.otherwise.clone()));
-        }
-        let ready = found.as_ref().ok().and_then(|found| found.as_ref());
-        let proposal = ready.and_then(|found| match found.as_ref() {
-            FoundLayout::Proposal(proposal) => Some(proposal),
-            FoundLayout::Question(_) => None,
-        });
-        let blocked = match (&found, proposal) {
-            (Err(_), _) => Some(tr!("The pattern can't be read")),
-            (Ok(None), _) => Some(tr!("The names are still being looked at")),
-            (Ok(Some(_)), None) => Some(tr!("Choose one of the answers")),
-            (Ok(Some(_)), Some(_)) => None,
-        };
-        let (add, plain, cancel) = foot_ui(ui, |ui| {
-            let count = proposal.map_or(0, |proposal| proposal.roots);
-            let text = match count {
-                0 => tr!("Add roots").to_owned(),
-                n => tr_n!(
-                    n,
-                    "Add {n} root",
-                    "Add {n} roots",
-                    n = paint::format_grouped_number(n as u64)
-                ),
-            };
-            let add = ui
-                .add(
-                    Button::primary(text)
-                        .large()
-                        .name(tr!("Add roots"))
-                        .with_disabled_reason(blocked),
-                )
-                .clicked();
-            let plain = ui
-                .add(Button::ghost(tr!("Add the folders as they are")).large())
-                .clicked();
-            (
-                add,
-                plain,
-                ui.add(Button::ghost(tr!("Cancel")).large()).clicked(),
-            )
-        });
-        match (proposal, request) {
-            (Some(proposal), Ok(request)) if add => {
-                let request = LayoutRequest {
-                    choice: LayoutChoice::Pattern(proposal.reading.clone()),
-                    ..request
-                };
-                Next::Do(Request::Add(Command::ImportLayout { request }))
-            }
-            _ if plain => Next::Do(Request::Add(self.otherwise.clone())),
-            _ if cancel || close => Next::Close,
-            _ => Next::Stay,
-        }
     }
 
     /// Draws the choice of a layout and what is left out.
@@ -482,6 +368,126 @@ impl LayoutDialog {
                     );
                 }
             });
+    }
+}
+
+impl DialogView for LayoutDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let request = self.request();
+        let found = match &request {
+            Err(wrong) => Err(wrong.clone()),
+            Ok(request) if *request == LayoutRequest::of_folder(&self.folder) => {
+                Ok(Some(self.first.clone()))
+            }
+            Ok(request) => {
+                let wanted = request.clone();
+                self.found.update(
+                    cx.jobs,
+                    request.clone(),
+                    tr!("Looking at the names"),
+                    move |ctx| Ok(Arc::new(find_layout(&wanted, ctx)?)),
+                );
+                match self.found.get(request) {
+                    None => Ok(None),
+                    Some(Ok(found)) => Ok(Some(found.clone())),
+                    Some(Err(error)) => Err(error.report()),
+                }
+            }
+        };
+        ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let name = self
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let close = head_ui(
+            ui,
+            icons::TREE_STRUCTURE,
+            tr!("How the files belong together"),
+            &name,
+        );
+        let mut answer = None;
+        Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            self.choice_ui(ui);
+            match &found {
+                Err(wrong) => note_ui(ui, &FieldNote::Error(wrong.clone())),
+                // What was shown before stays until the next is ready.
+                Ok(None) => match self.found.latest().unwrap_or(&self.first).clone().as_ref() {
+                    FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
+                    FoundLayout::Question(_) => drop(widgets::spinner(ui, 18.0)),
+                },
+                Ok(Some(found)) => match found.as_ref() {
+                    FoundLayout::Proposal(proposal) => {
+                        self.proposal_ui(ui, proposal);
+                        self.saving_ui(ui, cx, found);
+                    }
+                    FoundLayout::Question(question) => answer = question_ui(ui, question),
+                },
+            }
+        });
+        if let Some(way) = answer
+            && self.answer(&way)
+        {
+            return Next::Do(Request::Add(self.otherwise.clone()));
+        }
+        let ready = found.as_ref().ok().and_then(|found| found.as_ref());
+        let proposal = ready.and_then(|found| match found.as_ref() {
+            FoundLayout::Proposal(proposal) => Some(proposal),
+            FoundLayout::Question(_) => None,
+        });
+        let blocked = match (&found, proposal) {
+            (Err(_), _) => Some(tr!("The pattern can't be read")),
+            (Ok(None), _) => Some(tr!("The names are still being looked at")),
+            (Ok(Some(_)), None) => Some(tr!("Choose one of the answers")),
+            (Ok(Some(_)), Some(_)) => None,
+        };
+        let (add, plain, cancel) = foot_ui(ui, |ui| {
+            let count = proposal.map_or(0, |proposal| proposal.roots);
+            let text = match count {
+                0 => tr!("Add roots").to_owned(),
+                n => tr_n!(
+                    n,
+                    "Add {n} root",
+                    "Add {n} roots",
+                    n = paint::format_grouped_number(n as u64)
+                ),
+            };
+            let add = ui
+                .add(
+                    Button::primary(text)
+                        .large()
+                        .name(tr!("Add roots"))
+                        .with_disabled_reason(blocked),
+                )
+                .clicked();
+            let plain = ui
+                .add(Button::ghost(tr!("Add the folders as they are")).large())
+                .clicked();
+            (
+                add,
+                plain,
+                ui.add(Button::ghost(tr!("Cancel")).large()).clicked(),
+            )
+        });
+        match (proposal, request) {
+            (Some(proposal), Ok(request)) if add => {
+                let request = LayoutRequest {
+                    choice: LayoutChoice::Pattern(proposal.reading.clone()),
+                    ..request
+                };
+                Next::Do(Request::Add(Command::ImportLayout { request }))
+            }
+            _ if plain => Next::Do(Request::Add(self.otherwise.clone())),
+            _ if cancel || close => Next::Close,
+            _ => Next::Stay,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }
 

@@ -8,8 +8,8 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, v
 use serde_json::{Map, Value as Json};
 
 use super::frame::{Next, foot_ui, head_ui, lacking_ui};
+use super::view::{DialogEvent, DialogView, Reply};
 use crate::container::{BuildOptions, Format, OnDamage, dataset_around};
-use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
@@ -17,10 +17,10 @@ use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::Severity;
 use crate::ops::{
-    CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest, Migrated,
-    OperationOutput,
+    AnyOutput, CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest,
+    Migrated, OperationOutput,
 };
-use crate::studio::Command;
+use crate::studio::{Command, Event};
 use crate::table::ParquetOptions;
 
 /// Most lines a kind; the report has all.
@@ -100,22 +100,8 @@ impl Migrate {
         }
     }
 
-    /// True while the dataset is being written.
-    pub fn is_running(&self) -> bool {
-        self.job.is_some()
-            && self
-                .asked
-                .as_ref()
-                .is_some_and(|asked| asked.options.is_some())
-    }
-
-    /// Records the dialog's job.
-    pub fn record_start(&mut self, job: JobId) {
-        (self.job, self.failed) = (Some(job), None);
-    }
-
     /// Takes the result.
-    pub fn done(&mut self, migrated: Migrated) {
+    fn show_result(&mut self, migrated: Migrated) {
         self.job = None;
         if !migrated.is_possible()
             && self
@@ -126,24 +112,6 @@ impl Migrate {
             self.part = MigrationTab::Report;
         }
         self.plan = Some(Box::new(migrated));
-    }
-
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
-    /// job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        let own = self.job == job;
-        if own {
-            (self.job, self.failed) = (None, Some(error.report()));
-        }
-        own
-    }
-
-    /// Records that the job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        if self.job == Some(job) {
-            self.job = None;
-            self.failed = Some(tr!("Stopped; nothing was written.").into());
-        }
     }
 
     fn request(&self, write: bool) -> MigrateRequest {
@@ -207,90 +175,6 @@ impl Migrate {
             !key.contains(':') && key != "taco_version" && !self.values.contains_key(key)
         })
         .collect()
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let t = theme::tokens(ui);
-        let target = dropped_paths::parse_path(&self.target);
-        self.around.update(
-            cx.jobs,
-            self.target.clone(),
-            tr!("Check the destination"),
-            move |_| {
-                Ok(if target.exists() {
-                    None
-                } else {
-                    dataset_around(&target)
-                })
-            },
-        );
-        let screen = ui.ctx().content_rect();
-        ui.set_width((screen.width() - 64.0).min(860.0));
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let generation = self.plan.as_ref().map_or(String::new(), |plan| {
-            tr!("from {generation}", generation = plan.generation)
-        });
-        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, tr!("Move to 2.0"), &generation);
-        let written = self
-            .plan
-            .as_ref()
-            .and_then(|plan| plan.built.as_ref())
-            .map(|built| built.path.clone());
-        Frame::NONE
-            .inner_margin(Margin::symmetric(16, 10))
-            .show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 8.0;
-                self.head_ui(ui, written.as_deref());
-                let plan = self.plan.take();
-                let height = (screen.height() - 420.0).clamp(140.0, 420.0);
-                match &plan {
-                    Some(plan) => {
-                        let area = ScrollArea::vertical()
-                            .id_salt(("migrate", self.part as u8))
-                            .max_height(height)
-                            .auto_shrink(false);
-                        area.show(ui, |ui| {
-                            ui.spacing_mut().item_spacing.y = 0.0;
-                            ui.add_enabled_ui(written.is_none() && !self.is_running(), |ui| {
-                                self.part_ui(ui, plan)
-                            });
-                        });
-                    }
-                    None => {
-                        ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
-                            ui.set_min_height(height);
-                            match &self.failed {
-                                Some(_) => ui.label(
-                                    theme::rich_text(tr!("There is no plan."))
-                                        .text_style(text_style("small12"))
-                                        .color(t.tx3),
-                                ),
-                                None => widgets::spinner(ui, 20.0),
-                            }
-                        });
-                    }
-                }
-                self.plan = plan;
-                if let Some(why) = &self.failed {
-                    widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
-                }
-                if written.is_none() {
-                    let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
-                    if let Some(lacking) = lacking {
-                        lacking_ui(ui, &lacking, &mut self.allow_missing_parts);
-                    }
-                    self.options_ui(ui);
-                }
-            });
-        let typing = ui
-            .memory(|memory| memory.focused())
-            .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
-        let next = self.foot_ui(ui, written, close);
-        match (next, self.request_plan(typing)) {
-            (Next::Stay, Some(command)) => Next::Also(Request::Run(command)),
-            (next, _) => next,
-        }
     }
 
     fn head_ui(&mut self, ui: &mut Ui, written: Option<&Path>) {
@@ -669,6 +553,119 @@ impl Migrate {
         } else {
             next
         }
+    }
+}
+
+impl DialogView for Migrate {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let target = dropped_paths::parse_path(&self.target);
+        self.around.update(
+            cx.jobs,
+            self.target.clone(),
+            tr!("Check the destination"),
+            move |_| {
+                Ok(if target.exists() {
+                    None
+                } else {
+                    dataset_around(&target)
+                })
+            },
+        );
+        let screen = ui.ctx().content_rect();
+        ui.set_width((screen.width() - 64.0).min(860.0));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let generation = self.plan.as_ref().map_or(String::new(), |plan| {
+            tr!("from {generation}", generation = plan.generation)
+        });
+        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, tr!("Move to 2.0"), &generation);
+        let written = self
+            .plan
+            .as_ref()
+            .and_then(|plan| plan.built.as_ref())
+            .map(|built| built.path.clone());
+        Frame::NONE
+            .inner_margin(Margin::symmetric(16, 10))
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 8.0;
+                self.head_ui(ui, written.as_deref());
+                let plan = self.plan.take();
+                let height = (screen.height() - 420.0).clamp(140.0, 420.0);
+                match &plan {
+                    Some(plan) => {
+                        let area = ScrollArea::vertical()
+                            .id_salt(("migrate", self.part as u8))
+                            .max_height(height)
+                            .auto_shrink(false);
+                        area.show(ui, |ui| {
+                            ui.spacing_mut().item_spacing.y = 0.0;
+                            ui.add_enabled_ui(written.is_none() && !self.is_running(), |ui| {
+                                self.part_ui(ui, plan)
+                            });
+                        });
+                    }
+                    None => {
+                        ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
+                            ui.set_min_height(height);
+                            match &self.failed {
+                                Some(_) => ui.label(
+                                    theme::rich_text(tr!("There is no plan."))
+                                        .text_style(text_style("small12"))
+                                        .color(t.tx3),
+                                ),
+                                None => widgets::spinner(ui, 20.0),
+                            }
+                        });
+                    }
+                }
+                self.plan = plan;
+                if let Some(why) = &self.failed {
+                    widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
+                }
+                if written.is_none() {
+                    let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
+                    if let Some(lacking) = lacking {
+                        lacking_ui(ui, &lacking, &mut self.allow_missing_parts);
+                    }
+                    self.options_ui(ui);
+                }
+            });
+        let typing = ui
+            .memory(|memory| memory.focused())
+            .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let next = self.foot_ui(ui, written, close);
+        match (next, self.request_plan(typing)) {
+            (Next::Stay, Some(command)) => Next::Also(Request::Run(command)),
+            (next, _) => next,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Started(job) => (self.job, self.failed) = (Some(*job), None),
+            DialogEvent::Finished(job, Event::Finished(AnyOutput::Migrate(migrated)), _)
+                if self.job == *job =>
+            {
+                self.show_result(migrated.as_ref().clone());
+                return Reply::Taken(Vec::new());
+            }
+            DialogEvent::Failed(job, error) if self.job == *job => {
+                (self.job, self.failed) = (None, Some(error.report()));
+                return Reply::Taken(Vec::new());
+            }
+            DialogEvent::Cancelled(job) if self.job == Some(*job) => {
+                self.job = None;
+                self.failed = Some(tr!("Stopped; nothing was written.").into());
+            }
+            _ => {}
+        }
+        Reply::Ignored
+    }
+
+    /// True while the dataset is being written.
+    fn is_running(&self) -> bool {
+        let writes = |asked: &MigrateRequest| asked.options.is_some();
+        self.job.is_some() && self.asked.as_ref().is_some_and(writes)
     }
 }
 

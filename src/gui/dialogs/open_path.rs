@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egui::{Frame, Id, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
@@ -149,9 +150,10 @@ impl OpenPath {
     pub fn is_stand_in(&self) -> bool {
         self.stand_in && self.text.is_empty()
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for OpenPath {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -260,6 +262,13 @@ impl OpenPath {
             Next::Stay
         }
     }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::PickerClosed if self.is_stand_in() => Reply::Close,
+            _ => Reply::Ignored,
+        }
+    }
 }
 
 /// An example of what is to be typed.
@@ -285,35 +294,39 @@ fn hint_of(request: FileRequest) -> &'static str {
 }
 
 /// The recent datasets as a list.
-pub fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-    let t = theme::tokens(ui);
-    ui.set_width(560.0);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    if head_ui(ui, icons::CLOCK_COUNTER_CLOCKWISE, tr!("Open recent"), "") {
-        return Next::Close;
-    }
-    let mut next = Next::Stay;
-    Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
-        if cx.remembered.recent.is_empty() {
-            ui.label(
-                theme::rich_text(tr!("Datasets that you open are listed here."))
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+pub struct RecentDialog;
+
+impl DialogView for RecentDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        ui.set_width(560.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if head_ui(ui, icons::CLOCK_COUNTER_CLOCKWISE, tr!("Open recent"), "") {
+            return Next::Close;
         }
-        ui.spacing_mut().menu_width = ui.available_width();
-        for recent in &cx.remembered.recent {
-            let path = dropped_paths::display_path(&recent.path);
-            let text = format!("{}   {path}", recent.title);
-            let badge = if recent.badge == "Draft" {
-                tr!("Draft")
-            } else {
-                &recent.badge
-            };
-            if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
-                next = Next::Do(Request::OpenPaths(vec![recent.path.clone()]));
+        let mut next = Next::Stay;
+        Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
+            if cx.remembered.recent.is_empty() {
+                ui.label(
+                    theme::rich_text(tr!("Datasets that you open are listed here."))
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             }
-        }
-    });
-    next
+            ui.spacing_mut().menu_width = ui.available_width();
+            for recent in &cx.remembered.recent {
+                let path = dropped_paths::display_path(&recent.path);
+                let text = format!("{}   {path}", recent.title);
+                let badge = if recent.badge == "Draft" {
+                    tr!("Draft")
+                } else {
+                    &recent.badge
+                };
+                if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
+                    next = Next::Do(Request::OpenPaths(vec![recent.path.clone()]));
+                }
+            }
+        });
+        next
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{Care, FixPlan, FixVerb};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -28,9 +29,10 @@ impl PlanDialog {
             scroll: RowScroll::default(),
         }
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+impl DialogView for PlanDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let width = (ui.ctx().content_rect().width() - 64.0).min(620.0);
         ui.set_width(width);
@@ -154,5 +156,9 @@ impl PlanDialog {
         } else {
             Next::Stay
         }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }

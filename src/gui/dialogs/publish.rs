@@ -7,20 +7,21 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply};
 use crate::container::OpenOptions;
-use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
-use crate::jobs::{AsyncValue, JobId};
+use crate::jobs::AsyncValue;
 use crate::model::is_remote;
+use crate::ops::AnyOutput;
 use crate::ops::publish::{
     CheckKind, CheckLevel, Mend, Preflight, Prices, Publication, PublishCheck, PublishLayout,
     PublishRequest, preflight,
 };
-use crate::studio::Command;
+use crate::studio::{Command, Event};
 
 /// Maximum height of the columns in points.
 const HEIGHT: f32 = 520.0;
@@ -72,37 +73,6 @@ impl PublishDialog {
         }
     }
 
-    /// True while the job runs.
-    pub fn is_running(&self) -> bool {
-        self.job.is_running()
-    }
-
-    /// Records the dialog's job.
-    pub fn record_start(&mut self, job: JobId) {
-        self.job.record_start(job);
-    }
-
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
-    /// job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.record_failure(job, error)
-    }
-
-    /// Records that the job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        let text = tr!(
-            "Stopped. Files already at the store are not sent again; readers can't open the \
-                dataset before its last file is sent."
-        );
-        self.job
-            .record_cancellation(job, FieldNote::Info(text.into()));
-    }
-
-    /// Records the result of the job.
-    pub fn done(&mut self, publication: Publication) {
-        self.job = DialogJob::Done(Box::new(publication));
-    }
-
     fn request(&self) -> PublishRequest {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let prices = Prices {
@@ -135,71 +105,6 @@ impl PublishDialog {
             .filter(|_| is_current)?
             .as_ref()
             .ok()
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) =
-            (self.asked.clone(), &self.job)
-        {
-            self.checked.update(
-                cx.jobs,
-                self.times,
-                tr!("Check before publishing"),
-                move |ctx| preflight(&asked, ctx),
-            );
-        }
-        let screen = ui.ctx().content_rect();
-        let size = vec2(
-            (screen.width() - 64.0).min(1180.0),
-            (screen.height() - 180.0).min(HEIGHT),
-        );
-        ui.set_width(size.x);
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx
-            .document()
-            .map(|document| document.title().into_owned())
-            .unwrap_or_default();
-        let close = head_ui(ui, icons::CLOUD, tr!("Publish dataset"), &title) && !self.is_running();
-        let mut next = Next::Stay;
-        let third = (size.x / 3.0).floor();
-        ui.horizontal_top(|ui| {
-            ui.spacing_mut().item_spacing.x = 0.0;
-            for column in 0..3 {
-                let fill = if column == 1 {
-                    theme::tokens(ui).bg2
-                } else {
-                    theme::tokens(ui).bg1
-                };
-                Frame::NONE
-                    .fill(fill)
-                    .inner_margin(Margin::same(14))
-                    .show(ui, |ui| {
-                        ui.set_width(third - 28.0);
-                        ui.set_height(size.y);
-                        ui.vertical(|ui| {
-                            ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                            ScrollArea::vertical()
-                                .id_salt(("publish", column))
-                                .auto_shrink(false)
-                                .show(ui, |ui| match column {
-                                    0 => self.target_ui(ui),
-                                    1 => {
-                                        if let Some(request) = self.checks_ui(ui, cx) {
-                                            next = Next::Do(request);
-                                        }
-                                    }
-                                    _ => self.outcome_ui(ui, cx),
-                                });
-                        });
-                    });
-            }
-        });
-        match (self.foot_ui(ui), close) {
-            (Next::Stay, true) => Next::Close,
-            (Next::Stay, false) => next,
-            (other, _) => other,
-        }
     }
 
     fn target_ui(&mut self, ui: &mut Ui) {
@@ -661,6 +566,95 @@ impl PublishDialog {
             (_, false, true) => Next::Close,
             _ => Next::Stay,
         }
+    }
+}
+
+impl DialogView for PublishDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) =
+            (self.asked.clone(), &self.job)
+        {
+            self.checked.update(
+                cx.jobs,
+                self.times,
+                tr!("Check before publishing"),
+                move |ctx| preflight(&asked, ctx),
+            );
+        }
+        let screen = ui.ctx().content_rect();
+        let size = vec2(
+            (screen.width() - 64.0).min(1180.0),
+            (screen.height() - 180.0).min(HEIGHT),
+        );
+        ui.set_width(size.x);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
+        let close = head_ui(ui, icons::CLOUD, tr!("Publish dataset"), &title) && !self.is_running();
+        let mut next = Next::Stay;
+        let third = (size.x / 3.0).floor();
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
+            for column in 0..3 {
+                let fill = if column == 1 {
+                    theme::tokens(ui).bg2
+                } else {
+                    theme::tokens(ui).bg1
+                };
+                Frame::NONE
+                    .fill(fill)
+                    .inner_margin(Margin::same(14))
+                    .show(ui, |ui| {
+                        ui.set_width(third - 28.0);
+                        ui.set_height(size.y);
+                        ui.vertical(|ui| {
+                            ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                            ScrollArea::vertical()
+                                .id_salt(("publish", column))
+                                .auto_shrink(false)
+                                .show(ui, |ui| match column {
+                                    0 => self.target_ui(ui),
+                                    1 => {
+                                        if let Some(request) = self.checks_ui(ui, cx) {
+                                            next = Next::Do(request);
+                                        }
+                                    }
+                                    _ => self.outcome_ui(ui, cx),
+                                });
+                        });
+                    });
+            }
+        });
+        match (self.foot_ui(ui), close) {
+            (Next::Stay, true) => Next::Close,
+            (Next::Stay, false) => next,
+            (other, _) => other,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Finished(job, Event::Finished(AnyOutput::Publish(publication)), _)
+                if self.job.has_run(*job) =>
+            {
+                self.job = DialogJob::Done(publication.clone());
+                Reply::Taken(Vec::new())
+            }
+            DialogEvent::DocumentChanged if !self.is_running() => Reply::Close,
+            event => self.job.receive(event, || {
+                let text = tr!(
+                    "Stopped. Files already at the store are not sent again; readers can't open the \
+                        dataset before its last file is sent."
+                );
+                FieldNote::Info(text.into())
+            }),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.job.is_running()
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, enter_pressed, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{Draft, Edit};
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
@@ -31,9 +32,10 @@ impl Relocate {
             to: String::new(),
         }
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui) -> Next {
+impl DialogView for Relocate {
+    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -98,6 +100,10 @@ impl Relocate {
         } else {
             Next::Stay
         }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        close_with_document(event)
     }
 }
 

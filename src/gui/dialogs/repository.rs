@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, ScrollArea, Ui};
 
 use super::frame::{Next, head_ui};
+use super::view::DialogView;
 use crate::container::datasets_of_hub;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
@@ -29,9 +30,10 @@ impl RepositoryDialog {
             datasets: AsyncValue::default(),
         }
     }
+}
 
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+impl DialogView for RepositoryDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;

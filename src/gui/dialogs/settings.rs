@@ -3,6 +3,7 @@
 use egui::{Frame, Margin, Ui, vec2};
 
 use super::frame::{Next, head_ui};
+use super::view::DialogView;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
@@ -80,46 +81,6 @@ impl SettingsDialog {
             cache: AsyncValue::default(),
             emptied: 0,
             prices,
-        }
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let emptied = self.emptied;
-        self.cache
-            .update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
-                Ok(if emptied > 0 {
-                    clear_cache()
-                } else {
-                    cache_state()
-                })
-            });
-        ui.set_width(560.0);
-        ui.spacing_mut().item_spacing.y = 0.0;
-        if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
-            return Next::Close;
-        }
-        let before = (self.theme, self.settings.clone());
-        let height = ui.ctx().content_rect().height() - 120.0;
-        egui::ScrollArea::vertical()
-            .id_salt("settings")
-            .max_height(height)
-            .show(ui, |ui| {
-                Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                    self.appearance_ui(ui);
-                    ui.add_space(6.0);
-                    self.work_ui(ui);
-                    ui.add_space(6.0);
-                    self.remote_ui(ui);
-                    ui.add_space(6.0);
-                    self.prices_ui(ui);
-                });
-            });
-        if before == (self.theme, self.settings.clone()) {
-            Next::Stay
-        } else {
-            Next::Settings(self.theme, self.settings.clone())
         }
     }
 
@@ -304,6 +265,47 @@ impl SettingsDialog {
             )
             .wrap(),
         );
+    }
+}
+
+impl DialogView for SettingsDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let emptied = self.emptied;
+        self.cache
+            .update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
+                Ok(if emptied > 0 {
+                    clear_cache()
+                } else {
+                    cache_state()
+                })
+            });
+        ui.set_width(560.0);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
+            return Next::Close;
+        }
+        let before = (self.theme, self.settings.clone());
+        let height = ui.ctx().content_rect().height() - 120.0;
+        egui::ScrollArea::vertical()
+            .id_salt("settings")
+            .max_height(height)
+            .show(ui, |ui| {
+                Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    self.appearance_ui(ui);
+                    ui.add_space(6.0);
+                    self.work_ui(ui);
+                    ui.add_space(6.0);
+                    self.remote_ui(ui);
+                    ui.add_space(6.0);
+                    self.prices_ui(ui);
+                });
+            });
+        if before == (self.theme, self.settings.clone()) {
+            Next::Stay
+        } else {
+            Next::Settings(self.theme, self.settings.clone())
+        }
     }
 }
 

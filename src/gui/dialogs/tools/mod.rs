@@ -27,9 +27,10 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
 use crate::container::OpenOptions;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::free_bytes;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
@@ -38,7 +39,7 @@ use crate::gui::tool::Tool;
 use crate::gui::widgets::{self, Button, FieldNote, paint};
 use crate::jobs::{AsyncValue, JobContext, JobId};
 use crate::ops::DatasetOutline;
-use crate::studio::{Command, Document, Event, Studio};
+use crate::studio::{Command, Document, Studio};
 use fields::ToolFields;
 pub use line::ToolLine;
 use line::line_ui;
@@ -282,117 +283,6 @@ impl ToolDialog {
         }
     }
 
-    /// True while the tool's job runs.
-    pub fn is_running(&self) -> bool {
-        self.job.is_running()
-    }
-
-    /// Records the tool's job.
-    pub fn record_start(&mut self, job: JobId) {
-        self.job.record_start(job);
-    }
-
-    /// Records that the job failed; `None` when it did not start. True when it is the tool's job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.record_failure(job, error)
-    }
-
-    /// Records that the job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        self.job.record_cancellation(job, nothing_written());
-    }
-
-    /// Shows the report of the tool's job; returns the action that follows. `None` for other jobs.
-    pub fn show_job_report(
-        &mut self,
-        job: Option<JobId>,
-        event: &Event,
-        studio: &Studio,
-    ) -> Option<Vec<Request>> {
-        let own = job.is_some() && self.job.is_own(job);
-        let report = report_of(event).filter(|_| own)?;
-        self.job = DialogJob::Done(report);
-        Some(self.form.afterwards(studio))
-    }
-
-    /// Receives the paths chosen in the desktop's dialog.
-    pub fn receive_picked_paths(&mut self, paths: Vec<PathBuf>) {
-        self.picked = self.asked.take().map(|field| (field, paths));
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let t = theme::tokens(ui);
-        let screen = ui.ctx().content_rect();
-        ui.set_width((screen.width() - 64.0).min(WIDTH));
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let words = self.form.words();
-        let close = head_ui(ui, words.icon, words.title, "");
-        if let DialogJob::Done(report) = &self.job {
-            return report.ui(ui, close);
-        }
-        let mut wanted = None;
-        // The options scroll, and the preview below them stays in view.
-        let height = (screen.height() - 190.0).max(160.0);
-        let share = self.preview_height.min(height * PREVIEW_SHARE);
-        ScrollArea::vertical()
-            .id_salt("tool")
-            .max_height(height - share)
-            .show(ui, |ui| {
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 16,
-                    bottom: 8,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                    ui.add(
-                        egui::Label::new(
-                            theme::rich_text(words.about)
-                                .font(font::regular(12.0))
-                                .color(t.tx2),
-                        )
-                        .wrap(),
-                    );
-                    ui.add_enabled_ui(!self.is_running(), |ui| {
-                        let mut fields = ToolFields {
-                            picked: &mut self.picked,
-                            wanted: &mut wanted,
-                        };
-                        self.form.options_ui(ui, &mut fields, cx);
-                    });
-                });
-            });
-        let limit = height * PREVIEW_SHARE;
-        let preview = ScrollArea::vertical()
-            .id_salt("tool-preview")
-            .max_height(limit)
-            .show(ui, |ui| {
-                ui.set_min_width(ui.available_width());
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 4,
-                    bottom: 12,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    self.plan_ui(ui, cx);
-                });
-            });
-        let tall = preview.content_size.y;
-        if (tall - self.preview_height).abs() > 0.5 {
-            self.preview_height = tall;
-            ui.ctx().request_repaint();
-        }
-        if let Some((field, request)) = wanted {
-            self.asked = Some(field);
-            return Next::Also(Request::ChooseFiles(request));
-        }
-        self.bottom_ui(ui, cx, &words, close)
-    }
-
     /// Starts the preview if inputs or options have changed, and draws it.
     fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
@@ -499,6 +389,101 @@ impl ToolDialog {
         } else {
             Next::Stay
         }
+    }
+}
+
+impl DialogView for ToolDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        ui.set_width((screen.width() - 64.0).min(WIDTH));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let words = self.form.words();
+        let close = head_ui(ui, words.icon, words.title, "");
+        if let DialogJob::Done(report) = &self.job {
+            return report.ui(ui, close);
+        }
+        let mut wanted = None;
+        // The options scroll, and the preview below them stays in view.
+        let height = (screen.height() - 190.0).max(160.0);
+        let share = self.preview_height.min(height * PREVIEW_SHARE);
+        ScrollArea::vertical()
+            .id_salt("tool")
+            .max_height(height - share)
+            .show(ui, |ui| {
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 16,
+                    bottom: 8,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    ui.add(
+                        egui::Label::new(
+                            theme::rich_text(words.about)
+                                .font(font::regular(12.0))
+                                .color(t.tx2),
+                        )
+                        .wrap(),
+                    );
+                    ui.add_enabled_ui(!self.is_running(), |ui| {
+                        let mut fields = ToolFields {
+                            picked: &mut self.picked,
+                            wanted: &mut wanted,
+                        };
+                        self.form.options_ui(ui, &mut fields, cx);
+                    });
+                });
+            });
+        let limit = height * PREVIEW_SHARE;
+        let preview = ScrollArea::vertical()
+            .id_salt("tool-preview")
+            .max_height(limit)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 4,
+                    bottom: 12,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                    self.plan_ui(ui, cx);
+                });
+            });
+        let tall = preview.content_size.y;
+        if (tall - self.preview_height).abs() > 0.5 {
+            self.preview_height = tall;
+            ui.ctx().request_repaint();
+        }
+        if let Some((field, request)) = wanted {
+            self.asked = Some(field);
+            return Next::Also(Request::ChooseFiles(request));
+        }
+        self.bottom_ui(ui, cx, &words, close)
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
+                let Some(report) = report_of(event) else {
+                    return Reply::Ignored;
+                };
+                self.job = DialogJob::Done(report);
+                Reply::Taken(self.form.afterwards(studio))
+            }
+            DialogEvent::Picked(paths) => {
+                self.picked = self.asked.take().map(|field| (field, paths.to_vec()));
+                Reply::Ignored
+            }
+            event => self.job.receive(event, nothing_written),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.job.is_running()
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Stroke, Ui, UiBuilder, vec2};
 
+use super::view::{DialogEvent, DialogView, Reply, written_dataset};
 use crate::container::{BuildOptions, Built};
 use crate::error::Error;
 use crate::gui::dialogs::frame::{Next, foot_ui, head_ui};
@@ -21,7 +22,7 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
 use crate::jobs::JobId;
 use crate::ops::{Depth, Verified, written_paths};
-use crate::studio::Command;
+use crate::studio::{Command, Event};
 use crate::table::{Compression, ParquetOptions};
 use checks::{CheckLine, Checks};
 use choices::{Choices, PartSplit, WriteContainer};
@@ -117,7 +118,7 @@ impl WriteDialog {
     }
 
     /// Records the written dataset.
-    pub fn done(&mut self, built: Built) {
+    pub fn show_written(&mut self, built: Built) {
         let proof = if self.choices.verify {
             Proof::Wanted
         } else {
@@ -178,11 +179,6 @@ impl WriteDialog {
         self.choices.target = folder.join(name).display().to_string();
     }
 
-    /// True while bytes are being written.
-    pub fn is_running(&self) -> bool {
-        matches!(self.stage, WriteStage::Running(_))
-    }
-
     pub(super) fn set_container(&mut self, container: WriteContainer) {
         let path = PathBuf::from(self.choices.target.trim_end_matches('/'));
         let bare = if path.extension().is_some_and(|ending| ending == "tacozip") {
@@ -195,94 +191,6 @@ impl WriteDialog {
             WriteContainer::Zip => format!("{}.tacozip", bare.display()),
             _ => bare.display().to_string(),
         };
-    }
-
-    /// Draws the dialog.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let t = theme::tokens(ui);
-        let screen = ui.ctx().content_rect();
-        let size = vec2(
-            (screen.width() - 64.0).min(1180.0),
-            (screen.height() - 120.0).min(660.0),
-        );
-        ui.set_width(size.x);
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx
-            .document()
-            .map(|document| document.title().into_owned())
-            .unwrap_or_default();
-        let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
-        if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
-            // Requested once; the id of the job arrives in [`WriteDialog::record_start`].
-            *proof = Proof::Running(None);
-            cx.run(Command::Verify {
-                paths: written_paths(built),
-                depth: self.choices.depth,
-            });
-        }
-        if let WriteStage::Running(id) = self.stage
-            && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
-        {
-            self.took = job.elapsed;
-        }
-        let options = self.choices.options();
-        let checked = (self.choices.target.clone(), options.clone().ok());
-        self.checks
-            .refresh(cx, &self.choices, options.as_ref().ok());
-        let lines = self.checks.lines(
-            cx,
-            &self.choices,
-            options.as_ref().err().map(String::as_str),
-        );
-        let body = Rect::from_min_size(ui.cursor().min, vec2(size.x, size.y - 100.0));
-        ui.advance_cursor_after_rect(body);
-        let left = body.left() + (size.x * 0.33).floor();
-        let right = left + (size.x * 0.295).floor();
-        let columns = [(body.left(), left), (left, right), (right, body.right())];
-        ui.painter().rect_filled(
-            Rect::from_x_y_ranges(left..=right, body.y_range()),
-            0,
-            t.bg2,
-        );
-        for (index, (from, to)) in columns.into_iter().enumerate() {
-            let column = Rect::from_x_y_ranges(from..=to, body.y_range());
-            if index > 0 {
-                ui.painter()
-                    .vline(from, body.y_range(), Stroke::new(1.0, t.line));
-            }
-            ui.scope_builder(
-                UiBuilder::new().max_rect(column).id_salt(("write", index)),
-                |ui| {
-                    egui::ScrollArea::vertical()
-                        .id_salt(("write-scroll", index))
-                        .auto_shrink(false)
-                        .show(ui, |ui| {
-                            Frame::NONE.inner_margin(Margin::same(14)).show(ui, |ui| {
-                                ui.set_width(to - from - 28.0);
-                                ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
-                                match index {
-                                    0 => self.choices_ui(ui, cx),
-                                    1 => self.checks.ui(ui, cx, &lines),
-                                    _ => self.outcome_ui(ui, cx),
-                                }
-                            });
-                        });
-                },
-            );
-        }
-        ui.painter().hline(
-            body.x_range(),
-            body.bottom() - 0.5,
-            Stroke::new(1.0, t.line),
-        );
-        self.take_asks(cx);
-        if let Some(ask) = self.checks.leave.take() {
-            return Next::Do(ask);
-        }
-        // A choice that changed in this frame is not checked yet: the next frame writes, if at all.
-        let options = self.choices.options();
-        let fresh = checked == (self.choices.target.clone(), options.clone().ok());
-        self.buttons_ui(ui, cx, close, &lines, options, fresh)
     }
 
     fn take_asks(&mut self, cx: &mut PanelContext<'_>) {
@@ -390,6 +298,131 @@ impl WriteDialog {
             (_, true, _) => Next::Close,
             _ => Next::Stay,
         }
+    }
+}
+
+impl DialogView for WriteDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        let size = vec2(
+            (screen.width() - 64.0).min(1180.0),
+            (screen.height() - 120.0).min(660.0),
+        );
+        ui.set_width(size.x);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
+        let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
+        if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
+            // Requested once; the id of the job arrives in [`WriteDialog::record_start`].
+            *proof = Proof::Running(None);
+            cx.run(Command::Verify {
+                paths: written_paths(built),
+                depth: self.choices.depth,
+            });
+        }
+        if let WriteStage::Running(id) = self.stage
+            && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
+        {
+            self.took = job.elapsed;
+        }
+        let options = self.choices.options();
+        let checked = (self.choices.target.clone(), options.clone().ok());
+        self.checks
+            .refresh(cx, &self.choices, options.as_ref().ok());
+        let lines = self.checks.lines(
+            cx,
+            &self.choices,
+            options.as_ref().err().map(String::as_str),
+        );
+        let body = Rect::from_min_size(ui.cursor().min, vec2(size.x, size.y - 100.0));
+        ui.advance_cursor_after_rect(body);
+        let left = body.left() + (size.x * 0.33).floor();
+        let right = left + (size.x * 0.295).floor();
+        let columns = [(body.left(), left), (left, right), (right, body.right())];
+        ui.painter().rect_filled(
+            Rect::from_x_y_ranges(left..=right, body.y_range()),
+            0,
+            t.bg2,
+        );
+        for (index, (from, to)) in columns.into_iter().enumerate() {
+            let column = Rect::from_x_y_ranges(from..=to, body.y_range());
+            if index > 0 {
+                ui.painter()
+                    .vline(from, body.y_range(), Stroke::new(1.0, t.line));
+            }
+            ui.scope_builder(
+                UiBuilder::new().max_rect(column).id_salt(("write", index)),
+                |ui| {
+                    egui::ScrollArea::vertical()
+                        .id_salt(("write-scroll", index))
+                        .auto_shrink(false)
+                        .show(ui, |ui| {
+                            Frame::NONE.inner_margin(Margin::same(14)).show(ui, |ui| {
+                                ui.set_width(to - from - 28.0);
+                                ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
+                                match index {
+                                    0 => self.choices_ui(ui, cx),
+                                    1 => self.checks.ui(ui, cx, &lines),
+                                    _ => self.outcome_ui(ui, cx),
+                                }
+                            });
+                        });
+                },
+            );
+        }
+        ui.painter().hline(
+            body.x_range(),
+            body.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
+        self.take_asks(cx);
+        if let Some(ask) = self.checks.leave.take() {
+            return Next::Do(ask);
+        }
+        // A choice that changed in this frame is not checked yet: the next frame writes, if at all.
+        let options = self.choices.options();
+        let fresh = checked == (self.choices.target.clone(), options.clone().ok());
+        self.buttons_ui(ui, cx, close, &lines, options, fresh)
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Started(job) => self.record_start(*job),
+            DialogEvent::Finished(job, Event::Verified(found), _) => {
+                self.record_verification(*job, found.clone());
+                return Reply::Taken(Vec::new());
+            }
+            DialogEvent::Finished(job, event, _) => {
+                let is_own = matches!(self.stage, WriteStage::Running(own) if Some(own) == *job);
+                if let Some(built) = written_dataset(event).filter(|_| is_own) {
+                    self.show_written(built.clone());
+                    return Reply::Taken(Vec::new());
+                }
+            }
+            DialogEvent::Failed(job, error) if self.record_failure(*job, error) => {
+                return Reply::Taken(Vec::new());
+            }
+            DialogEvent::Cancelled(job) => self.record_cancellation(*job),
+            DialogEvent::Picked([folder, ..]) => self.set_folder(folder.clone()),
+            DialogEvent::DocumentChanged => {
+                // The result can't be compared with another draft.
+                self.choices.verify = false;
+                if !self.is_running() {
+                    return Reply::Close;
+                }
+            }
+            _ => {}
+        }
+        Reply::Ignored
+    }
+
+    /// True while bytes are being written.
+    fn is_running(&self) -> bool {
+        matches!(self.stage, WriteStage::Running(_))
     }
 }
 

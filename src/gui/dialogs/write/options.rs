@@ -4,6 +4,7 @@ use egui::{Sense, Ui, vec2};
 
 use super::choices::{PartSplit, WriteContainer};
 use super::{WriteDialog, WriteStage};
+use crate::gui::dialogs::view::DialogView;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
