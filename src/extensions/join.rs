@@ -12,7 +12,7 @@ use serde_json::json;
 use super::tortilla::columns::NAMED;
 use super::typed_text::{TextType, text_type};
 use super::{CallTarget, ExtensionCall};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
 use crate::table::{JoinRequest, KeyedTable, proposed_field_name};
