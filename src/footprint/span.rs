@@ -1,7 +1,7 @@
 //! Boxes on the circle of longitudes: the smallest around shapes, the smallest around boxes, and
 //! whether something touches one.
 
-use geo::{Coord, Geometry, Intersects, LineString, MultiPolygon, Polygon, Rect};
+use geo::{Coord, Geometry, Intersects, LineString, MultiPolygon, Point, Polygon, Rect};
 use serde_json::Value as Json;
 
 use super::{Footprint, PlaceSource, Unfolded};
@@ -146,9 +146,14 @@ pub fn box_polygon([west, south, east, north]: BoxOfDegrees) -> Geometry<f64> {
     Geometry::Polygon(one(west, east))
 }
 
-/// A box in the forms in which footprints may touch it; its edges belong to it.
+/// A box in the forms in which footprints may touch it, with a polygon that they have to touch,
+/// too, if there is one; edges belong to both.
 #[derive(Clone, Debug)]
-pub struct Boxes(Vec<Rect>);
+pub struct Boxes {
+    parts: Vec<Rect>,
+    /// The polygon on each turn around the globe; empty without one.
+    polygons: Vec<Polygon>,
+}
 
 impl Boxes {
     /// West, south, east, north in degrees; west greater than east goes across the antimeridian,
@@ -159,7 +164,10 @@ impl Boxes {
         };
         let east = if west > east { east + 360.0 } else { east };
         if east - west >= 360.0 {
-            return Self(vec![one(-180.0, 180.0)]);
+            return Self {
+                parts: vec![one(-180.0, 180.0)],
+                polygons: Vec::new(),
+            };
         }
         let turn = ((west + 180.0) / 360.0).floor() * 360.0;
         let (west, east) = (west - turn, east - turn);
@@ -171,12 +179,38 @@ impl Boxes {
         if west == -180.0 {
             boxes.push(one(180.0, 180.0));
         }
-        Self(boxes)
+        Self {
+            parts: boxes,
+            polygons: Vec::new(),
+        }
+    }
+
+    /// The box with a polygon of these corners, longitude and latitude in degrees. Longitudes are
+    /// continuous where it crosses the antimeridian: 190 comes after 170.
+    pub fn with_polygon(mut self, corners: &[[f64; 2]]) -> Self {
+        let turned = |turn: f64| {
+            let ring = corners.iter().map(|&[x, y]| Coord { x: x + turn, y });
+            Polygon::new(ring.collect(), Vec::new())
+        };
+        self.polygons = [-360.0, 0.0, 360.0].map(turned).to_vec();
+        self
+    }
+
+    /// True when a geometry touches the polygon, or there is none.
+    fn polygon_touches<G>(&self, geometry: &G) -> bool
+    where
+        G: Intersects<Polygon>,
+    {
+        self.polygons.is_empty()
+            || self
+                .polygons
+                .iter()
+                .any(|polygon| geometry.intersects(polygon))
     }
 
     /// West, south, east, north of its parts, each within ±180 degrees.
     pub fn corners(&self) -> Vec<[f64; 4]> {
-        self.0
+        self.parts
             .iter()
             .map(|part| [part.min().x, part.min().y, part.max().x, part.max().y])
             .collect()
@@ -193,14 +227,13 @@ impl Boxes {
 
     /// True when a geometry in degrees touches the box.
     pub fn touch_geometry(&self, geometry: &Geometry) -> bool {
-        self.0.iter().any(|rect| geometry.intersects(rect))
+        self.parts.iter().any(|rect| geometry.intersects(rect)) && self.polygon_touches(geometry)
     }
 
     /// True when a point is in the box.
     pub fn holds(&self, [x, y]: [f64; 2]) -> bool {
-        self.0
-            .iter()
-            .any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y)
+        let is_in = |b: &Rect| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y;
+        self.parts.iter().any(is_in) && self.polygon_touches(&Point::new(x, y))
     }
 
     /// Whether a shape touches the box, as far as its corners tell: its edges may bend by a part of
@@ -224,7 +257,7 @@ impl Boxes {
         }
         let bend = (width.max(north - south)) * BEND;
         let (low, high) = (south - bend, north + bend);
-        let near = self.0.iter().any(|rect| {
+        let near = self.parts.iter().any(|rect| {
             let spans =
                 [-360.0, 0.0, 360.0].map(|turn| [west - bend + turn, west + width + bend + turn]);
             rect.max().y >= low
@@ -259,10 +292,8 @@ impl Boxes {
                     let apart = west <= east && (rect.max().x < west || rect.min().x > east);
                     !(outside || apart)
                 };
-                self.0
-                    .iter()
-                    .filter(near)
-                    .any(|rect| geometry.intersects(rect))
+                let mut parts = self.parts.iter().filter(near);
+                parts.any(|rect| geometry.intersects(rect)) && self.polygon_touches(geometry)
             }
         }
     }
@@ -299,6 +330,36 @@ mod tests {
             Some([-180.0, 0.0, 180.0, 1.0])
         );
         assert_eq!(boxes(&[]), None);
+    }
+
+    #[test]
+    fn polygons_are_smaller_than_their_boxes() {
+        let triangle = [[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]];
+        let boxes = Boxes::new([0.0, 0.0, 10.0, 10.0]).with_polygon(&triangle);
+        for (point, is_in) in [
+            ([1.0, 1.0], true),
+            ([5.0, 5.0], true),
+            ([9.0, 9.0], false),
+            ([-1.0, 1.0], false),
+        ] {
+            assert_eq!(boxes.holds(point), is_in, "{point:?}");
+        }
+        let square = |from: f64, to: f64| {
+            let rect = Rect::new(Coord { x: from, y: from }, Coord { x: to, y: to });
+            Geometry::Polygon(rect.to_polygon())
+        };
+        assert!(boxes.touch_geometry(&square(4.0, 9.0)));
+        assert!(!boxes.touch_geometry(&square(6.0, 9.0)));
+        // Across the antimeridian.
+        let triangle = [[170.0, 0.0], [190.0, 0.0], [180.0, 10.0]];
+        let boxes = Boxes::new([170.0, 0.0, 190.0, 10.0]).with_polygon(&triangle);
+        for (point, is_in) in [
+            ([-179.0, 1.0], true),
+            ([179.0, 1.0], true),
+            ([-171.0, 9.0], false),
+        ] {
+            assert_eq!(boxes.holds(point), is_in, "{point:?}");
+        }
     }
 
     #[test]

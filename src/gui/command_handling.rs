@@ -261,10 +261,13 @@ impl App {
                 .for_each(|built| self.remember_written(built)),
             _ => {}
         }
-        let finished = DialogEvent::Finished(job, &event, &self.studio);
-        if let Some(requests) = self.dialogs.send(&finished) {
-            self.requests.extend(requests);
-            return;
+        // What did not finish is told below.
+        if !matches!(event, Event::Failed { .. } | Event::Cancelled { .. }) {
+            let finished = DialogEvent::Finished(job, &event, &self.studio);
+            if let Some(requests) = self.dialogs.send(&finished) {
+                self.requests.extend(requests);
+                return;
+            }
         }
         match event {
             Event::None

@@ -23,6 +23,15 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
         0 => text,
         level => tr!("{condition} on level {level}", condition = text, level),
     };
+    let by = |text: String| match filter.by {
+        BoxTest::Footprint => text,
+        BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
+    };
+    if let Some(corners) = &filter.polygon {
+        let n = corners.len();
+        let text = tr_n!(n, "polygon of {n} corner", "polygon of {n} corners", n);
+        return (icons::POLYGON, placed(by(text)));
+    }
     if let Some([west, south, east, north]) = filter.bbox {
         let short = |number: f64| {
             format!("{:.2}", number)
@@ -37,11 +46,7 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
             short(east),
             short(north)
         );
-        let text = match filter.by {
-            BoxTest::Footprint => text,
-            BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
-        };
-        return (icons::BOUNDING_BOX, placed(text));
+        return (icons::BOUNDING_BOX, placed(by(text)));
     }
     if let Some(range) = &filter.datetime {
         let text = match range.split_once('/') {
@@ -102,7 +107,8 @@ pub fn of_ids(typed: &str) -> Filter {
 /// Identifies the chip that a new filter replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKey<'a> {
-    Box,
+    /// The box or polygon.
+    Area,
     /// The range of time.
     Time,
     /// The condition on this column.
@@ -112,7 +118,7 @@ pub enum FilterKey<'a> {
 /// The filters with the one of `slot` replaced by `new`, or removed.
 pub fn replace_filter(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
     let same = |filter: &Filter| match slot {
-        FilterKey::Box => filter.bbox.is_some(),
+        FilterKey::Area => filter.has_area(),
         FilterKey::Time => filter.datetime.is_some(),
         FilterKey::Column(name) => filter
             .condition
@@ -381,7 +387,7 @@ mod tests {
         ];
         let moved = replace_filter(
             &filters,
-            FilterKey::Box,
+            FilterKey::Area,
             Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])),
         );
         assert_eq!(moved.len(), 2);

@@ -44,6 +44,9 @@ impl BoxTest {
     }
 }
 
+/// Maximum number of corners of a polygon.
+const CORNERS_MAX: usize = 10_000;
+
 /// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
 pub const GEOMETRIES: [&str; 9] = [
     "istac:geometry",
@@ -77,6 +80,10 @@ pub struct Filter {
     /// antimeridian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbox: Option<[f64; 4]>,
+    /// Corners of a polygon, longitude and latitude in degrees, that places touch; its longitudes
+    /// are continuous across the antimeridian. With a box, both have to be touched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polygon: Option<Vec<[f64; 2]>>,
     /// Geometry that the box is compared with.
     #[serde(skip_serializing_if = "BoxTest::is_footprint")]
     pub by: BoxTest,
@@ -105,6 +112,44 @@ impl Filter {
             bbox: Some(bbox),
             ..Self::default()
         }
+    }
+
+    /// A polygon on level 0.
+    pub fn polygon(corners: Vec<[f64; 2]>) -> Self {
+        Self {
+            polygon: Some(corners),
+            ..Self::default()
+        }
+    }
+
+    /// True for a filter of places.
+    pub fn has_area(&self) -> bool {
+        self.bbox.is_some() || self.polygon.is_some()
+    }
+
+    /// The box of a filter of places, else that around its polygon.
+    pub fn area_box(&self) -> Option<[f64; 4]> {
+        self.bbox
+            .or_else(|| Some(bounds_of(self.polygon.as_ref()?)))
+    }
+
+    /// The box and the polygon of a filter of places.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for corners that are none.
+    fn area(&self) -> Result<Option<Boxes>> {
+        let Some(bbox) = self.area_box() else {
+            return Ok(None);
+        };
+        if let Some(corners) = &self.polygon {
+            check_polygon(corners)?;
+        }
+        check_box(bbox)?;
+        let boxes = Boxes::new(bbox);
+        Ok(Some(match &self.polygon {
+            None => boxes,
+            Some(corners) => boxes.with_polygon(corners),
+        }))
     }
 
     /// A time range on level 0.
@@ -142,9 +187,10 @@ impl Filter {
             };
             parts.push(part.at_level(self.level).on_level_with_columns(tables));
         }
-        if self.bbox.is_some() {
+        if self.has_area() {
             let part = Self {
                 bbox: self.bbox,
+                polygon: self.polygon.clone(),
                 by: self.by,
                 geometry_column: self.geometry_column.clone(),
                 ..Self::default()
@@ -174,9 +220,7 @@ impl Filter {
         };
         match (&self.geometry_column, &self.time_column) {
             (Some(_), _) | (_, Some(_)) => true,
-            _ if self.bbox.is_some() => {
-                self.footprint_columns(columns).is_some() || named(&GEOMETRIES)
-            }
+            _ if self.has_area() => self.footprint_columns(columns).is_some() || named(&GEOMETRIES),
             _ => named(&TIMES),
         }
     }
@@ -194,7 +238,7 @@ impl Filter {
         }
         let columns = tables.stored_columns(self.level);
         let has = |name: &&str| columns.iter().any(|field| field.name == **name);
-        let names: Vec<&str> = if self.bbox.is_some() {
+        let names: Vec<&str> = if self.has_area() {
             // The coordinate system stands for the grid, whose statistics no Parquet file has.
             let grids = GRIDS.iter().map(|grid| grid.crs);
             GEOMETRY_COLUMNS
@@ -257,8 +301,8 @@ impl Filter {
         self.check_level(tables)?;
         let columns = tables.stored_columns(self.level);
         let space = self
-            .bbox
-            .map(|bbox| self.in_box(bbox, &columns, ctx))
+            .area()?
+            .map(|boxes| self.in_area(boxes, &columns, ctx))
             .transpose()?;
         let time = self
             .datetime
@@ -269,10 +313,9 @@ impl Filter {
         Ok([time, space].into_iter().flatten().reduce(|a, b| a.and(b)))
     }
 
-    fn in_box(&self, bbox: [f64; 4], columns: &[FieldSpec], ctx: &JobContext) -> Result<Expr> {
-        check_box(bbox)?;
+    fn in_area(&self, boxes: Boxes, columns: &[FieldSpec], ctx: &JobContext) -> Result<Expr> {
         if let Some((names, only)) = self.footprint_columns(columns) {
-            return Ok(footprint_in_box(bbox, names, only, ctx));
+            return Ok(footprint_in_area(boxes, names, only, ctx));
         }
         let field = choose_column(
             columns,
@@ -284,8 +327,8 @@ impl Filter {
         if CENTROID_COLUMNS.contains(&field.name.as_str())
             && matches!(field.dtype, ArrowType::Struct(_))
         {
-            return Ok(footprint_in_box(
-                bbox,
+            return Ok(footprint_in_area(
+                boxes,
                 vec![&field.name],
                 Some(PlaceSource::Centroid),
                 ctx,
@@ -301,7 +344,6 @@ impl Filter {
             );
             return Err(Error::usage(summary).hint("name a column as stac:centroid"));
         }
-        let boxes = Boxes::new(bbox);
         let touches = move |column: Column| -> PolarsResult<Column> {
             let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
             let mask: BooleanChunked = if text {
@@ -567,13 +609,13 @@ pub(super) fn is_binary(dtype: &ArrowType) -> bool {
 }
 
 /// A condition on the columns that footprints are made of.
-fn footprint_in_box(
-    bbox: [f64; 4],
+fn footprint_in_area(
+    boxes: Boxes,
     names: Vec<&str>,
     only: Option<PlaceSource>,
     ctx: &JobContext,
 ) -> Expr {
-    let (boxes, ctx) = (Boxes::new(bbox), ctx.clone());
+    let ctx = ctx.clone();
     let touches = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let rows = columns.first().map_or(0, Column::len);
         let arrays = columns.iter().map(|column| {
@@ -609,7 +651,7 @@ fn footprint_in_box(
         ))
     };
     let mut function = UserDefinedFunction::new(
-        "footprint_in_box".into(),
+        "footprint_in_area".into(),
         BaseColumnUdf::new(touches, output),
     );
     function.options = FunctionOptions::elementwise();
@@ -790,6 +832,40 @@ pub(super) fn choose_column<'a>(
             ))
         }),
     }
+}
+
+/// West, south, east, north around corners.
+fn bounds_of(corners: &[[f64; 2]]) -> [f64; 4] {
+    let around = [
+        f64::INFINITY,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NEG_INFINITY,
+    ];
+    corners
+        .iter()
+        .fold(around, |[west, south, east, north], [x, y]| {
+            [west.min(*x), south.min(*y), east.max(*x), north.max(*y)]
+        })
+}
+
+/// Checks the corners of a polygon.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for fewer than three or too many corners, and for one that is not
+/// finite; the ranges of degrees are those of [`check_box`].
+fn check_polygon(corners: &[[f64; 2]]) -> Result<()> {
+    let fault = if corners.len() < 3 {
+        format!("has {} corners; three are the least", corners.len())
+    } else if corners.len() > CORNERS_MAX {
+        format!("has {} corners; {CORNERS_MAX} are the most", corners.len())
+    } else if corners.iter().flatten().any(|number| !number.is_finite()) {
+        "has a corner that is not finite".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!("the polygon {fault}"))
+        .hint("give longitude and latitude of each corner in degrees"))
 }
 
 /// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤

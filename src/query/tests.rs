@@ -596,6 +596,31 @@ fn rows_without_a_place_or_time_are_where_and_when_their_children_are() {
         ids(Filter::bbox([-180.0, -90.0, 180.0, 90.0])),
         ["own", "below"]
     );
+    // A polygon is compared as a box is.
+    let around = |[west, south, east, north]: [f64; 4]| {
+        Filter::polygon(vec![
+            [west, south],
+            [east, south],
+            [east, north],
+            [west, north],
+        ])
+    };
+    assert_eq!(ids(around(lima)), ["below"]);
+    let [west, south, east, _] = lima;
+    let corner = Filter::polygon(vec![[west, south], [east, south], [west, south + 1.0]]);
+    assert_eq!(ids(corner), Vec::<String>::new());
+    for bad in [
+        vec![[0.0, 0.0], [1.0, 1.0]],
+        vec![[f64::NAN, 0.0]; 3],
+        vec![[0.0, 91.0]; 3],
+    ] {
+        let query = Query {
+            filters: vec![Filter::polygon(bad)],
+            ..Query::default()
+        };
+        let error = super::run(&tables, &query, &ctx()).expect_err("is refused");
+        assert!(error.report().contains("polygon") || error.report().contains("latitude"));
+    }
     assert_eq!(ids(Filter::datetime("1970-07-20")), ["below"]);
     assert_eq!(ids(Filter::datetime("1970-01-01/..")), ["own", "below"]);
     assert_eq!(

@@ -34,6 +34,60 @@ fn drag(harness: &mut Window, from: egui::Pos2, to: egui::Pos2) {
 }
 
 #[test]
+fn a_polygon_drawn_on_the_map_is_a_filter_of_places() {
+    let mut harness = app(egui::Theme::Light);
+    take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
+    harness.state_mut().act(Action::ShowMap);
+    settle(&mut harness);
+    let map = harness.get_by_label("Map of level 0").rect();
+    click(&mut harness, "Draw polygon");
+    // A triangle over the left half.
+    let corners = [
+        map.left_top() + vec2(20.0, 60.0),
+        map.left_bottom() + vec2(20.0, -20.0),
+        map.center(),
+    ];
+    harness.hover_at(corners[0]);
+    harness.step();
+    harness.drag_at(corners[0]);
+    harness.step();
+    for side in corners.windows(2) {
+        for part in 1..=8 {
+            harness.hover_at(side[0] + (side[1] - side[0]) * (part as f32 / 8.0));
+            harness.step();
+        }
+    }
+    harness.drop_at(corners[2]);
+    settle(&mut harness);
+    let filters = harness.state().studio().filters().to_vec();
+    let polygon = filters[0].polygon.clone().expect("a polygon was drawn");
+    assert_eq!(polygon.len(), 3, "{polygon:?}");
+    assert!(
+        polygon[0][1] > polygon[1][1] && polygon[2][0] > polygon[0][0],
+        "{polygon:?}"
+    );
+    let kept = |harness: &Window| {
+        let studio = harness.state().studio();
+        let rows = studio.filtered_rows().and_then(|kept| kept.rows(0));
+        rows.map(<[u32]>::len).expect("is applied")
+    };
+    let in_polygon = kept(&harness);
+    picture(&mut harness, "map-polygon-light");
+    let chips = harness.query_all_by_label_contains("polygon of 3 corners");
+    assert!(chips.count() > 0, "the filter has a chip");
+    let bounds = filters[0].area_box().expect("a box");
+    let filters = vec![Filter::bbox(bounds)];
+    harness.state_mut().command(Command::Filter { filters });
+    settle(&mut harness);
+    let in_box = kept(&harness);
+    assert!(in_polygon <= in_box, "{in_polygon} of {in_box}");
+    harness.get_by_label("Map of level 0").focus();
+    harness.key_press(Key::Escape);
+    settle(&mut harness);
+    assert!(harness.state().studio().filters().is_empty());
+}
+
+#[test]
 fn a_box_on_the_map_and_a_range_of_time_are_filters() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);

@@ -314,6 +314,12 @@ fn tests<'a>(
         }
     }
     // Places last: they are dear to compare.
+    if filter.polygon.is_some() {
+        return Err(
+            Error::unsupported("polygons can't be compared by other engines")
+                .hint("filter by a box"),
+        );
+    }
     if let Some(bbox) = filter.bbox {
         tests.push(in_box(filter, bbox, columns)?);
     }

@@ -6,6 +6,7 @@ use egui::{
     CursorIcon, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui,
     UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
+use geo::{LineString, Simplify};
 
 use super::state::{Drag, DragMode, PlacedMesh};
 use crate::gui::action::Action;
@@ -27,6 +28,8 @@ use crate::studio::{Document, RowRef};
 /// Share of a scene's margin that may be used before a new scene is requested.
 const SPENT: f64 = 0.2;
 const REACH: f32 = 4.0;
+/// Distance between corners of a polygon that is being drawn, in points.
+const LASSO_STEP: f32 = 4.0;
 
 /// Draws the map into `rect`.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rect) {
@@ -55,6 +58,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     }
     super::rasters::ui(ui, cx, document, &painter, &view, rect);
     let selected = selected_ui(&painter, t, cx, document, &view, rect);
+    lasso_ui(ui, cx, t, &view, rect, &response);
     box_ui(ui, cx, t, &view, rect, &response);
     if cx.session.map.places().is_none() {
         let middle = Rect::from_center_size(rect.center(), Vec2::splat(24.0));
@@ -470,6 +474,103 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     ]
 }
 
+/// Draws the polygon of the filter, and the one that is being drawn.
+fn lasso_ui(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    t: &ThemeTokens,
+    view: &MapView,
+    rect: Rect,
+    response: &Response,
+) {
+    if cx.session.map.mode == DragMode::Lasso {
+        if response.hovered() {
+            ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
+        }
+        follow_lasso(ui, cx, view, rect, response);
+    }
+    let drawn = cx.session.map.lasso.clone();
+    let filtered = || {
+        let filters = cx.studio.filters().iter();
+        let corners = filters
+            .filter_map(|filter| filter.polygon.as_ref())
+            .next()?;
+        Some(corners.iter().map(|&[x, y]| [x_of(x), y_of(y)]).collect())
+    };
+    let Some(corners) = Some(drawn)
+        .filter(|drawn| !drawn.is_empty())
+        .or_else(filtered)
+    else {
+        return;
+    };
+    let [left, right] = corners
+        .iter()
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |ends, at| {
+            [ends[0].min(at[0]), ends[1].max(at[0])]
+        });
+    let painter = ui.painter_at(rect);
+    for turn in view.turns(rect.size(), left, right) {
+        let points = corners
+            .iter()
+            .map(|at| view.screen(rect, [at[0] + turn, at[1]]));
+        painter.add(Shape::closed_line(
+            points.collect(),
+            Stroke::new(1.5, t.accfill),
+        ));
+    }
+}
+
+/// Adds the pointer to the polygon that is being drawn; the end of the drag makes it the filter.
+fn follow_lasso(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    view: &MapView,
+    rect: Rect,
+    response: &Response,
+) {
+    if response.drag_started()
+        && let Some(start) = ui.input(|input| input.pointer.press_origin())
+    {
+        cx.session.map.lasso = vec![view.plane(rect, start)];
+    }
+    let last = cx.session.map.lasso.last().copied();
+    if let (Some(at), Some(last)) = (response.interact_pointer_pos(), last)
+        && view.screen(rect, last).distance(at) >= LASSO_STEP
+    {
+        cx.session.map.lasso.push(view.plane(rect, at));
+    }
+    if !response.drag_stopped() {
+        return;
+    }
+    let drawn = std::mem::take(&mut cx.session.map.lasso);
+    let tolerance = f64::from(LASSO_STEP) / 2.0 / view.scale;
+    let corners = polygon_of(&drawn, tolerance);
+    if corners.len() >= 3 {
+        let level = cx.session.map.level;
+        let filter = Filter {
+            geometry_column: cx.session.map.source.clone(),
+            ..Filter::polygon(corners)
+        };
+        filters::set(cx, FilterKey::Area, Some(filter.at_level(level)));
+        cx.session.map.mode = DragMode::Pan;
+    }
+}
+
+/// The corners of a drawn line in degrees, without those that bend it by less than the tolerance
+/// (plane coordinates).
+fn polygon_of(drawn: &[[f64; 2]], tolerance: f64) -> Vec<[f64; 2]> {
+    let line: LineString = drawn.iter().map(|at| (at[0], at[1])).collect();
+    let plain = line.simplify(tolerance);
+    // The west end is within ±180 degrees; the rest is continuous.
+    let west = plain.coords().map(|at| at.x).fold(f64::INFINITY, f64::min);
+    let turn = west.floor();
+    let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
+    plain
+        .coords()
+        .map(|at| [round(lon_of(at.x - turn)), round(lat_of(at.y))])
+        .collect()
+}
+
 fn box_ui(
     ui: &Ui,
     cx: &mut PanelContext<'_>,
@@ -481,6 +582,9 @@ fn box_ui(
     let pointer = response
         .interact_pointer_pos()
         .map(|at| view.plane(rect, at));
+    if cx.session.map.mode == DragMode::Lasso {
+        return;
+    }
     // A drag starts a box in draw mode, or while Shift is held.
     let is_filtered = cx
         .document()
@@ -547,7 +651,7 @@ fn box_ui(
                 geometry_column,
                 ..Filter::bbox(bbox_of(drawn))
             };
-            filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
+            filters::set(cx, FilterKey::Area, Some(filter.at_level(level)));
             cx.session.map.mode = DragMode::Pan;
         }
         return;
@@ -845,6 +949,33 @@ fn card_ui(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_drawn_line_becomes_a_polygon_in_degrees() {
+        let side = |from: [f64; 2], to: [f64; 2]| {
+            (0..10).map(move |n| {
+                let part = f64::from(n) / 10.0;
+                [
+                    from[0] + (to[0] - from[0]) * part,
+                    from[1] + (to[1] - from[1]) * part,
+                ]
+            })
+        };
+        let corners = [
+            [x_of(170.0), y_of(10.0)],
+            [x_of(190.0), y_of(10.0)],
+            [x_of(180.0), y_of(-5.0)],
+        ];
+        let drawn: Vec<[f64; 2]> = side(corners[0], corners[1])
+            .chain(side(corners[1], corners[2]))
+            .chain([corners[2]])
+            .collect();
+        let found = polygon_of(&drawn, 1e-6);
+        assert_eq!(found, [[170.0, 10.0], [190.0, 10.0], [180.0, -5.0]]);
+        let west: Vec<[f64; 2]> = drawn.iter().map(|at| [at[0] - 1.0, at[1]]).collect();
+        assert_eq!(polygon_of(&west, 1e-6)[1], [190.0, 10.0]);
+        assert!(polygon_of(&drawn[..1], 1e-6).len() < 3);
+    }
 
     #[test]
     fn only_the_coast_that_shows_is_drawn() {

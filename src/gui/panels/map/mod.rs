@@ -177,6 +177,7 @@ fn toolbar_ui(
                 let modes = [
                     Segment::new(DragMode::Pan, tr!("Pan")).icon(icons::HAND, None),
                     Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
+                    Segment::new(DragMode::Lasso, tr!("Draw polygon")).icon(icons::POLYGON, None),
                 ];
                 if is_filtered {
                     widgets::draw_segments(ui, "map-mode", &mut state.mode, &modes);
@@ -436,10 +437,11 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
         view.scale *= 1.6_f64.powi(zoom);
     }
     if clear {
-        if state.mode == DragMode::Draw || state.drag.is_some() {
+        if state.mode != DragMode::Pan || state.drag.is_some() {
             (state.mode, state.drag) = (DragMode::Pan, None);
+            state.lasso.clear();
         } else {
-            filters::set(cx, FilterKey::Box, None);
+            filters::set(cx, FilterKey::Area, None);
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum DragMode {
     Pan,
     /// Draws the box of the filter.
     Draw,
+    /// Draws the polygon of the filter.
+    Lasso,
 }
 
 /// State of the panel.
@@ -54,6 +56,8 @@ pub struct MapState {
     pub scene_key: Option<SceneKey>,
     /// The active drag.
     pub drag: Option<Drag>,
+    /// Corners of the polygon that is being drawn (plane coordinates).
+    pub(super) lasso: Vec<[f64; 2]>,
     /// The column of times that is shown and the times of the level's rows. The key has the chosen
     /// column, or `None` for the first that has values.
     pub times: AsyncValue<(DocumentKey, usize, Option<String>), (String, RowTimes)>,
