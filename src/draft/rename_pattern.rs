@@ -1,4 +1,5 @@
-//! Renames the samples at one position of all roots by a pattern: `label_{n}.tif` to `label.tif`.
+//! Renames the samples at one position of all roots by a pattern, `label_{n}.tif` to `label.tif`, or
+//! numbers their siblings by date or number: `{date}.tif` to `t{##}.tif`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -8,7 +9,7 @@ use regex::Regex;
 use super::Edit;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, NamePattern, NodePath, Tortilla, check_sample_id};
+use crate::model::{Dataset, NamePattern, NodePath, PartKind, Tortilla, check_sample_id};
 
 /// Preview of a renaming by pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,8 +32,17 @@ pub struct Renaming {
 const SIBLINGS: usize = 500;
 const ROOTS: usize = 1000;
 
-/// A new id: the parts in braces are those of the old one.
-fn fill_template(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<String> {
+/// Begins the part of a new name that is the number of the sample among its siblings; each further
+/// `#` is a digit that the number has at least.
+const NUMBER: &str = "{#";
+
+/// A new id: the parts in braces are those of the old one, or its `number`.
+fn fill_template(
+    to: &str,
+    pattern: &NamePattern,
+    texts: &[&str],
+    number: Option<usize>,
+) -> Result<String> {
     let mut text = String::new();
     let mut rest = to;
     while let Some(start) = rest.find('{') {
@@ -42,6 +52,14 @@ fn fill_template(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<Stri
             )));
         };
         let name = &rest[start + 1..end];
+        if let Some(number) = number
+            && name.bytes().all(|byte| byte == b'#')
+        {
+            text += &rest[..start];
+            text += &format!("{number:0width$}", width = name.len());
+            rest = &rest[end + 1..];
+            continue;
+        }
         let part = pattern
             .parts()
             .iter()
@@ -56,35 +74,47 @@ fn fill_template(to: &str, pattern: &NamePattern, texts: &[&str]) -> Result<Stri
     Ok(text + rest)
 }
 
-/// The sample at `place` below each root: path, id of the root, tortilla that holds it.
-fn at_place<'a>(
+/// The tortilla at `place` below each root: path, id of the root, tortilla.
+fn tortillas_at<'a>(
     dataset: &'a Dataset,
     place: &[u32],
 ) -> Vec<(NodePath, &'a Arc<str>, &'a Tortilla)> {
     let mut found = Vec::new();
     for (root, sample) in (0u32..).zip(&dataset.root.samples) {
-        let Some((&last, above)) = place.split_last() else {
-            break;
-        };
         let mut tortilla = sample.children();
-        for &index in above {
+        for &index in place {
             tortilla =
                 tortilla.and_then(|tortilla| tortilla.samples.get(index as usize)?.children());
         }
-        if let Some(tortilla) = tortilla
-            && tortilla
-                .samples
-                .get(last as usize)
-                .is_some_and(|sample| !sample.is_padding())
-        {
+        if let Some(tortilla) = tortilla {
             found.push((NodePath([&[root], place].concat()), &sample.id, &**tortilla));
         }
     }
     found
 }
 
+/// The sample at `place` below each root: path, id of the root, tortilla that holds it.
+fn at_place<'a>(
+    dataset: &'a Dataset,
+    place: &[u32],
+) -> Vec<(NodePath, &'a Arc<str>, &'a Tortilla)> {
+    let Some((&last, above)) = place.split_last() else {
+        return Vec::new();
+    };
+    let mut found = tortillas_at(dataset, above);
+    found.retain(|(_, _, tortilla)| {
+        let sample = tortilla.samples.get(last as usize);
+        sample.is_some_and(|sample| !sample.is_padding())
+    });
+    for (path, _, _) in &mut found {
+        path.0.push(last);
+    }
+    found
+}
+
 /// Previews renaming the samples at `place` (positions from level 1 down) from one pattern to
-/// another.
+/// another. A new name with `{#}` numbers, from 0 on, all their siblings that match, in the order of
+/// their dates or numbers, and brings them into that order.
 ///
 /// # Errors
 /// For a pattern that can't be read, and when the job is cancelled.
@@ -96,6 +126,9 @@ pub fn renaming(
     ctx: &JobContext,
 ) -> Result<Renaming> {
     let pattern = NamePattern::new(from)?;
+    if to.contains(NUMBER) {
+        return number_siblings(dataset, place, &pattern, to, ctx);
+    }
     let mut renaming = Renaming::default();
     let mut edits: Vec<(NodePath, Arc<str>)> = Vec::new();
     for (path, root, tortilla) in at_place(dataset, place) {
@@ -112,7 +145,7 @@ pub fn renaming(
             renaming.unmatched += 1;
             continue;
         };
-        let id: Arc<str> = fill_template(to, &pattern, &texts)?.into();
+        let id: Arc<str> = fill_template(to, &pattern, &texts, None)?.into();
         if id == sample.id {
             renaming.unchanged += 1;
             continue;
@@ -126,6 +159,98 @@ pub fn renaming(
     }
     renaming.edit =
         (!edits.is_empty() && renaming.colliding == 0).then_some(Edit::RenameMany { names: edits });
+    Ok(renaming)
+}
+
+/// What orders a sample among its siblings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SiblingKey {
+    /// Digits of year, month and day.
+    Date(String),
+    Number(i128),
+    /// The samples keep their order.
+    None,
+}
+
+impl SiblingKey {
+    /// The first date in a name, else the first number.
+    fn from_parts(pattern: &NamePattern, texts: &[&str]) -> Self {
+        let text_of = |kind: PartKind| {
+            let mut parts = pattern.parts().iter().zip(texts);
+            parts
+                .find(|(part, _)| part.kind == kind)
+                .map(|(_, text)| *text)
+        };
+        if let Some(date) = text_of(PartKind::Date) {
+            return Self::Date(date.chars().filter(char::is_ascii_digit).collect());
+        }
+        let number = text_of(PartKind::Integer).and_then(|text| text.parse().ok());
+        number.map_or(Self::None, Self::Number)
+    }
+}
+
+/// Previews numbering the siblings of the samples at `place`.
+fn number_siblings(
+    dataset: &Dataset,
+    place: &[u32],
+    pattern: &NamePattern,
+    to: &str,
+    ctx: &JobContext,
+) -> Result<Renaming> {
+    let mut renaming = Renaming::default();
+    let (mut orders, mut names) = (Vec::new(), Vec::new());
+    let above = place.split_last().map_or(place, |(_, above)| above);
+    for (parent, root, tortilla) in tortillas_at(dataset, above) {
+        ctx.check()?;
+        let mut matching = Vec::new();
+        let mut others: HashSet<&str> = HashSet::new();
+        for (index, sample) in (0u32..).zip(&tortilla.samples) {
+            if sample.is_padding() {
+                continue;
+            }
+            renaming.total += 1;
+            match pattern.texts(&sample.id) {
+                Some(texts) => {
+                    let key = SiblingKey::from_parts(pattern, &texts);
+                    matching.push((key, index, sample, texts));
+                }
+                None => {
+                    renaming.unmatched += 1;
+                    others.insert(&sample.id);
+                }
+            }
+        }
+        let slots: Vec<u32> = matching.iter().map(|(_, index, ..)| *index).collect();
+        matching.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let mut order: Vec<u32> = (0..tortilla.samples.len() as u32).collect();
+        for (number, ((_, index, sample, texts), slot)) in matching.iter().zip(slots).enumerate() {
+            order[slot as usize] = *index;
+            let id: Arc<str> = fill_template(to, pattern, texts, Some(number))?.into();
+            if id == sample.id {
+                renaming.unchanged += 1;
+                continue;
+            }
+            let is_taken = others.contains(&*id) || check_sample_id(&id).is_err();
+            renaming.colliding += usize::from(is_taken);
+            renaming
+                .names
+                .push((root.clone(), sample.id.clone(), id.clone()));
+            names.push((NodePath([&*parent.0, &[slot]].concat()), id));
+        }
+        if !order.is_sorted() {
+            orders.push(Edit::Reorder { parent, order });
+        }
+    }
+    if (orders.is_empty() && names.is_empty()) || renaming.colliding > 0 {
+        return Ok(renaming);
+    }
+    if !names.is_empty() {
+        orders.push(Edit::RenameMany { names });
+    }
+    renaming.edit = Some(Edit::Batch {
+        label: tr!("Number samples by date").into(),
+        edits: orders,
+    });
     Ok(renaming)
 }
 
@@ -279,6 +404,80 @@ mod tests {
         assert_eq!(ids, ["label.tif", "label.tif", "label.tif", "mask_1.tif"]);
         back.apply(&mut data).expect("undoes");
         assert_eq!(data, before);
+    }
+
+    #[test]
+    fn siblings_are_numbered_by_date_in_every_root() {
+        let file = |id: &&str| Sample::file(id, "/x", 1);
+        let root = |id: &str, names: &[&str]| {
+            Sample::folder(id, Tortilla::new(names.iter().map(file).collect()))
+        };
+        let mut data = Dataset {
+            root: Tortilla::new(vec![
+                root("a", &["2021-03-04.tif", "2021-01-02.tif", "label.tif"]),
+                root(
+                    "b",
+                    &[
+                        "2020-12-31.tif",
+                        "label.tif",
+                        "2021_01_01.tif",
+                        "20200101.tif",
+                    ],
+                ),
+                root("c", &["label.tif"]),
+            ])
+            .into(),
+            ..Dataset::default()
+        };
+        let before = data.clone();
+        let run = |to: &str| renaming(&before, &[2], "{date}.tif", to, &JobContext::default());
+        let found = run("t{##}.tif").expect("reads the pattern");
+        assert_eq!(
+            (
+                found.total,
+                found.names.len(),
+                found.unmatched,
+                found.colliding
+            ),
+            (8, 5, 3, 0)
+        );
+        let back = found
+            .edit
+            .expect("an edit")
+            .apply(&mut data)
+            .expect("renames");
+        let ids = |root: usize| {
+            let children = data.root.samples[root].children().expect("children");
+            children
+                .samples
+                .iter()
+                .map(|sample| sample.id.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(0), ["t00.tif", "t01.tif", "label.tif"]);
+        assert_eq!(ids(1), ["t00.tif", "label.tif", "t01.tif", "t02.tif"]);
+        let old: Vec<&str> = found.names.iter().map(|(_, old, _)| &**old).collect();
+        assert_eq!(
+            old,
+            [
+                "2021-01-02.tif",
+                "2021-03-04.tif",
+                "20200101.tif",
+                "2020-12-31.tif",
+                "2021_01_01.tif"
+            ]
+        );
+        back.apply(&mut data).expect("undoes");
+        assert_eq!(data, before);
+        assert_eq!(run("{#}.tif").expect("reads").names[0].2.as_ref(), "0.tif");
+        let colliding = renaming(
+            &before,
+            &[0],
+            "{date}.tif",
+            "label.tif{#",
+            &JobContext::default(),
+        );
+        assert!(colliding.is_err(), "a brace that is not closed");
     }
 
     #[test]

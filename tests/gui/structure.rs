@@ -368,6 +368,47 @@ fn a_position_is_renamed_by_pattern_in_all_roots() {
 }
 
 #[test]
+fn time_steps_are_numbered_by_their_dates_in_all_roots() {
+    let mut harness = draft(egui::Theme::Light);
+    // The first two samples of each root are dates of its own, the later one first.
+    let roots = dataset(&harness).root.samples.len() as u32;
+    let dated = |root: u32, position: u32| {
+        let id = format!("20{:02}-0{}-01.tif", 10 + root, 9 - position);
+        (NodePath(vec![root, position]), id.into())
+    };
+    let names = (0..roots).flat_map(|root| [dated(root, 0), dated(root, 1)]);
+    let names = names.collect();
+    let payload = |harness: &Window, root: usize, position: usize| {
+        let children = dataset(harness).root.samples[root].children().cloned();
+        let sample = children.expect("children").samples[position].clone();
+        (sample.id.to_string(), sample.payload)
+    };
+    damage(&mut harness, vec![Edit::RenameMany { names }]);
+    let (_, later) = payload(&harness, 3, 0);
+    harness.state_mut().show_pane(Pane::Structure);
+    settle(&mut harness);
+    click(&mut harness, "Consistency");
+    click(&mut harness, "Compare headers");
+    click(&mut harness, "Rename by pattern…");
+    choose(&mut harness, "Position to rename", "2010-09-01.tif");
+    fill(&mut harness, "New name", "t{##}.tif");
+    picture(&mut harness, "number-by-date-light");
+    click(&mut harness, "Rename all");
+    for root in 0..roots as usize {
+        let ids = [0, 1].map(|position| payload(&harness, root, position).0);
+        assert_eq!(ids, ["t00.tif", "t01.tif"], "root {root}");
+    }
+    assert_eq!(
+        payload(&harness, 3, 1).1,
+        later,
+        "the order is that of the dates"
+    );
+    harness.state_mut().act(Action::Undo);
+    settle(&mut harness);
+    assert_eq!(payload(&harness, 3, 0).1, later, "one step");
+}
+
+#[test]
 fn rasters_that_differ_are_listed_accepted_and_dropped() {
     for (theme, word) in [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")] {
         let mut harness = draft(theme);

@@ -158,6 +158,11 @@ fn is_time(document: &Document, level: usize, name: &str) -> bool {
         .any(|field| field.name == name && is_time_column(name, &field.dtype))
 }
 
+/// Width in points from which the choice of colours fits beside the buttons behind it.
+const COLOUR_FROM: f32 = 270.0;
+/// Width in points from which the choice of geometries fits as well.
+const GEOMETRY_FROM: f32 = 470.0;
+
 fn toolbar_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
@@ -175,9 +180,9 @@ fn toolbar_ui(
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let state = &mut cx.session.map;
                 let modes = [
-                    Segment::new(DragMode::Pan, tr!("Pan")).icon(icons::HAND, None),
-                    Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
-                    Segment::new(DragMode::Lasso, tr!("Draw polygon")).icon(icons::POLYGON, None),
+                    Segment::new(DragMode::Pan, tr!("Pan")),
+                    Segment::new(DragMode::Draw, tr!("Draw box")),
+                    Segment::new(DragMode::Lasso, tr!("Draw polygon")),
                 ];
                 if is_filtered {
                     widgets::draw_segments(ui, "map-mode", &mut state.mode, &modes);
@@ -205,7 +210,7 @@ fn toolbar_ui(
                         (state.time_column, state.density) = (None, None);
                     }
                 }
-                if sources.len() > 1 && ui.available_width() > 370.0 {
+                if sources.len() > 1 && ui.available_width() > GEOMETRY_FROM {
                     small(ui, tr!("Geometry"));
                     let current = state
                         .source
@@ -213,12 +218,12 @@ fn toolbar_ui(
                         .or_else(|| sources.first().cloned())
                         .unwrap_or_default();
                     if let Some(index) =
-                        widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources)
+                        widgets::combo(ui, tr!("Geometry"), &current, 130.0, true, sources)
                     {
                         state.source = Some(sources[index].clone());
                     }
                 }
-                if ui.available_width() > 200.0 {
+                if ui.available_width() > COLOUR_FROM {
                     small(ui, tr!("Colour"));
                     let hidden = |name: &&String| {
                         !name.starts_with("internal:")
@@ -235,7 +240,7 @@ fn toolbar_ui(
                         ui,
                         tr!("Colour by column"),
                         &current,
-                        140.0,
+                        120.0,
                         false,
                         &choices,
                     ) {

@@ -179,11 +179,17 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                         .font(font::regular(12.0))
                         .color(t.tx2),
                 );
+                let tip = tr!(
+                    "Parts in braces are those of the old name; {number} numbers all siblings that \
+                        match, from 0 on, in the order of their dates or numbers",
+                    number = "{##}"
+                );
                 TextField::new(tr!("New name"), &mut state.to)
                     .hide_label()
                     .mono()
                     .width(field_width)
-                    .show(ui);
+                    .show(ui)
+                    .on_hover_text(theme::rich_text(tip));
                 let (blocked, count) = match state.preview.state() {
                     AsyncState::Ready(found) => {
                         let (matching, colliding) =
