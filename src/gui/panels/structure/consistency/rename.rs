@@ -320,15 +320,20 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
     let inner = area.shrink2(vec2(16.0, 6.0));
     let columns = if inner.width() > 900.0 { COLUMNS } else { 2 };
     let width = inner.width() / columns as f32;
-    for (index, (root, old, new)) in found.names.iter().take(rows * columns).enumerate() {
+    let cell = |index: usize| {
         let (column, row) = (index % columns, index / columns);
-        let rect = Rect::from_min_size(
-            pos2(
-                inner.left() + width * column as f32,
-                inner.top() + 22.0 * row as f32,
-            ),
-            vec2(width - 14.0, 22.0),
-        );
+        let corner = vec2(width * column as f32, 22.0 * row as f32);
+        Rect::from_min_size(inner.min + corner, vec2(width - 14.0, 22.0))
+    };
+    // The last cell has the number of names that have none.
+    let cells = rows * columns;
+    let shown = if found.names.len() > cells {
+        cells - 1
+    } else {
+        cells
+    };
+    for (index, (root, old, new)) in found.names.iter().take(shown).enumerate() {
+        let rect = cell(index);
         let response = ui.interact(rect, ui.scope_id().with(("renamed", index)), Sense::hover());
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Label, true, format!("{root}: {old} → {new}"))
@@ -352,18 +357,14 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
         ) + 6.0;
         paint::text_left(&painter, rect.with_min_x(end), new, font::mono(11.0), t.acc);
     }
-    let more = found.names.len().saturating_sub(rows * columns);
+    let more = found.names.len().saturating_sub(shown);
     if more > 0 {
-        let foot = Rect::from_min_size(
-            pos2(inner.left(), inner.top() + 22.0 * rows as f32),
-            vec2(inner.width(), 14.0),
-        );
         let text = tr_n!(
             more,
             "{n} more",
             "{n} more",
             n = paint::format_grouped_number(more as u64)
         );
-        paint::text_left(ui.painter(), foot, &text, font::regular(11.0), t.tx3);
+        paint::text_left(ui.painter(), cell(shown), &text, font::regular(11.0), t.tx3);
     }
 }
