@@ -420,10 +420,20 @@ fn rows_and_names_that_do_not_fit_are_warnings_as_in_create() {
         .studio(["edit", "set", "--metadata", "new.csv"])
         .expect_code(0);
     assert!(!ran.stderr.contains("no sample"), "{ran}");
-    let ran = workspace
-        .studio(["edit", "set", "--metadata", "new.csv", "--key", "nothing"])
-        .expect_code(2);
-    assert!(ran.stderr.contains("no column nothing"), "{ran}");
+    workspace
+        .studio(["compile", "set", "-o", "set.tortilla"])
+        .expect_code(0);
+    workspace.write(
+        "old.csv",
+        "tile,season\ntile_1.tif,summer\ntile_0.tif,winter\ntile_2.tif,winter\n",
+    );
+    for name in ["set", "set.tortilla"] {
+        let edit = ["edit", name, "--metadata", "new.csv", "--key", "nothing"];
+        let ran = workspace.studio(edit).expect_code(2);
+        assert!(ran.stderr.contains("no column nothing"), "{ran}");
+        let edit = ["edit", name, "--metadata", "old.csv", "--key", "tile"];
+        workspace.studio(edit).expect_code(0);
+    }
 }
 
 #[test]

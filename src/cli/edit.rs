@@ -104,6 +104,7 @@ fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequ
         output,
         overwrite,
         metadata: None,
+        key: None,
         drop: Vec::new(),
         level: 0,
         collection: None,

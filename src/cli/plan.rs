@@ -63,6 +63,10 @@ pub struct PlanArguments {
     /// table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
+    /// The column of the table that names the samples, by path or id. Without it, the one that
+    /// names most.
+    #[arg(long, value_name = "COLUMN", requires = "metadata")]
+    pub key: Option<String>,
     /// How to handle columns that not all of several datasets have.
     #[arg(long, value_name = "MODE", default_value = "intersection")]
     pub mode: ModeName,
@@ -279,6 +283,7 @@ fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
         let PlanArguments {
             collection,
             metadata,
+            key,
             ..
         } = arguments;
         let output = CreateOutput::Dataset(options.clone());
@@ -286,7 +291,7 @@ fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             source: first,
             collection,
             metadata,
-            key: None,
+            key,
             fill_missing: false,
             pad_to: Vec::new(),
             align_schema: false,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::keyed_table::{KEYS, KeyProbe, key_name, key_texts, normal_key};
+use super::keyed_table::{KEYS, KeyEndings, KeyProbe, key_name, key_texts, normal_key};
 use super::{LevelTable, keyed_table::PROBED};
 use crate::error::{Error, Result};
 
@@ -101,7 +101,7 @@ impl KeyChoice {
         request: &JoinRequest,
         show_samples: &ShowSamples<'_>,
     ) -> Result<Option<Self>> {
-        let mut probes: Vec<(&str, KeyProbe)> = Vec::new();
+        let (mut probes, mut endings) = (Vec::new(), KeyEndings::default());
         let is_candidate = |name: &&String| request.key.as_ref().is_none_or(|key| key == *name);
         for name in names.iter().filter(is_candidate) {
             // Lists and structs have no texts.
@@ -109,9 +109,10 @@ impl KeyChoice {
                 continue;
             };
             let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
-            probes.push((name, KeyProbe::new(key_texts(&keys).map(|(_, key)| key))));
+            let keys = key_texts(&keys).map(|(_, key)| key);
+            probes.push((name.as_str(), KeyProbe::new(keys, &mut endings)));
         }
-        show_samples(&mut |path, id| probes.iter_mut().for_each(|(_, probe)| probe.see(path, id)))?;
+        show_samples(&mut |path, id| endings.see(path, id))?;
         let mut readings = Vec::new();
         for (column, probe) in &probes {
             for by_path in [true, false] {
@@ -124,7 +125,7 @@ impl KeyChoice {
                     readings.push(KeyReading {
                         column,
                         by_path,
-                        hits: probe.best_form(by_path).hits,
+                        hits: probe.best_form(&endings, by_path).hits,
                         usual: usual_rank(column),
                     });
                 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use arrow::array::StringArray;
+use arrow::array::{Array, StringArray};
 use arrow::datatypes::DataType;
 
 use super::key_choice::{JoinBy, JoinRequest, KeyChoice, ShowSamples};
@@ -146,7 +146,9 @@ impl KeyedTable {
                 (found.table, choice) = (table, by_column);
             }
         }
-        let is_exact = request.key.is_some() || is_key_name(&choice.column, &KEYS);
+        let is_exact = request.key.is_some()
+            || is_key_name(&choice.column, &KEYS)
+            || has_exact_texts(&found.table, &choice.column)?;
         if !is_exact {
             // Read again with the key as text: a key such as NA is not null.
             found = read(Some(&choice.column))?;
@@ -363,7 +365,6 @@ impl KeyedTable {
 
     /// The key of a row.
     pub fn key_of(&self, row: usize) -> &str {
-        use arrow::array::Array;
         if self.keys.is_valid(row) {
             self.keys.value(row)
         } else {
@@ -404,10 +405,11 @@ impl KeyedTable {
         show_samples: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<()>,
     ) -> Result<KeyedRows<'_>> {
         let rows = self.rows()?;
-        let mut probe = KeyProbe::new(self.keyed_rows().map(|(_, key)| key));
-        show_samples(&mut |path, id| probe.see(path, id))?;
-        let form = probe.best_form(self.by_path);
-        let other_folders = probe.folders_of_the_others(form, self.by_path);
+        let mut endings = KeyEndings::default();
+        let probe = KeyProbe::new(self.keyed_rows().map(|(_, key)| key), &mut endings);
+        show_samples(&mut |path, id| endings.see(path, id))?;
+        let form = probe.best_form(&endings, self.by_path);
+        let other_folders = probe.folders_of_the_others(&endings, form, self.by_path);
         let mut others = Vec::new();
         for (&key, &row) in &rows {
             let rest = other_folders
@@ -486,24 +488,53 @@ pub struct KeyForm {
     pub by_stem: bool,
 }
 
+/// The texts that keys may have without their first folders, and which forms of samples they name.
+/// Several columns share one, so that each sample is looked up once.
+#[derive(Debug, Default)]
+pub struct KeyEndings(HashMap<String, [bool; 4]>);
+
 /// Finds out how keys name samples, from the first keys of a column and all samples.
 #[derive(Debug)]
 pub struct KeyProbe {
-    /// For each key without its first folders, which forms found a sample.
-    endings: HashMap<String, [bool; 4]>,
     probed: Vec<String>,
     /// Number of folders that all keys share.
     shared: usize,
 }
 
-/// Places in the entries of [`KeyProbe`]: by path or id, exact or by stem.
+/// Places in the entries of [`KeyEndings`]: by path or id, exact or by stem.
 const BY_PATH: usize = 0;
 const BY_ID: usize = 1;
 const OF_STEMS: usize = 2;
 
+impl KeyEndings {
+    /// Notes a sample.
+    pub fn see(&mut self, path: &str, id: &str) {
+        for (place, name) in [(BY_PATH, path), (BY_ID, id)] {
+            let name = in_nfc(name);
+            if let Some(found) = self.0.get_mut(name.as_ref()) {
+                found[place] = true;
+            }
+            if let Some(found) = without_extension(&name).and_then(|stem| self.0.get_mut(stem)) {
+                found[place + OF_STEMS] = true;
+            }
+        }
+    }
+
+    /// True when a key without its first folders finds a sample.
+    fn finds(&self, key: &str, folders: usize, by_stem: bool, by_path: bool) -> bool {
+        let place = if by_path { BY_PATH } else { BY_ID };
+        let found = behind_folders(key, folders)
+            .and_then(|key| self.0.get(key))
+            .copied()
+            .unwrap_or_default();
+        found[place] || (by_stem && found[place + OF_STEMS])
+    }
+}
+
 impl KeyProbe {
-    /// A probe of these keys, each once, in the form of [`KeyedTable::keyed_rows`].
-    pub fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
+    /// A probe of these keys, each once, in the form of [`KeyedTable::keyed_rows`]; `endings` gets
+    /// those that samples may have.
+    pub fn new<'k>(keys: impl Iterator<Item = &'k str>, endings: &mut KeyEndings) -> Self {
         let mut probed: Vec<&str> = Vec::new();
         let mut distinct = HashSet::new();
         let mut shared: Option<&str> = None;
@@ -514,32 +545,28 @@ impl KeyProbe {
                 probed.push(key);
             }
         }
-        let endings = probed
-            .iter()
-            .flat_map(|key| (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders)));
+        for key in &probed {
+            let texts = (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders));
+            endings
+                .0
+                .extend(texts.map(|ending| (ending.to_owned(), [false; 4])));
+        }
         Self {
-            endings: endings
-                .map(|ending| (ending.to_owned(), [false; 4]))
-                .collect(),
             shared: folder_count(shared.unwrap_or_default()),
             probed: probed.into_iter().map(str::to_owned).collect(),
         }
     }
 
-    /// True when a key without its first folders finds a sample.
-    fn finds(&self, key: &str, folders: usize, by_stem: bool, by_path: bool) -> bool {
-        let place = if by_path { BY_PATH } else { BY_ID };
-        let found = behind_folders(key, folders)
-            .and_then(|key| self.endings.get(key))
-            .copied()
-            .unwrap_or_default();
-        found[place] || (by_stem && found[place + OF_STEMS])
-    }
-
     /// Keys that find no sample in the form of most keys may share folders of their own before the
     /// path of a sample, as one absolute path among relative ones does: these folders.
-    pub fn folders_of_the_others(&self, form: KeyForm, by_path: bool) -> Option<String> {
-        let is_other = |key: &&String| !self.finds(key, form.folders_before, form.by_stem, by_path);
+    pub fn folders_of_the_others(
+        &self,
+        endings: &KeyEndings,
+        form: KeyForm,
+        by_path: bool,
+    ) -> Option<String> {
+        let is_other =
+            |key: &&String| !endings.finds(key, form.folders_before, form.by_stem, by_path);
         let others: Vec<&str> = self
             .probed
             .iter()
@@ -561,7 +588,7 @@ impl KeyProbe {
         let hits = |count: &usize| {
             others
                 .iter()
-                .filter(|key| self.finds(key, *count, form.by_stem, by_path))
+                .filter(|key| endings.finds(key, *count, form.by_stem, by_path))
                 .count()
         };
         let best = (1..=folder_count(&shared))
@@ -571,28 +598,13 @@ impl KeyProbe {
         Some(shared.split('/').take(best).collect::<Vec<_>>().join("/"))
     }
 
-    /// Notes a sample.
-    pub fn see(&mut self, path: &str, id: &str) {
-        for (place, name) in [(BY_PATH, path), (BY_ID, id)] {
-            let name = in_nfc(name);
-            if let Some(found) = self.endings.get_mut(name.as_ref()) {
-                found[place] = true;
-            }
-            if let Some(found) =
-                without_extension(&name).and_then(|stem| self.endings.get_mut(stem))
-            {
-                found[place + OF_STEMS] = true;
-            }
-        }
-    }
-
     /// The form by which most keys find a sample by path, or by id; among equals the plainest.
-    pub fn best_form(&self, by_path: bool) -> KeyForm {
+    pub fn best_form(&self, endings: &KeyEndings, by_path: bool) -> KeyForm {
         let form = |folders_before: usize, by_stem: bool| {
             let hits = self
                 .probed
                 .iter()
-                .filter(|key| self.finds(key, folders_before, by_stem, by_path))
+                .filter(|key| endings.finds(key, folders_before, by_stem, by_path))
                 .count();
             KeyForm {
                 hits,
@@ -701,6 +713,20 @@ pub fn proposed_field_name(name: &str, taken: &[String]) -> Option<String> {
     } else {
         std::iter::once(base.clone()).chain(numbered).find(is_free)
     }
+}
+
+/// True for a column whose texts are those of the file: none is null, and the type has one text for
+/// each value.
+fn has_exact_texts(table: &LevelTable, column: &str) -> Result<bool> {
+    let Some(index) = table.column_index(column) else {
+        return Ok(false);
+    };
+    let values = table.column(index)?;
+    let has_one_text = matches!(
+        values.data_type(),
+        DataType::Utf8 | DataType::Int64 | DataType::UInt64 | DataType::Date32
+    );
+    Ok(has_one_text && values.null_count() == 0)
 }
 
 fn is_joined(field: &FieldSpec, key: &str) -> bool {

@@ -46,10 +46,7 @@ pub use columns::{array_of, infer_type, value_at};
 pub use footer::COLUMNS_MAX;
 pub use geojson::geojson_geometry;
 pub use key_choice::{JoinBy, JoinRequest, ShowSamples};
-pub use keyed_table::{
-    KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key,
-    proposed_field_name,
-};
+pub use keyed_table::{KEYS, KeyedRows, KeyedTable, is_key_name, proposed_field_name};
 pub use metadata_table::{
     ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table,
     table_of_json,

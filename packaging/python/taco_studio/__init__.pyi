@@ -211,6 +211,7 @@ def edit_tortilla(
     output: Path | None = ...,
     overwrite: bool = ...,
     metadata: Path | None = ...,
+    key: str | None = ...,
     drop: Sequence[str] = ...,
     level: int = ...,
     collection: dict[str, Any] | None = ...,

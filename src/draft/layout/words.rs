@@ -144,7 +144,7 @@ pub(super) struct TextToken {
     /// Index among the words of its text.
     pub at: usize,
     /// What the names beside it say of the word; see
-    /// [`ParsedPath::from_paths`](super::parsed::ParsedPath::all).
+    /// [`ParsedPath::from_paths`](super::parsed::ParsedPath::from_paths).
     pub part: WordPart,
 }
 

@@ -19,8 +19,7 @@ pub trait DialogView {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next;
 
     /// Reacts to an event outside the dialog.
-    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
-        let _ = event;
+    fn receive(&mut self, _event: &DialogEvent<'_>) -> Reply {
         Reply::Ignored
     }
 

@@ -61,6 +61,9 @@ pub struct EditRequest {
     /// `path`.
     #[serde(default)]
     pub metadata: Option<PathBuf>,
+    /// Column of the table that names the samples; none takes the first of these.
+    #[serde(default)]
+    pub key: Option<String>,
     /// Columns that are taken out.
     #[serde(default)]
     pub drop: Vec<String>,
@@ -77,6 +80,15 @@ pub struct EditRequest {
     /// Generation to write; unchanged when absent.
     #[serde(default)]
     pub become_generation: Option<Generation>,
+}
+
+impl EditRequest {
+    /// The requested key column, else the usual ones.
+    fn keys_or<'k>(&'k self, usual: &[&'k str]) -> Vec<&'k str> {
+        self.key
+            .as_deref()
+            .map_or_else(|| usual.to_vec(), |key| vec![key])
+    }
 }
 
 impl Operation for EditRequest {
@@ -145,7 +157,10 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
     let table = request
         .metadata
         .as_ref()
-        .map(|path| read_table(path, tortilla, &["tortilla:id", "id", "path"], ctx))
+        .map(|path| {
+            let usual = ["tortilla:id", "id", "path"];
+            read_table(path, tortilla, &request.keys_or(&usual), ctx)
+        })
         .transpose()?;
     let rows = table
         .as_ref()
@@ -263,6 +278,15 @@ fn read_table(
     }) {
         return Err(Error::usage("the table has no column to add or replace").at_path(path));
     }
+    if !matches!(table.key(), "tortilla:id" | "id" | "path") {
+        // A key of another name is no column of a footer either.
+        let others: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name != table.key())
+            .collect();
+        table.table = table.table.project(&others)?;
+    }
     Ok(table)
 }
 
@@ -363,7 +387,7 @@ fn edit_nested(
     let table = request
         .metadata
         .as_ref()
-        .map(|path| read_table(path, tortilla, &keys, ctx))
+        .map(|path| read_table(path, tortilla, &request.keys_or(&keys), ctx))
         .transpose()?;
     let rows = table
         .as_ref()

@@ -525,6 +525,7 @@ impl ToolForm for Footer {
                     overwrite,
                     level,
                     metadata,
+                    key: None,
                     drop: dropped,
                     collection: given,
                     set,

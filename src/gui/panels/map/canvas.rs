@@ -582,20 +582,19 @@ fn box_ui(
     let pointer = response
         .interact_pointer_pos()
         .map(|at| view.plane(rect, at));
-    if cx.session.map.mode == DragMode::Lasso {
-        return;
-    }
+    let is_lasso = cx.session.map.mode == DragMode::Lasso;
     // A drag starts a box in draw mode, or while Shift is held.
     let is_filtered = cx
         .document()
         .is_some_and(|document| document.opened_dataset().is_some());
     let draws = is_filtered
         && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
-    let near = filter_box(cx).and_then(|bounds| {
+    let near = filter_box(cx).filter(|_| !is_lasso).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
         edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))
     });
     if response.drag_started()
+        && !is_lasso
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
         let grabbed = filter_box(cx)
