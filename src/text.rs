@@ -265,6 +265,18 @@ pub fn editable(text: &str) -> Cow<'_, str> {
     with_deceptive(text, |_, shown| shown.push('\u{fffd}'))
 }
 
+/// The first of a list of texts, each on one line, and `…` where there are more than `most`.
+pub fn list_first<T: AsRef<str>>(texts: impl IntoIterator<Item = T>, most: usize) -> String {
+    let mut texts = texts.into_iter();
+    let shown: Vec<String> = texts
+        .by_ref()
+        .take(most)
+        .map(|text| text.as_ref().printable_line().to_string())
+        .collect();
+    let more = if texts.next().is_some() { ", …" } else { "" };
+    shown.join(", ") + more
+}
+
 /// The text with its letters without accents and other combining marks.
 pub fn without_marks(text: &str) -> String {
     text.nfkd()

@@ -15,7 +15,7 @@ use super::metadata_table::{
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::text::PrintableLine;
+use crate::text::list_first;
 
 /// Separators, in order of preference among equals.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -383,21 +383,13 @@ impl CsvColumns {
 
 /// A warning of cells whose texts say that a value is missing, by column.
 fn warn_of_markers(columns: &[(&str, u64)]) -> Option<String> {
-    let list: Vec<String> = columns
+    let counts = columns
         .iter()
-        .take(MARKED_SHOWN)
-        .map(|(name, cells)| format!("{} {cells}", name.printable_line()))
-        .collect();
-    let more = if columns.len() > list.len() {
-        ", …"
-    } else {
-        ""
-    };
-    (!list.is_empty()).then(|| {
+        .map(|(name, cells)| format!("{name} {cells}"));
+    (!columns.is_empty()).then(|| {
         format!(
-            "cells of the metadata table that say that a value is missing, such as NA, are null: \
-             {}{more}",
-            list.join(", ")
+            "cells of the metadata table that say that a value is missing, such as NA, are null: {}",
+            list_first(counts, MARKED_SHOWN)
         )
     })
 }

@@ -14,7 +14,7 @@ use super::{ColumnReading, INDEX_COLUMN, LevelTable, MetadataTable, read_metadat
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, check_field_name, in_nfc};
-use crate::text::{PrintableLine, without_marks};
+use crate::text::{PrintableLine, list_first, without_marks};
 
 /// Usual names of a key column, in order of preference; upper and lower case are the same. All hold
 /// paths of ids from the root, except `id`.
@@ -214,19 +214,14 @@ impl KeyedTable {
             return Err(self.nothing_matches(samples));
         }
         if without > 0 {
-            let named: Vec<String> = lonely()
-                .take(NAMED)
-                .map(|(_, key)| key.printable_line().to_string())
-                .collect();
-            let more = if without > named.len() { ", …" } else { "" };
+            let named = list_first(lonely().map(|(_, key)| key), NAMED);
             let rows = if without == 1 {
                 "1 row matches".to_owned()
             } else {
                 format!("{without} rows match")
             };
             ctx.warn(format!(
-                "{rows} no {samples} in the metadata table: {}{more}",
-                named.join(", ")
+                "{rows} no {samples} in the metadata table: {named}"
             ));
         }
         let unnamed = self.table.rows() - rows;

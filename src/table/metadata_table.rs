@@ -25,7 +25,7 @@ use super::{LevelTable, ParquetSlice, TableHead, array_of, infer_type, write_wkb
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::text::PrintableLine;
+use crate::text::{PrintableLine, list_first};
 
 /// Bytes per read.
 const PIECE: u64 = 8 << 20;
@@ -286,18 +286,10 @@ pub(super) fn number_repeated_names(names: &mut [String]) -> Option<String> {
         known.insert(free.clone());
         *name = free;
     }
-    let list = renamed.iter().take(RENAMED_SHOWN);
-    let list: Vec<String> = list.map(|name| name.printable_line().to_string()).collect();
-    let more = if renamed.len() > list.len() {
-        ", …"
-    } else {
-        ""
-    };
     (!renamed.is_empty()).then(|| {
         format!(
-            "columns of the metadata table have the name of another one, and get a number: \
-                {}{more}",
-            list.join(", ")
+            "columns of the metadata table have the name of another one, and get a number: {}",
+            list_first(renamed, RENAMED_SHOWN)
         )
     })
 }
