@@ -1,5 +1,5 @@
-//! Renames the samples at one position of all roots by a pattern, `label_{n}.tif` to `label.tif`, or
-//! numbers their siblings by date or number: `{date}.tif` to `t{##}.tif`.
+//! Renames the samples at one position of all roots by a pattern, `label_{n}.tif` to `label.tif`,
+//! or numbers their siblings by date or number: `{date}.tif` to `t{##}.tif`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -113,8 +113,8 @@ fn at_place<'a>(
 }
 
 /// Previews renaming the samples at `place` (positions from level 1 down) from one pattern to
-/// another. A new name with `{#}` numbers, from 0 on, all their siblings that match, in the order of
-/// their dates or numbers, and brings them into that order.
+/// another. A new name with `{#}` numbers, from 0 on, all their siblings that match, in the order
+/// of their dates or numbers, and brings them into that order.
 ///
 /// # Errors
 /// For a pattern that can't be read, and when the job is cancelled.

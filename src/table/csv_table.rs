@@ -388,7 +388,8 @@ fn warn_of_markers(columns: &[(&str, u64)]) -> Option<String> {
         .map(|(name, cells)| format!("{name} {cells}"));
     (!columns.is_empty()).then(|| {
         format!(
-            "cells of the metadata table that say that a value is missing, such as NA, are null: {}",
+            "cells of the metadata table that say that a value is missing, such as NA, are null: \
+                {}",
             list_first(counts, MARKED_SHOWN)
         )
     })

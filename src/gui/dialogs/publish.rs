@@ -645,7 +645,8 @@ impl DialogView for PublishDialog {
             DialogEvent::DocumentChanged if !self.is_running() => Reply::Close,
             event => self.job.receive(event, || {
                 let text = tr!(
-                    "Stopped. Files already at the store are not sent again; readers can't open the \
+                    "Stopped. Files already at the store are not sent again; readers can't open \
+                        the \
                         dataset before its last file is sent."
                 );
                 FieldNote::Info(text.into())
