@@ -40,6 +40,9 @@ fn main() {
         ("sharpyuv", true),
         ("openjp2", false),
         ("deflate", false),
+        ("blosc", false),
+        ("snappy", true),
+        ("lz4", true),
         ("zstd", true),
     ] {
         match find(archive, windows, is_program) {

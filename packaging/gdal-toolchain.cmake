@@ -48,6 +48,13 @@ taco_codec(GDAL_USE_ZSTD ZSTD_LIBRARY ZSTD_INCLUDE_DIR zstd zstd.h)
 taco_codec(GDAL_USE_DEFLATE Deflate_LIBRARY_RELEASE Deflate_INCLUDE_DIR deflate libdeflate.h)
 taco_codec(GDAL_USE_WEBP WEBP_LIBRARY WEBP_INCLUDE_DIR webp webp/encode.h WEBP)
 taco_codec(GDAL_USE_OPENJPEG OPENJPEG_LIBRARY OPENJPEG_INCLUDE_DIR openjp2 opj_config.h JP2OPENJPEG)
+taco_codec(GDAL_USE_BLOSC BLOSC_LIBRARY BLOSC_INCLUDE_DIR blosc blosc.h)
+# GDAL links a program to find this function, which an archive without those that it needs does not pass. It is in blosc 1.16 and later.
+set(BLOSC_HAS_BLOSC_CBUFFER_VALIDATE ON CACHE INTERNAL "known")
+taco_codec(GDAL_USE_LZ4 LZ4_LIBRARY_RELEASE LZ4_INCLUDE_DIR lz4 lz4.h)
+
+# gdal-src has no feature for it: the driver needs no library but the codecs.
+set(GDAL_ENABLE_DRIVER_ZARR ON CACHE BOOL "no library is needed" FORCE)
 
 # What nothing here calls: the algorithms behind GDAL's new command line (a fifth of its compilation), and network models.
 set(GDAL_ENABLE_ALGORITHMS OFF CACHE BOOL "not used" FORCE)

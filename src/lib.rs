@@ -106,6 +106,7 @@ pub mod export;
 #[warn(missing_docs)]
 pub mod extensions;
 pub mod files;
+pub mod folder_archive;
 pub mod folders;
 pub mod footprint;
 pub mod gui;
@@ -125,3 +126,4 @@ pub mod unpack;
 pub mod validate;
 #[cfg(windows)]
 pub mod windows_api;
+pub mod zip_format;

@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::{self, free_bytes};
+use crate::folder_archive::FolderArchive;
 use crate::handles::read_exact_at;
 use crate::jobs::current;
 use crate::model::{PackedCodec, PackedMember, Stamp, is_remote};
@@ -50,6 +51,8 @@ pub enum Unpacked {
     Memory(Vec<u8>),
     /// In a temporary file without a name; with its length in bytes.
     File(File, u64),
+    /// A folder, whose archive is made while it is read.
+    Folder(FolderArchive),
 }
 
 /// Compressed bytes of a version of an archive.
@@ -152,6 +155,14 @@ impl UnpackedMember {
     pub fn archive(&self) -> &Arc<Path> {
         &self.archive
     }
+
+    /// The folder whose archive this is; `None` for the data of an archive that is a file.
+    pub fn folder(&self) -> Option<&FolderArchive> {
+        match &*self.data {
+            Unpacked::Folder(archive) => Some(archive),
+            Unpacked::Memory(_) | Unpacked::File(..) => None,
+        }
+    }
 }
 
 impl Unpacked {
@@ -179,6 +190,7 @@ impl Unpacked {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
             Self::File(_, size) => *size,
+            Self::Folder(archive) => archive.size_bytes(),
         }
     }
 
@@ -197,13 +209,14 @@ impl Unpacked {
                 Ok(())
             }
             Self::File(file, _) => read_exact_at(file, at, buffer),
+            Self::Folder(archive) => archive.read_into(at, buffer),
         }
     }
 
     fn in_memory(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::File(..) => 0,
+            Self::File(..) | Self::Folder(_) => 0,
         }
     }
 }
@@ -238,10 +251,15 @@ impl Packed {
         } else {
             Err(Error::new(
                 Kind::Changed,
-                "the archive was changed or replaced since this file was found in it",
+                match self.codec {
+                    PackedCodec::Folder => "the folder was changed or replaced since it was added",
+                    PackedCodec::Deflate | PackedCodec::Gzip | PackedCodec::Zstd => {
+                        "the archive was changed or replaced since this file was found in it"
+                    }
+                },
             )
             .at_path(&self.archive)
-            .hint("add it again, or restore the original archive"))
+            .hint("add it again, or restore the original"))
         }
     }
 
@@ -250,9 +268,23 @@ impl Packed {
         if is_remote(&self.archive) {
             return Ok(());
         }
+        if self.codec == PackedCodec::Folder {
+            return match known_folder(self) {
+                Some(known) => self.expect_folder(&known),
+                None => self.expect(&FolderArchive::list(&self.archive)?.stamp()),
+            };
+        }
         self.expect(&Stamp::of_file(
             &files::metadata(&self.archive).io_at("read the archive", &*self.archive)?,
         ))
+    }
+
+    /// Checks that a folder is still of the version in which its files were listed.
+    fn expect_folder(&self, known: &Unpacked) -> Result<()> {
+        match known {
+            Unpacked::Folder(archive) if archive.is_fresh() || archive.is_unchanged()? => Ok(()),
+            _ => self.expect(&FolderArchive::list(&self.archive)?.stamp()),
+        }
     }
 
     /// The compressed bytes, of the version in which they were found.
@@ -332,7 +364,12 @@ fn unpack_cached(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
     // Only one thread unpacks; others wait for it.
     let mut data = place.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(data) = &*data {
-        packed.expect_version()?;
+        match packed.codec {
+            PackedCodec::Folder => packed.expect_folder(data)?,
+            PackedCodec::Deflate | PackedCodec::Gzip | PackedCodec::Zstd => {
+                packed.expect_version()?;
+            }
+        }
         return Ok(data.clone());
     }
     let made = Arc::new(unpack(packed, expected)?);
@@ -340,6 +377,13 @@ fn unpack_cached(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
     drop(data);
     forget_members();
     Ok(made)
+}
+
+/// The listed folder, when no other thread lists it now.
+fn known_folder(packed: &Packed) -> Option<Arc<Unpacked>> {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let slot = known.iter().find(|known| known.packed == *packed)?;
+    slot.data.try_lock().ok()?.clone()
 }
 
 /// Forgets members of ZIPs beyond what is kept, those first that were not used for longest.
@@ -372,12 +416,16 @@ pub fn is_implausible(packed: u64, size: u64) -> bool {
 }
 
 fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
-    let reader = packed.open()?;
     let mut reader: Box<dyn Read> = match packed.codec {
-        PackedCodec::Deflate => Box::new(flate2::read::DeflateDecoder::new(reader)),
-        PackedCodec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+        PackedCodec::Deflate => Box::new(flate2::read::DeflateDecoder::new(packed.open()?)),
+        PackedCodec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed.open()?)),
         PackedCodec::Zstd => {
-            Box::new(zstd::Decoder::new(reader).io_at("unpack", &*packed.archive)?)
+            Box::new(zstd::Decoder::new(packed.open()?).io_at("unpack", &*packed.archive)?)
+        }
+        PackedCodec::Folder => {
+            let archive = FolderArchive::list(&packed.archive)?;
+            packed.expect(&archive.stamp())?;
+            return Ok(Unpacked::Folder(archive));
         }
     };
     let (mut memory, mut file) = (Vec::new(), None::<File>);

@@ -1,5 +1,5 @@
 //! Formats of several files: a raster whose header is another file is refused or written as one
-//! file, and a Zarr store keeps its hidden metadata.
+//! file. Zarr stores are in [`crate::zarr`].
 
 use std::path::Path;
 
@@ -131,49 +131,4 @@ fn a_deep_check_names_the_files_of_a_written_dataset_that_can_not_be_read_alone(
         .filter_map(|f| f["at"].as_str())
         .collect();
     assert_eq!(torn, ["s1 / cube.dat", "s2 / cube.dat"], "{report}");
-}
-
-#[test]
-fn a_zarr_store_keeps_the_hidden_files_that_it_can_not_be_read_without() {
-    let workspace = Workspace::new();
-    let fields = collection(&workspace);
-    let array = r#"{"zarr_format": 2, "shape": [4, 4], "chunks": [4, 4], "dtype": "<u2",
-        "compressor": null, "fill_value": 0, "filters": null, "order": "C"}"#;
-    let newer = r#"{"zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "uint16",
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": 0, "codecs": []}"#;
-    let values: Vec<u8> = (0..16u16).flat_map(u16::to_le_bytes).collect();
-    for root in ["s1", "s2"] {
-        workspace.write(
-            &format!("cubes/{root}/group.zarr/.zgroup"),
-            r#"{"zarr_format": 2}"#,
-        );
-        workspace.write(&format!("cubes/{root}/group.zarr/.zattrs"), "{}");
-        workspace.write(&format!("cubes/{root}/group.zarr/b4/.zarray"), array);
-        workspace.write(&format!("cubes/{root}/group.zarr/b4/0.0"), &values);
-        workspace.write(&format!("cubes/{root}/plain.zarr/.zarray"), array);
-        workspace.write(&format!("cubes/{root}/plain.zarr/0.0"), &values);
-        workspace.write(&format!("cubes/{root}/third.zarr/zarr.json"), newer);
-        workspace.write(&format!("cubes/{root}/third.zarr/c/0/0"), &values);
-    }
-    let source = text(&workspace.path("cubes"));
-    for name in ["out.tacozip", "out"] {
-        let target = text(&workspace.path(name));
-        workspace
-            .studio(["create", &source, "--collection", &fields, "-o", &target])
-            .expect_code(0);
-        workspace
-            .studio(["validate", "--deep", &target])
-            .expect_code(0);
-    }
-    workspace
-        .python(
-            "zarr_stores.py",
-            [
-                &text(&workspace.path("out")),
-                &text(&workspace.path("out.tacozip")),
-            ],
-        )
-        .expect_code(0);
 }

@@ -49,7 +49,7 @@ const BY_FILE: [(&str, &str, &str); 3] = [
 ];
 
 /// Other compiled or bundled components, with a reference.
-const OTHERS: [(&str, &str, &str); 11] = [
+const OTHERS: [(&str, &str, &str); 14] = [
     (
         "libwebp",
         "BSD-3-Clause",
@@ -63,6 +63,21 @@ const OTHERS: [(&str, &str, &str); 11] = [
     (
         "libdeflate",
         "MIT",
+        "linked from the system where it is built",
+    ),
+    (
+        "C-Blosc",
+        "BSD-3-Clause",
+        "linked from the system where it is built",
+    ),
+    (
+        "Snappy",
+        "BSD-3-Clause",
+        "linked from the system where it is built",
+    ),
+    (
+        "LZ4",
+        "BSD-2-Clause",
         "linked from the system where it is built",
     ),
     (

@@ -104,3 +104,4 @@ mod vectors;
 mod verbosity;
 #[cfg(target_os = "linux")]
 mod window;
+mod zarr;

@@ -2,8 +2,11 @@
 //! output, the program, its settings and cache, libraries and data of the system, and nothing else.
 //! Every verb is traced with `strace`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::json;
 
 use crate::faults::strace_works;
 use crate::rules::Files;
@@ -144,6 +147,7 @@ fn hostile_dataset(workspace: &Workspace, texts: &[String]) -> PathBuf {
         );
         workspace.write(&format!("scenes/zone_{number}.geojson"), text);
     }
+    workspace.write("scenes/zone_9.zarr.zip", hostile_store(texts));
     let plain = workspace.path("plain.tacozip");
     let placed = workspace.path("placed.tacozip");
     let text = |path: &Path| path.display().to_string();
@@ -175,6 +179,61 @@ fn hostile_dataset(workspace: &Workspace, texts: &[String]) -> PathBuf {
         files.set_text("METADATA/level0.parquet", "stac:crs", row, text);
     }
     workspace.write("hostile.tacozip", files.to_zip())
+}
+
+/// A Zarr store whose names of dimensions, groups and members lead to `secret`, and whose
+/// coordinate systems are these texts.
+fn hostile_store(texts: &[String]) -> Vec<u8> {
+    let leading_out = "../../../../../../../../../../tmp/secret";
+    let array = json!({
+        "zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "|u1", "compressor": null,
+        "fill_value": 0, "filters": null, "order": "C",
+    });
+    let mut store = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let mut put = |name: &str, data: &[u8]| {
+        store.start_file(name, stored).expect("begins a member");
+        store.write_all(data).expect("writes");
+    };
+    put(".zgroup", br#"{"zarr_format": 2}"#);
+    let mut known = serde_json::Map::new();
+    for (number, text) in texts.iter().enumerate() {
+        let dimensions = if number % 2 == 0 {
+            ["/tmp/secret", "secret"]
+        } else {
+            [leading_out, "../secret"]
+        };
+        let attributes = json!({
+            "_ARRAY_DIMENSIONS": dimensions,
+            "_CRS": { "url": text, "wkt": text },
+            "grid_mapping": leading_out,
+            "coordinates": leading_out,
+        });
+        let name = format!("v{number}");
+        put(&format!("{name}/.zarray"), array.to_string().as_bytes());
+        put(
+            &format!("{name}/.zattrs"),
+            attributes.to_string().as_bytes(),
+        );
+        put(&format!("{name}/0.0"), &[1, 2, 3, 4]);
+        known.insert(format!("{name}/.zarray"), array.clone());
+        known.insert(format!("{name}/.zattrs"), attributes);
+    }
+    known.insert(format!("{leading_out}/.zarray"), array);
+    let consolidated = json!({ "zarr_consolidated_format": 1, "metadata": known });
+    put(".zmetadata", consolidated.to_string().as_bytes());
+    put(
+        "refs.json",
+        format!(r#"{{"version": 1, "refs": {{".zgroup": "{{}}", "a/0": ["{leading_out}"]}}}}"#)
+            .as_bytes(),
+    );
+    let overviews = format!(
+        "<PAMDataset><Metadata domain=\"OVERVIEWS\"><MDI key=\"OVERVIEW_FILE\">{leading_out}</MDI>\
+            </Metadata></PAMDataset>"
+    );
+    put("pam.aux.xml", overviews.as_bytes());
+    store.finish().expect("ends").into_inner()
 }
 
 /// A file that a run tried to open.

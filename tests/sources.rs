@@ -6,15 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use taco_studio::container::{
-    self, Assembly, BuildOptions, ByteSource, CentralDirectory, Format, OnDamage,
-};
+use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, Format, OnDamage};
 use taco_studio::error::{Error, Kind};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla};
 use taco_studio::ops::{Sidecars, checked_build, import_folder};
 use taco_studio::raster::{self, RasterSource};
 use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
+use taco_studio::zip_format::CentralDirectory;
 
 use crate::rules::options;
 use crate::support::{Ran, Workspace, fixtures, geotiff, nested_scenes, sha256_of};

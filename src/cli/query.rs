@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use super::output::{Terminal, print, print_data, say};
 use super::runner::{open, operate};
 use crate::container::{is_same_file, write_document};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::ops::{QueryRequest, RowChoice, copy_as, json_lines};
 use crate::query::copy_as::ParquetEngine;
-use crate::query::{BoxTest, Filter, Query, QueryResult};
+use crate::query::{BoxTest, Filter, Query, QueryResult, polygon_from_text};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// How rows are written.
@@ -71,15 +71,29 @@ impl BoxBy {
     }
 }
 
+/// Corners of a polygon, longitude and latitude in degrees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolygonCorners(Vec<[f64; 2]>);
+
 /// Which rows: shared by `query` and all that writes a part of a dataset.
 #[derive(Debug, Default, clap::Args)]
+#[command(group = clap::ArgGroup::new("place").args(["bbox", "polygon"]).multiple(true))]
 pub struct FilterArguments {
     /// Rows whose footprint touches this box in degrees: west,south,east,north; west greater than
     /// east crosses the antimeridian.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
-    /// Geometry that the box is compared with; footprints when absent.
-    #[arg(long, value_name = "WHAT", requires = "bbox")]
+    /// Rows whose footprint touches this polygon: its corners in degrees, as LON,LAT LON,LAT
+    /// LON,LAT or as WKT, or a file with WKT or GeoJSON.
+    #[arg(
+        long,
+        value_name = "CORNERS|FILE",
+        allow_hyphen_values = true,
+        value_parser = parse_polygon,
+    )]
+    pub polygon: Option<PolygonCorners>,
+    /// Geometry that the box or polygon is compared with; footprints when absent.
+    #[arg(long, value_name = "WHAT", requires = "place")]
     pub by: Option<BoxBy>,
     /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z,
     /// one day, or one instant. A date is its whole day; times are in UTC unless they have an
@@ -90,7 +104,7 @@ pub struct FilterArguments {
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
     /// The level that the filters look at, 0 when absent; ancestors of its rows stay. With FILTER
-    /// (bbox, datetime or where) that of one filter: --where "…" --level where:1 --bbox … --level
+    /// (bbox, polygon, datetime or where) that of one filter: --where "…" --level where:1 --bbox … --level
     /// bbox:0. Can be repeated, in any order.
     #[arg(long, value_name = "[FILTER:]N", value_parser = parse_level)]
     pub level: Vec<FilterLevel>,
@@ -106,17 +120,19 @@ pub struct FilterArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterKind {
     Box,
+    Polygon,
     Time,
     Condition,
 }
 
 impl FilterKind {
-    const ALL: [Self; 3] = [Self::Box, Self::Time, Self::Condition];
+    const ALL: [Self; 4] = [Self::Box, Self::Polygon, Self::Time, Self::Condition];
 
     /// The name of its option.
     const fn option(self) -> &'static str {
         match self {
             Self::Box => "bbox",
+            Self::Polygon => "polygon",
             Self::Time => "datetime",
             Self::Condition => "where",
         }
@@ -139,6 +155,7 @@ impl FilterArguments {
     pub fn filters(self) -> Result<Vec<Filter>> {
         let is_given = |filter: FilterKind| match filter {
             FilterKind::Box => self.bbox.is_some(),
+            FilterKind::Polygon => self.polygon.is_some(),
             FilterKind::Time => self.datetime.is_some(),
             FilterKind::Condition => self.condition.is_some(),
         };
@@ -148,7 +165,7 @@ impl FilterArguments {
                 .filter(move |one| one.filter == filter)
                 .map(|one| one.level)
         };
-        let each = "write --level FILTER:N, where FILTER is bbox, datetime or where";
+        let each = "write --level FILTER:N, where FILTER is bbox, polygon, datetime or where";
         if levels(None).count() > 1 {
             return Err(Error::usage("--level names two levels for all filters").hint(each));
         }
@@ -175,8 +192,12 @@ impl FilterArguments {
                 ..Filter::default()
             });
             match filter {
-                FilterKind::Box => {
-                    step.bbox = self.bbox;
+                FilterKind::Box | FilterKind::Polygon => {
+                    if filter == FilterKind::Box {
+                        step.bbox = self.bbox;
+                    } else {
+                        step.polygon = self.polygon.clone().map(|corners| corners.0);
+                    }
                     step.by = self.by.map_or(BoxTest::Footprint, BoxBy::test);
                     step.geometry_column.clone_from(&self.geometry_column);
                 }
@@ -239,6 +260,20 @@ pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
         .map_err(|numbers: Vec<f64>| format!("a box has 4 numbers, not {}", numbers.len()))
 }
 
+/// The corners of a polygon: the text, or the text of the file that it names.
+fn parse_polygon(text: &str) -> std::result::Result<PolygonCorners, String> {
+    let path = Path::new(text);
+    let from_file = path
+        .is_file()
+        .then(|| crate::files::read_to_string(path).io_at("read the polygon", path));
+    let corners = match from_file.transpose() {
+        Ok(Some(content)) => polygon_from_text(&content),
+        Ok(None) => polygon_from_text(text),
+        Err(error) => Err(error),
+    };
+    corners.map(PolygonCorners).map_err(|error| error.report())
+}
+
 /// A number, or the name of a filter, a colon and a number.
 fn parse_level(text: &str) -> std::result::Result<FilterLevel, String> {
     let (filter, level) = match text.split_once(':') {
@@ -250,7 +285,7 @@ fn parse_level(text: &str) -> std::result::Result<FilterLevel, String> {
             Some(filter) => (Some(filter), level),
             None => {
                 return Err(format!(
-                    "there is no filter {name}: it is bbox, datetime or where"
+                    "there is no filter {name}: it is bbox, polygon, datetime or where"
                 ));
             }
         },
@@ -466,6 +501,41 @@ mod tests {
         assert_eq!(with(&["--level", "bbox:0", "--level", "1"]), two);
         assert_eq!(with(&["--level", "1", "--level", "bbox:0"]), two);
         assert_eq!(filters(&["--level", "1"]).expect("filters"), []);
+    }
+
+    #[test]
+    fn a_polygon_is_a_filter_of_places_as_text_or_in_a_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("area.geojson");
+        let corners = vec![[-10.0, 40.0], [20.0, 40.0], [15.0, 50.0]];
+        let geojson = r#"{"type":"Polygon","coordinates":[[[-10,40],[20,40],[15,50],[-10,40]]]}"#;
+        std::fs::write(&file, geojson).expect("writes");
+        let polygon = vec![Filter {
+            polygon: Some(corners),
+            by: BoxTest::Centroid,
+            level: 1,
+            ..Filter::default()
+        }];
+        let file = file.to_str().expect("is Unicode");
+        for text in [
+            "-10,40 20,40 15,50",
+            "POLYGON((-10 40, 20 40, 15 50, -10 40))",
+            file,
+        ] {
+            let given = [
+                "--polygon",
+                text,
+                "--by",
+                "centroid",
+                "--level",
+                "polygon:1",
+            ];
+            assert_eq!(filters(&given).expect("filters"), polygon, "{text}");
+        }
+        for wrong in [&["--by", "centroid"][..], &["--polygon", "1,2 3,4"]] {
+            let refused = Filters::try_parse_from([&["query"], wrong].concat());
+            assert!(refused.is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

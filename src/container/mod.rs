@@ -95,8 +95,8 @@ pub use tortilla::{
 };
 pub use versions::expect_containers;
 pub use zip::{
-    CentralDirectory, DirectoryEntry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset,
-    TacoHeader, TailEdit, ZipReader, cut_unfinished, rezipped_dataset, unfinished_end,
+    FixedTail, HeaderEntry, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
+    rezipped_dataset, unfinished_end,
 };
 
 use std::path::{Path, PathBuf};

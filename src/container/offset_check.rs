@@ -5,8 +5,9 @@
 use crate::error::Result;
 use crate::jobs::JobContext;
 
-use super::zip::{local_header_len, member_of};
+use super::zip::member_of;
 use super::{HeaderEntry, LevelSet};
+use crate::zip_format::local_header_len;
 
 /// `(part, start, end)`: the byte range from the local header to the end of a member's data, and
 /// the number of its archive.

@@ -14,12 +14,12 @@ use super::assembly::{PATH, text_path};
 use super::damage::name_sample_in_error;
 use super::extent::put_extent;
 use super::versions::Versions;
-use super::zip::local_header_len;
 use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
 use crate::table::{ParquetOptions, write_parquet};
+use crate::zip_format::local_header_len;
 
 /// Target and settings of a write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -14,14 +14,13 @@ use super::atomic_write::PartialFile;
 use super::damage::{OnDamage, name_sample_in_error};
 use super::source::{asset_size, is_same_file, source_changed_error};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
-use super::{
-    Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader,
-};
+use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 use crate::unpack::UnpackedMember;
+use crate::zip_format::CentralDirectory;
 
 /// Files up to this size in bytes are read whole; larger ones are streamed.
 pub const WHOLE_MAX: u64 = 4 << 20;

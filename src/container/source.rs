@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{CentralDirectory, HeaderEntry};
+use super::HeaderEntry;
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
@@ -15,6 +15,7 @@ use crate::model::{AssetPath, PackedMember, Stamp, is_remote};
 use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile};
 use crate::table::ParquetSlice;
 use crate::unpack::UnpackedMember;
+use crate::zip_format::{BytesAt, CentralDirectory};
 
 /// An open local or remote file that is read by byte ranges. Cheap to clone.
 #[derive(Clone)]
@@ -436,6 +437,20 @@ impl ByteSource {
                 .collect();
             file.prefetch(&ranges).map_err(std::io::Error::other)
         }))
+    }
+}
+
+impl BytesAt for ByteSource {
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes()
+    }
+
+    fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
+        self.read(offset, size)
+    }
+
+    fn path(&self) -> &Path {
+        self.path()
     }
 }
 

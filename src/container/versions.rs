@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::damage::name_sample_in_error;
 use super::source::stamp_at;
 use super::zip::is_archive;
-use super::{Assembly, ByteSource, CentralDirectory, RowSource};
+use super::{Assembly, ByteSource, RowSource};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, SamplePath, Stamp, Tortilla};
+use crate::zip_format::CentralDirectory;
 
 /// Containers already examined; each is examined once, independent of its number of samples.
 #[derive(Default)]

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::folder_archive::{FolderArchive, archive_name};
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Stamp, Tortilla, Value,
     is_remote,
 };
 
@@ -25,6 +26,39 @@ pub struct Unplaced {
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
+    /// Version of a folder that is placed as one FILE, its archive ([`FolderArchive`]); `None` for a
+    /// file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<Arc<Stamp>>,
+}
+
+impl Unplaced {
+    /// A file.
+    pub fn file(path: impl Into<PathBuf>, size: u64) -> Self {
+        Self {
+            path: path.into(),
+            size,
+            folder: None,
+        }
+    }
+
+    /// Name of the FILE that it becomes.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if self.folder.is_some() {
+            archive_name(&name)
+        } else {
+            name.into_owned()
+        }
+    }
+
+    /// The FILE that it becomes.
+    pub fn sample(&self, id: &str) -> Sample {
+        match &self.folder {
+            None => Sample::file(id, &self.path, self.size),
+            Some(stamp) => FolderArchive::sample_of(&self.path, stamp, id),
+        }
+    }
 }
 
 /// A file with its index in the tray.

@@ -833,18 +833,9 @@ mod tests {
         let structure = Structure::from_dataset(&data);
         let finding = &tree_findings(&data)[0];
         let unplaced = vec![
-            Unplaced {
-                path: "/new/r2_before.tif".into(),
-                size: 7,
-            },
-            Unplaced {
-                path: "/new/r3_before.tif".into(),
-                size: 7,
-            },
-            Unplaced {
-                path: "/new/r22_before.tif".into(),
-                size: 7,
-            },
+            Unplaced::file("/new/r2_before.tif", 7),
+            Unplaced::file("/new/r3_before.tif", 7),
+            Unplaced::file("/new/r22_before.tif", 7),
         ];
         // At level 0 the containing folder says nothing about the root; the file name contains the
         // root's id.
@@ -891,13 +882,7 @@ mod tests {
         };
         edit.apply_to(&mut safe).expect("places");
         assert_eq!(safe, content);
-        let two = vec![
-            unplaced[0].clone(),
-            Unplaced {
-                path: "/b/r2_before.png".into(),
-                size: 1,
-            },
-        ];
+        let two = vec![unplaced[0].clone(), Unplaced::file("/b/r2_before.png", 1)];
         let fixes = fixes_of(
             &data,
             &structure,
@@ -926,10 +911,7 @@ mod tests {
             let data = dataset(samples);
             let structure = Structure::from_dataset(&data);
             let tray: Arc<[Unplaced]> = ["/new/r1_label.tif", "/new/r2_label.tif"]
-                .map(|path| Unplaced {
-                    path: path.into(),
-                    size: 7,
-                })
+                .map(|path| Unplaced::file(path, 7))
                 .into();
             let index = TrayIndex::from_files(tray.clone());
             let fixes = fixes_of(

@@ -58,11 +58,10 @@ pub fn place_file(
     file: &Unplaced,
     slot: &Slot,
 ) -> Result<Edit> {
-    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     match slot {
         Slot::Gap { into, at, id } => {
-            let id = id.clone().unwrap_or_else(|| name.as_ref().into());
-            let sample = Sample::file(&id, &file.path, file.size);
+            let id = id.clone().unwrap_or_else(|| file.name().into());
+            let sample = file.sample(&id);
             Ok(Edit::Insert {
                 parent: into.clone(),
                 at: *at,
@@ -85,7 +84,7 @@ pub fn place_file(
                 Error::usage(format!("{} is a FILE; it has no positions", top.id))
             })?;
             let path = position_path(pattern, *position as usize);
-            let sample = Sample::file(&wanted.id, &file.path, file.size);
+            let sample = file.sample(&wanted.id);
             into_position(pattern, &path, children, &NodePath(vec![*root]), sample)
         }
     }
@@ -98,16 +97,9 @@ pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32)
         .iter()
         .filter_map(|&place| tray.get(place as usize))
         .collect();
-    let name = |file: &Unplaced| {
-        file.path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
     let label = match files.as_slice() {
         [] => return None,
-        [one] => tr!("Place {name}", name = name(one)),
+        [one] => tr!("Place {name}", name = one.name()),
         many => tr_n!(
             many.len(),
             "Place {n} file",
@@ -115,10 +107,7 @@ pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32)
             n = many.len()
         ),
     };
-    let samples = files
-        .iter()
-        .map(|file| Sample::file(&name(file), &file.path, file.size))
-        .collect();
+    let samples = files.iter().map(|file| file.sample(&file.name())).collect();
     let mut places = places.to_vec();
     places.sort_unstable();
     places.dedup();
@@ -236,10 +225,7 @@ mod tests {
     #[test]
     fn several_files_go_into_a_folder_in_one_step() {
         let tray: Vec<Unplaced> = ["/in/a", "/in/b", "/in/c"]
-            .map(|path| Unplaced {
-                path: path.into(),
-                size: 2,
-            })
+            .map(|path| Unplaced::file(path, 2))
             .into();
         let root = Tortilla::new(vec![scene("s", vec![file("x"), file("y")])]).into();
         let mut content = Content {
@@ -295,10 +281,7 @@ mod tests {
         let structure = Structure::from_dataset(&data);
         let ids: Vec<&str> = structure.pattern().iter().map(|node| &*node.id).collect();
         assert_eq!(ids, ["before", "s2", "t0", "t1", "label"]);
-        let new = Unplaced {
-            path: "/in/new.tif".into(),
-            size: 5,
-        };
+        let new = Unplaced::file("/in/new.tif", 5);
         let placed = |root: u32, position: u32| {
             let mut data = data.clone();
             let edit = place_file(

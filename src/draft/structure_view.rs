@@ -621,10 +621,7 @@ mod tests {
         };
         let tray: Arc<[Unplaced]> = names
             .iter()
-            .map(|name| Unplaced {
-                path: format!("/new/{name}").into(),
-                size: 7,
-            })
+            .map(|name| Unplaced::file(format!("/new/{name}"), 7))
             .collect();
         let (structure, index) = (
             Structure::from_dataset(&dataset),

@@ -241,10 +241,7 @@ mod tests {
     use crate::model::Dataset;
 
     fn file(name: &str) -> Unplaced {
-        Unplaced {
-            path: name.into(),
-            size: 1,
-        }
+        Unplaced::file(name, 1)
     }
 
     #[test]

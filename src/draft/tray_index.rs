@@ -94,13 +94,7 @@ mod tests {
             "/in/r2/SR_B4.TIF",
             "/in/r2/SR_B40.TIF",
         ];
-        let files: Vec<Unplaced> = paths
-            .iter()
-            .map(|path| Unplaced {
-                path: path.into(),
-                size: 1,
-            })
-            .collect();
+        let files: Vec<Unplaced> = paths.iter().map(|path| Unplaced::file(path, 1)).collect();
         let index = TrayIndex::from_files(files.into());
         let none = BTreeSet::new();
         let find = |id: &str, root: &str| index.matching(id, &[root.into()], &none);

@@ -80,10 +80,7 @@ impl Dice {
             collection: Collection::template(),
             root: self.tortilla(0).into(),
         };
-        let tray = (0..self.up_to(4)).map(|n| Unplaced {
-            path: format!("/data/t{n}.tif").into(),
-            size: 1,
-        });
+        let tray = (0..self.up_to(4)).map(|n| Unplaced::file(format!("/data/t{n}.tif"), 1));
         Content {
             dataset,
             tray: tray.collect(),

@@ -129,6 +129,10 @@ pub enum Action {
     NextRoot,
     /// Select the same position in the previous root.
     PreviousRoot,
+    /// Show the next band, or the next position of a cube.
+    NextBand,
+    /// Show the previous band, or the previous position of a cube.
+    PreviousBand,
     /// Put the focus in the filter.
     Filter,
     /// Show or hide the left dock.
@@ -311,6 +315,8 @@ impl Action {
         Action::GoToRow,
         Action::NextRoot,
         Action::PreviousRoot,
+        Action::NextBand,
+        Action::PreviousBand,
         Action::Filter,
         Action::ToggleLeft,
         Action::ToggleRight,
@@ -433,10 +439,23 @@ impl Action {
 
     /// True for keys that a text field needs for itself while it has the focus.
     pub fn yields_to_text(self) -> bool {
-        use Action::{MoveDown, MoveUp, Nest, NextRoot, PreviousRoot, Redo, Remove, Undo, Unnest};
+        use Action::{
+            MoveDown, MoveUp, Nest, NextBand, NextRoot, PreviousBand, PreviousRoot, Redo, Remove,
+            Undo, Unnest,
+        };
         matches!(
             self,
-            Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest | NextRoot | PreviousRoot
+            Remove
+                | Undo
+                | Redo
+                | MoveUp
+                | MoveDown
+                | Nest
+                | Unnest
+                | NextRoot
+                | PreviousRoot
+                | NextBand
+                | PreviousBand
         )
     }
 

@@ -41,6 +41,18 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         | Action::Filter
         | Action::NextRoot
         | Action::PreviousRoot => open(),
+        Action::NextBand | Action::PreviousBand => {
+            let bands = cx
+                .session
+                .preview
+                .image()
+                .map(|image| image.info.band_count);
+            match bands {
+                None => Some(mark!("No picture is shown")),
+                Some(0 | 1) => Some(mark!("The picture has one band")),
+                Some(_) => None,
+            }
+        }
         Action::ValidateDeep => {
             open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first")))
         }

@@ -465,6 +465,20 @@ impl Action {
                 tr!("Same position, previous root"),
                 tr!("Select the sample at this position in the previous root"),
             ),
+            Action::NextBand => (
+                View,
+                icons::CARET_RIGHT,
+                keys(CTRL, Key::ArrowRight),
+                tr!("Next band"),
+                tr!("Show the next band, or the next time or level of a cube"),
+            ),
+            Action::PreviousBand => (
+                View,
+                icons::CARET_LEFT,
+                keys(CTRL, Key::ArrowLeft),
+                tr!("Previous band"),
+                tr!("Show the previous band, or the previous time or level of a cube"),
+            ),
             Action::Filter => (
                 View,
                 icons::FUNNEL,

@@ -798,6 +798,8 @@ impl App {
             }
             Action::NextRoot => self.step_root(true),
             Action::PreviousRoot => self.step_root(false),
+            Action::NextBand => self.session.preview.step_bands(true),
+            Action::PreviousBand => self.session.preview.step_bands(false),
             Action::Filter => {
                 self.view.dock.show(Pane::Hierarchy);
                 ctx.memory_mut(|memory| memory.request_focus(Id::unique("hierarchy-filter")));

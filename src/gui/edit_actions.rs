@@ -9,7 +9,7 @@ use super::file_dialog::FileRequest;
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};
-use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, SampleKind};
+use crate::model::{AssetPath, Dataset, NodePath, PackedCodec, Payload, Sample, SampleKind};
 use crate::studio::{Command, Document, RowRef};
 
 /// Initial id of a new FOLDER of the selected samples.
@@ -370,9 +370,15 @@ fn files_of(sample: &Sample) -> Option<Vec<Unplaced>> {
             path: AssetPath::File(path),
             size,
             ..
-        } => Some(vec![Unplaced {
-            path: path.to_path_buf(),
+        } => Some(vec![Unplaced::file(&**path, *size)]),
+        Payload::Asset {
+            path: AssetPath::Packed(member),
+            size,
+            ..
+        } if member.codec == PackedCodec::Folder => Some(vec![Unplaced {
+            path: member.archive.to_path_buf(),
             size: *size,
+            folder: Some(member.stamp.clone()),
         }]),
         Payload::Bytes(bytes) if bytes.is_empty() => Some(Vec::new()),
         Payload::Asset { .. } | Payload::Bytes(_) => None,

@@ -85,6 +85,9 @@ fn synonyms(action: Action) -> &'static str {
         Action::NextRoot | Action::PreviousRoot => {
             tr!("same position, step through, sibling, compare, time step")
         }
+        Action::NextBand | Action::PreviousBand => {
+            tr!("time step, date, level, dimension, cube, step through")
+        }
         Action::Group | Action::Nest | Action::Unnest | Action::Dissolve => {
             tr!("folder, level, hierarchy, regroup")
         }

@@ -55,7 +55,9 @@ pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding
 pub use property::Property;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
-pub use sample::{Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla};
+pub use sample::{
+    Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, no_values,
+};
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use stamp::{Modified, Stamp};

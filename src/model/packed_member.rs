@@ -16,13 +16,15 @@ pub enum PackedCodec {
     Gzip,
     /// Zstandard, with one or several frames: method 93 of ZIP.
     Zstd,
+    /// None: a folder that is one unit, read as a ZIP of stored members.
+    Folder,
 }
 
-/// A file in a ZIP whose member is compressed, or in a tar that is compressed as a whole. It has no
-/// bytes of its own that could be read without unpacking.
+/// A file in a ZIP whose member is compressed, or in a tar that is compressed as a whole; or the
+/// archive that a folder is read as. It has no bytes of its own that could be read without unpacking.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PackedMember {
-    /// The archive: a local or remote file.
+    /// The archive: a local or remote file, or the local folder.
     pub archive: Arc<Path>,
     /// Path in the archive, with `/`.
     pub name: Arc<str>,
@@ -30,7 +32,8 @@ pub struct PackedMember {
     pub codec: PackedCodec,
     /// Offset of the first compressed byte: of the member in a ZIP, 0 in a compressed tar.
     pub start: u64,
-    /// Number of compressed bytes: of the member in a ZIP, of the whole file in a compressed tar.
+    /// Number of compressed bytes: of the member in a ZIP, of the whole file in a compressed tar; the
+    /// size of the archive of a folder.
     pub length: u64,
     /// Offset of the data in what the compressed bytes unpack to: 0 in a ZIP, the place of the file
     /// in a compressed tar.
@@ -75,6 +78,11 @@ impl PackedMember {
 
 impl fmt::Display for PackedMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.archive.display(), self.name)
+        match self.codec {
+            PackedCodec::Folder => self.archive.display().fmt(f),
+            PackedCodec::Deflate | PackedCodec::Gzip | PackedCodec::Zstd => {
+                write!(f, "{}/{}", self.archive.display(), self.name)
+            }
+        }
     }
 }

@@ -107,7 +107,7 @@ impl PartialEq for Sample {
 }
 
 /// No values, kept once for all samples without.
-fn no_values() -> Arc<[Value]> {
+pub fn no_values() -> Arc<[Value]> {
     static NONE: LazyLock<Arc<[Value]>> = LazyLock::new(|| Arc::from([]));
     NONE.clone()
 }

@@ -2,15 +2,16 @@
 //! packed. Files of a tar and stored members of a ZIP are byte ranges of the archive; others are
 //! unpacked when they are read. Nothing is written beside the archive.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::import::{Imported, is_data};
 use super::source_files::{FoundFile, find_files, reason_left_out};
-use crate::container::{ByteSource, CentralDirectory, DirectoryEntry, LocalHeader, detect};
+use crate::container::{ByteSource, detect};
 use crate::error::{Cause, Error, Result};
+use crate::folder_archive::{is_archive_name, is_store_file};
 use crate::jobs::JobContext;
 use crate::model::{
     Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc,
@@ -18,6 +19,7 @@ use crate::model::{
 use crate::raster::{NamedAsset, NamesBeside, NamesByStem, claims_raster, contents_of, file_set};
 use crate::remote::{ListedFile, RemoteFile, list_files};
 use crate::unpack::{RATIO_MAX, Unpacked, is_implausible};
+use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// Files of an archive that are read at most.
 const FILES_MAX: usize = 5_000_000;
@@ -89,7 +91,8 @@ pub fn is_archive(path: &Path) -> bool {
             .iter()
             .any(|format| ending.eq_ignore_ascii_case(format))
     };
-    if ending.is_some_and(is_format) {
+    let is_zipped_store = |name: &std::ffi::OsStr| is_archive_name(&name.to_string_lossy());
+    if ending.is_some_and(is_format) || path.file_name().is_some_and(is_zipped_store) {
         return false;
     }
     if let Some(address) = Address::from_path(path) {
@@ -170,7 +173,7 @@ fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
         PackedCodec::Zstd => {
             zstd::Decoder::new(&mut cursor).and_then(|mut decoder| decoder.read_exact(&mut block))
         }
-        PackedCodec::Deflate => return false,
+        PackedCodec::Deflate | PackedCodec::Folder => return false,
     };
     read.is_ok() && is_tar_header(&block)
 }
@@ -415,6 +418,7 @@ fn files_of_members(
             .into_iter()
             .map(|(folder, names)| (folder, names.into_iter().collect())),
     );
+    let stores = store_folders(found.iter().map(|(name, ..)| name.as_str()));
     let none = NamesBeside::default();
     // A folder that is left out is named once.
     let mut last: Option<String> = None;
@@ -435,7 +439,15 @@ fn files_of_members(
             } else {
                 &none
             };
-            Some((end, reason_left_out(own, below, names, exclude)?))
+            let reason = if stores.contains(below) {
+                Some(format!(
+                    "{below}: a Zarr store, which is packed from a folder of this machine alone: \
+                        copy it to one first"
+                ))
+            } else {
+                reason_left_out(own, below, names, exclude)
+            };
+            Some((end, reason?))
         });
         match reason {
             None => kept.push(at),
@@ -458,6 +470,15 @@ fn files_of_members(
         }
     }
     Ok((files, left_out))
+}
+
+/// The folders among these paths of files that are Zarr stores.
+fn store_folders<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
+    names
+        .filter_map(|name| name.rsplit_once('/'))
+        .filter(|(_, name)| is_store_file(name))
+        .map(|(folder, _)| folder)
+        .collect()
 }
 
 /// True when the file `folder` would have to be the folder of `name`, too.

@@ -1,9 +1,10 @@
 //! How the bytes of an archive are laid out: header, data, tables, directory, and the gaps between
 //! them.
 
-use crate::container::{CentralDirectory, ContainerReader, Physical};
+use crate::container::{ContainerReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::zip_format::CentralDirectory;
 
 /// Bytes of a local header before the name.
 const LOCAL: u64 = 30;

@@ -8,6 +8,7 @@ use crate::container::{Assembly, ContainerReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_padding, padding_id};
+use crate::text::list_first;
 
 /// Clashing ids that an error names.
 const NAMED: usize = 3;
@@ -47,12 +48,10 @@ pub(super) fn settle(
     }
     drop(seen);
     if !shared.is_empty() && !prefix {
-        let more = if lines.len() > NAMED { ", …" } else { "" };
-        lines.truncate(NAMED);
         let error = Error::invalid(format!(
-            "{} ids are in more than one dataset: {}{more}",
+            "{} ids are in more than one dataset: {}",
             shared.len(),
-            lines.join(", ")
+            list_first(&lines, NAMED)
         ));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }

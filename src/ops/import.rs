@@ -14,13 +14,14 @@ use crate::extensions::{
     ComputedColumn, ExtensionRun, MatchedLevel, MatchedRows, match_rows, read_for_draft,
 };
 use crate::files;
+use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc,
 };
 use crate::raster::{NamesBeside, sidecar_of};
 use crate::table::{JoinRequest, KeyedTable};
-use crate::text::PrintableLine;
+use crate::text::list_first;
 
 /// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -73,12 +74,15 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(path) else {
         return false;
     };
+    if is_store(path) {
+        return false;
+    }
     let (mut folders, mut documents, mut files) = (0, 0, 0);
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if !is_data(&name) {
-        } else if entry.path().is_dir() {
+        } else if entry.path().is_dir() && !is_store(&entry.path()) {
             folders += 1
         } else if is_document(&name) {
             documents += 1
@@ -128,7 +132,7 @@ pub fn import_scenes(
     let unplaced = loose.iter().map(|sample| {
         let path = folder.join(&*sample.id);
         let size = std::fs::metadata(&path).io_at("read", &path)?.len();
-        Ok(Unplaced { path, size })
+        Ok(Unplaced::file(path, size))
     });
     let unplaced = unplaced.collect::<Result<Vec<_>>>()?;
     report.files -= unplaced.len() as u64;
@@ -156,7 +160,12 @@ pub fn import_folder(
         sidecars,
         ..Links::for_folder(folder)
     };
-    let samples = children(folder, 0, &mut links, &mut report, ctx)?;
+    let samples = if is_store(folder) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        vec![store_sample(folder, &name, &mut links, &mut report)?]
+    } else {
+        children(folder, 0, &mut links, &mut report, ctx)?
+    };
     links.warn(ctx);
     Ok((samples, report))
 }
@@ -172,6 +181,8 @@ struct Links {
     out: u64,
     /// The first of them.
     first: Vec<String>,
+    /// Names of the FILEs that Zarr stores become.
+    stores: Vec<String>,
 }
 
 impl Links {
@@ -184,6 +195,7 @@ impl Links {
             real: folder.canonicalize().ok(),
             out: 0,
             first: Vec::new(),
+            stores: Vec::new(),
         }
     }
 
@@ -199,6 +211,7 @@ impl Links {
     }
 
     fn warn(&self, ctx: &JobContext) {
+        warn_of_stores(&self.stores, ctx);
         if self.out == 0 {
             return;
         }
@@ -243,6 +256,9 @@ fn scan(
         ));
         return Ok(None);
     }
+    if is_store(path) {
+        return Ok(Some(store_sample(path, id, links, report)?));
+    }
     if depth >= MAX_LEVELS - 1 {
         return Err(Error::usage(format!(
             "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} \
@@ -260,6 +276,22 @@ fn scan(
     }
     report.folders += 1;
     Ok(Some(Sample::folder(id, Tortilla::new(samples))))
+}
+
+/// The FILE that a Zarr store called `name` becomes.
+fn store_sample(
+    folder: &Path,
+    name: &str,
+    links: &mut Links,
+    report: &mut Imported,
+) -> Result<Sample> {
+    let archive = FolderArchive::list(folder)?;
+    let id = archive_name(name);
+    report.files += 1;
+    report.bytes += archive.size_bytes();
+    let sample = archive.sample(&id);
+    links.stores.push(id);
+    Ok(sample)
 }
 
 fn children(
@@ -310,9 +342,6 @@ fn name_in_nfc(name: &OsStr) -> Cow<'_, OsStr> {
 
 /// Keys and paths that a warning names.
 const NAMED: usize = 5;
-/// Hidden files that a Zarr store (version 2) can't be read without.
-const ZARR_METADATA: [&str; 4] = [".zarray", ".zattrs", ".zgroup", ".zmetadata"];
-
 /// Names of files and folders that programs and file managers leave beside data, in lower case.
 const LEFTOVERS: [&str; 9] = [
     "__pycache__",
@@ -340,9 +369,6 @@ const LEFTOVER_ENDINGS: [&str; 8] = [
 /// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`,
 /// leftovers of programs and file managers.
 pub fn is_data(name: &str) -> bool {
-    if ZARR_METADATA.contains(&name) {
-        return true;
-    }
     let lower = name.to_lowercase();
     let leftover = LEFTOVERS.contains(&lower.as_str())
         || LEFTOVER_ENDINGS
@@ -466,16 +492,9 @@ pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobCont
             } else {
                 format!("{missing} samples are")
             };
-            let named: Vec<String> = level
-                .without
-                .iter()
-                .take(NAMED)
-                .map(|path| path.printable_line().to_string())
-                .collect();
-            let more = if missing > named.len() { ", …" } else { "" };
             ctx.warn(format!(
-                "{samples} in no row of the metadata table, so that values are null: {}{more}",
-                named.join(", ")
+                "{samples} in no row of the metadata table, so that values are null: {}",
+                list_first(&level.without, NAMED)
             ));
         }
     }
@@ -630,8 +649,11 @@ mod tests {
     }
 
     #[test]
-    fn the_hidden_metadata_of_a_zarr_store_is_data() {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn a_zarr_store_is_one_file_with_its_hidden_metadata() {
+        use crate::model::{AssetPath, Payload};
+
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("cube.zarr");
         for name in [
             ".zgroup",
             ".zattrs",
@@ -641,20 +663,28 @@ mod tests {
             ".DS_Store",
             "b4/.0.0.swp",
         ] {
-            let path = folder.path().join(name);
+            let path = folder.join(name);
             std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
             std::fs::write(path, b"{}").expect("writes");
         }
-        let (samples, report) =
-            import_folder(folder.path(), Sidecars::Leave, &JobContext::default()).expect("imports");
-        let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
-        assert_eq!(ids, [".zattrs", ".zgroup", ".zmetadata", "b4"]);
-        assert_eq!(
-            (report.files, report.skipped.len()),
-            (5, 2),
-            "{:?}",
-            report.skipped
-        );
+        for source in [&folder, place.path()] {
+            let (samples, report) =
+                import_folder(source, Sidecars::Leave, &JobContext::default()).expect("imports");
+            let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
+            assert_eq!(ids, ["cube.zarr.zip"]);
+            assert_eq!((report.files, report.folders), (1, 0), "{report:?}");
+            let Payload::Asset {
+                path: AssetPath::Packed(member),
+                ..
+            } = &samples[0].payload
+            else {
+                panic!("{samples:?}")
+            };
+            let archive = FolderArchive::list(&member.archive).expect("lists");
+            let names: Vec<&str> = archive.files().map(|(name, ..)| name).collect();
+            assert_eq!(names.len(), 7, "{names:?}");
+            assert!(names.contains(&".zmetadata") && names.contains(&"b4/.zarray"));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::archive::{files_of_archive, files_of_server, is_archive};
 use super::import::is_data;
 use crate::error::{Error, IoContext, Result};
 use crate::files;
+use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Payload, Sample, id_matches, in_nfc, is_remote};
 use crate::raster::{NamesBeside, sidecar_of};
@@ -67,9 +68,16 @@ pub(super) fn find_files(
         exclude,
         files: Vec::new(),
         left_out: Vec::new(),
+        stores: Vec::new(),
         ctx,
     };
-    walk.folder(source, "", 0)?;
+    if is_store(source) {
+        let name = source.file_name().unwrap_or_default().to_string_lossy();
+        walk.store(source, &name)?;
+    } else {
+        walk.folder(source, "", 0)?;
+    }
+    warn_of_stores(&walk.stores, ctx);
     Ok((walk.files, walk.left_out))
 }
 
@@ -77,6 +85,8 @@ struct FolderWalk<'a> {
     exclude: &'a [String],
     files: Vec<FoundFile>,
     left_out: Vec<String>,
+    /// Paths of the files that Zarr stores become.
+    stores: Vec<String>,
     ctx: &'a JobContext,
 }
 
@@ -118,6 +128,9 @@ impl FolderWalk<'_> {
 
     fn entry(&mut self, path: PathBuf, below: String, depth: usize) -> Result<()> {
         let meta = std::fs::metadata(&path).io_at("read", &path)?;
+        if meta.is_dir() && is_store(&path) {
+            return self.store(&path, &below);
+        }
         if meta.is_dir() {
             return self.folder(&path, &below, depth + 1);
         }
@@ -134,6 +147,20 @@ impl FolderWalk<'_> {
             below,
             size: meta.len(),
             modified: Modified::of_file(&meta),
+        });
+        Ok(())
+    }
+
+    fn store(&mut self, path: &Path, below: &str) -> Result<()> {
+        let member = FolderArchive::list(path)?.member();
+        let below = archive_name(below);
+        self.ctx.step(1);
+        self.stores.push(below.clone());
+        self.files.push(FoundFile {
+            below,
+            size: member.size,
+            modified: member.stamp.modified,
+            asset: AssetPath::Packed(member.into()),
         });
         Ok(())
     }

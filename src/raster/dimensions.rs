@@ -10,16 +10,26 @@ use crate::text::PrintableLine;
 
 /// Items of a band's metadata with its position on a dimension, as the netCDF driver writes them.
 const DIMENSION: &str = "NETCDF_DIM_";
+/// The same of GDAL's multidimensional arrays, in which Zarr is read: `DIM_time_VALUE`, with
+/// `DIM_time_UNIT`; `DIM_time_INDEX` where the dimension has no values.
+const ARRAY_DIMENSION: &str = "DIM_";
 /// Longest text of a position, in characters.
 const LONGEST: usize = 80;
 
 /// Metadata of a file that bands refer to: units and calendars of its dimensions.
-pub(super) struct Dimensions(Vec<String>);
+pub(super) struct Dimensions {
+    items: Vec<String>,
+    /// True for a file whose bands state positions by themselves.
+    is_array: bool,
+}
 
 impl Dimensions {
     /// The metadata of an open file.
     pub(super) fn from_dataset(dataset: &gdal::Dataset) -> Self {
-        Self(dataset.metadata_domain("").unwrap_or_default())
+        Self {
+            items: dataset.metadata_domain("").unwrap_or_default(),
+            is_array: dataset.driver().short_name() == "Zarr",
+        }
     }
 
     fn attribute(&self, dimension: &str, name: &str) -> Option<&str> {
@@ -31,22 +41,28 @@ impl Dimensions {
                 .starts_with('=')
                 .then_some(())
         };
-        let entry = self.0.iter().find(|entry| of(entry).is_some())?;
+        let entry = self.items.iter().find(|entry| of(entry).is_some())?;
         entry.split_once('=').map(|(_, value)| value.trim())
     }
 
     /// The position of a band: `time 2020-01-02, level 500 hPa`; empty for a file without such
     /// dimensions.
     pub(super) fn position(&self, band: &RasterBand<'_>) -> String {
-        if !self.0.iter().any(|entry| entry.starts_with(DIMENSION)) {
+        let of_netcdf = self.items.iter().any(|entry| entry.starts_with(DIMENSION));
+        if !of_netcdf && !self.is_array {
             return String::new();
         }
         let items = band.metadata_domain("").unwrap_or_default();
-        let parts = items.iter().filter_map(|item| {
-            let (dimension, value) = item.strip_prefix(DIMENSION)?.split_once('=')?;
-            Some(self.format_value(dimension, value.trim()))
-        });
-        let text = parts.collect::<Vec<_>>().join(", ");
+        let parts: Vec<String> = if of_netcdf {
+            let position = |item: &String| {
+                let (dimension, value) = item.strip_prefix(DIMENSION)?.split_once('=')?;
+                Some(self.format_value(dimension, value.trim()))
+            };
+            items.iter().filter_map(position).collect()
+        } else {
+            positions_on_arrays(&items)
+        };
+        let text = parts.join(", ");
         text.chars()
             .take(LONGEST)
             .collect::<String>()
@@ -57,14 +73,45 @@ impl Dimensions {
     fn format_value(&self, dimension: &str, value: &str) -> String {
         let units = self.attribute(dimension, "units").unwrap_or_default();
         let calendar = self.attribute(dimension, "calendar").unwrap_or("standard");
-        match units.split_once(" since ") {
-            Some((unit, start)) => match time_of(value, unit, start, calendar) {
-                Some(time) => format!("{dimension} {time}"),
-                None => format!("{dimension} {value} {units}"),
-            },
-            None if units.is_empty() || units == "1" => format!("{dimension} {value}"),
+        format_position(dimension, value, units, calendar)
+    }
+}
+
+/// The positions of a band of an array: those of dimensions with values, and the numbers of others.
+fn positions_on_arrays(items: &[String]) -> Vec<String> {
+    let item = |dimension: &str, kind: &str| {
+        items.iter().find_map(|item| {
+            let rest = item
+                .strip_prefix(ARRAY_DIMENSION)?
+                .strip_prefix(dimension)?;
+            rest.strip_prefix('_')?
+                .strip_prefix(kind)?
+                .strip_prefix('=')
+        })
+    };
+    let dimensions = items.iter().filter_map(|item| {
+        let (name, number) = item.strip_prefix(ARRAY_DIMENSION)?.split_once('=')?;
+        Some((name.strip_suffix("_INDEX")?, number))
+    });
+    dimensions
+        .map(|(dimension, number)| match item(dimension, "VALUE") {
+            Some(value) => {
+                let units = item(dimension, "UNIT").unwrap_or_default();
+                format_position(dimension, value.trim(), units.trim(), "standard")
+            }
+            None => format!("{dimension} {number}"),
+        })
+        .collect()
+}
+
+fn format_position(dimension: &str, value: &str, units: &str, calendar: &str) -> String {
+    match units.split_once(" since ") {
+        Some((unit, start)) => match time_of(value, unit, start, calendar) {
+            Some(time) => format!("{dimension} {time}"),
             None => format!("{dimension} {value} {units}"),
-        }
+        },
+        None if units.is_empty() || units == "1" => format!("{dimension} {value}"),
+        None => format!("{dimension} {value} {units}"),
     }
 }
 
@@ -159,9 +206,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn positions_on_arrays_have_values_units_and_numbers() {
+        let items: Vec<String> = [
+            "DIM_time_INDEX=1",
+            "DIM_time_VALUE=31",
+            "DIM_time_UNIT=days since 2020-01-01",
+            "DIM_level_INDEX=4",
+            "DIM_band_INDEX=0",
+            "DIM_band_VALUE=B02",
+        ]
+        .map(str::to_owned)
+        .into();
+        assert_eq!(
+            positions_on_arrays(&items),
+            ["time 2020-02-01", "level 4", "band B02"]
+        );
+    }
+
+    #[test]
     fn positions_on_dimensions_are_written_with_units_and_times() {
-        let items =
-            |items: &[&str]| Dimensions(items.iter().map(|item| (*item).to_owned()).collect());
+        let items = |items: &[&str]| Dimensions {
+            items: items.iter().map(|item| (*item).to_owned()).collect(),
+            is_array: false,
+        };
         let of = items(&[
             "time#units=days since 2020-01-01",
             "level#units=hPa",

@@ -6,11 +6,13 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use tempfile::{TempDir, TempPath};
 
 use super::info::{Subdataset, subdatasets};
+use super::store::StoreFiles;
 use super::variable::{name_of, position_of};
 use super::vsi_plugin::{self, Mounted};
 use super::{RasterSource, VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
@@ -43,6 +45,9 @@ const RASTERS: &[&str] = &[
     "DOQ1",
     "DOQ2",
 ];
+/// The driver of a Zarr store in a ZIP; it opens the folder of [`Mounted::add_store`], which has the
+/// files of the sample only.
+const ZARR: &[&str] = &["Zarr"];
 /// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in
 /// three ways.
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
@@ -113,6 +118,9 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMember> {
     let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
+    if let Some(store) = StoreFiles::find(mounted, &head).map_err(|error| at_asset(error, asset))? {
+        return open_store(source, mounted, store);
+    }
     let direct = if hdf5_lock::is_hdf5(|at, magic| {
         mounted
             .read(at, magic.len() as u64)
@@ -160,17 +168,8 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
         });
     }
     let dataset = direct?;
-    if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
-        // GDAL would open that file with any driver when overviews are requested.
-        return Err(Error::unsupported(format!(
-            "this raster keeps its overviews in another file: {}",
-            file.printable_line()
-        ))
-        .at_place(asset)
-        .hint(
-            "a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out \
-                of the file",
-        ));
+    if let Some(file) = overviews_of(&dataset) {
+        return Err(overviews_elsewhere(&file, asset));
     }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
@@ -192,6 +191,66 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
         dataset,
         shown: shown.map(rename),
         subdatasets: named_by(asset, mounted, subdatasets),
+        variable,
+        copy: None,
+    })
+}
+
+/// The file that GDAL would open with any driver when overviews are requested.
+fn overviews_of(dataset: &Dataset) -> Option<String> {
+    dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS")
+}
+
+fn overviews_elsewhere(file: &str, asset: &AssetPath) -> Error {
+    Error::unsupported(format!(
+        "this raster keeps its overviews in another file: {}",
+        file.printable_line()
+    ))
+    .at_place(asset)
+    .hint(
+        "a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the \
+            file",
+    )
+}
+
+fn at_asset(error: Error, asset: &AssetPath) -> Error {
+    if error.place().is_some() {
+        error
+    } else {
+        error.at_place(asset)
+    }
+}
+
+/// Opens the store whose files are in the mounted sample.
+fn open_store(source: &RasterSource, mounted: &Mounted, store: StoreFiles) -> Result<FencedMember> {
+    let asset = source.asset();
+    let own = format!("/vsizip/{{{}}}/{}", asset.to_vsi(), store.inside);
+    let own = own.trim_end_matches('/');
+    store
+        .expect_small_chunks(mounted)
+        .map_err(|error| at_asset(error, asset))?;
+    let store = Arc::new(store);
+    let path = mounted.add_store(store.clone());
+    let dataset = open_with(&path, ZARR, GdalOpenFlags::GDAL_OF_RASTER, asset)?;
+    let mut subdatasets = subdatasets(&dataset);
+    let (dataset, shown) = with_pixels(dataset, &subdatasets, &path, source)?;
+    // Each array has a name for overviews beside it, whether or not such a file is there.
+    if let Some(file) = overviews_of(&dataset) {
+        let below = file
+            .strip_prefix(&path)
+            .and_then(|below| below.strip_prefix('/'));
+        if below.is_none_or(|below| store.file(below).is_some()) {
+            return Err(overviews_elsewhere(&file, asset));
+        }
+    }
+    let variable = VariableRead::from_source(source, &subdatasets, shown, &path);
+    for subdataset in &mut subdatasets {
+        subdataset.name = subdataset.name.replace(&path, own);
+    }
+    Ok(FencedMember {
+        dataset,
+        shown: shown.map(|at| subdatasets[at].name.clone()),
+        subdatasets,
         variable,
         copy: None,
     })
@@ -300,6 +359,8 @@ fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static 
         Some("HDF5Image")
     } else if is_in("NETCDF") {
         Some("netCDF")
+    } else if is_in("ZARR") {
+        Some("Zarr")
     } else if is_image() {
         Some("GTiff")
     } else {

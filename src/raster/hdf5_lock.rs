@@ -91,6 +91,8 @@ const OWN_PIXELS: &[&[u8]] = &[
     b"RIFF",
     b"GRIB",
     b"EHFA_HEA",
+    // A Zarr store in a ZIP.
+    b"PK\x03\x04",
 ];
 const LONGEST_MAGIC: usize = 8;
 

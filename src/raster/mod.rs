@@ -47,6 +47,7 @@ mod scan;
 mod sidecars;
 mod source;
 mod statistics;
+mod store;
 mod stored;
 mod stretch;
 #[cfg(test)]

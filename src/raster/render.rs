@@ -64,6 +64,12 @@ impl BandChoice {
         ) {
             return BandChoice::Rgb([red, green, blue]);
         }
+        if is_cube(info) {
+            return BandChoice::Single {
+                band: BandIndex::FIRST,
+                map: ColourMap::Grey,
+            };
+        }
         let plain = |band: &&super::BandInfo| band.palette.is_none() && band.colour != "Alpha";
         let mut like_first = info
             .bands
@@ -81,6 +87,29 @@ impl BandChoice {
         }
     }
 
+    /// The choice with each band one further, or one before, among `count` bands; `None` at the
+    /// end.
+    pub fn step(&self, count: usize, forward: bool) -> Option<BandChoice> {
+        let next = |band: &BandIndex| {
+            let position = if forward {
+                band.position() + 1
+            } else {
+                band.position().checked_sub(1)?
+            };
+            (position < count).then(|| BandIndex::from_position(position))
+        };
+        Some(match self {
+            BandChoice::Auto => return None,
+            BandChoice::Single { band, map } => BandChoice::Single {
+                band: next(band)?,
+                map: *map,
+            },
+            BandChoice::Rgb([red, green, blue]) => {
+                BandChoice::Rgb([next(red)?, next(green)?, next(blue)?])
+            }
+        })
+    }
+
     /// The bands to read, in the order that [`render`] expects.
     pub fn bands(&self) -> Vec<BandIndex> {
         match self {
@@ -89,6 +118,17 @@ impl BandChoice {
             BandChoice::Rgb(bands) => bands.to_vec(),
         }
     }
+}
+
+/// True when the bands are positions on dimensions such as times and levels, which are no colours.
+fn is_cube(info: &RasterInfo) -> bool {
+    /// Dimensions of spectra.
+    const SPECTRAL: [&str; 5] = ["band", "bands", "wavelength", "wavelengths", "channel"];
+    !info.bands.is_empty()
+        && info.bands.iter().all(|band| {
+            let dimension = band.position.split(' ').next().unwrap_or_default();
+            !dimension.is_empty() && !SPECTRAL.contains(&dimension.to_lowercase().as_str())
+        })
 }
 
 /// How pixels are shown.

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::folder_archive::is_archive_name;
 use crate::model::AssetPath;
 
 /// A raster to open. Its trust decides which drivers, files and servers opening it may use.
@@ -99,10 +100,13 @@ impl RasterSource {
     }
 
     /// A path that the user named. A byte range refers to a container and is therefore treated as a
-    /// member, a file in an archive too.
+    /// member, a file in an archive and a Zarr store in a ZIP too.
     pub fn from_user_path(asset: AssetPath) -> Self {
         match asset {
             AssetPath::Range { .. } | AssetPath::Packed(_) => Self::member(asset),
+            AssetPath::File(_) if asset.file_name().is_some_and(|name| is_archive_name(&name)) => {
+                Self::member(asset)
+            }
             asset => Self {
                 asset,
                 trust: Trust::Own,

@@ -9,7 +9,7 @@ use super::{RasterInfo, RasterSource, Subdataset};
 use crate::error::{Cause, Error};
 use crate::jobs::JobContext;
 use crate::model::Value;
-use crate::text::PrintableLine;
+use crate::text::{PrintableLine, list_first};
 
 /// Names listed in a sentence.
 const NAMES_LISTED: usize = 8;
@@ -101,16 +101,9 @@ impl VariableRead {
     /// `temp, the first of 2 variables: temp, wind`.
     pub fn sentence(&self) -> String {
         let (count, kind) = (self.count, self.kind);
-        let rest = if count > NAMES_LISTED { ", …" } else { "" };
-        let names = self
-            .names
-            .iter()
-            .take(NAMES_LISTED)
-            .map(|name| truncate_name(name))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let names = list_names(&self.names);
         let Some((name, position)) = self.name.as_ref().zip(self.position) else {
-            return format!("its own bands, none of its {count} {kind}: {names}{rest}");
+            return format!("its own bands, none of its {count} {kind}: {names}");
         };
         let ordinal = match position {
             0 => "the first".to_owned(),
@@ -119,7 +112,7 @@ impl VariableRead {
             _ => format!("number {}", position + 1),
         };
         format!(
-            "{}, {ordinal} of {count} {kind}: {names}{rest}",
+            "{}, {ordinal} of {count} {kind}: {names}",
             truncate_name(name)
         )
     }
@@ -181,22 +174,12 @@ pub(super) fn position_of(
 }
 
 fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
-    let listed: Vec<String> = names
-        .iter()
-        .take(NAMES_LISTED)
-        .map(|name| truncate_name(name))
-        .collect();
-    let rest = if names.len() > NAMES_LISTED {
-        ", …"
-    } else {
-        ""
-    };
     Error::usage(format!(
         "the file has no variable {}",
         truncate_name(&wanted.printable_line())
     ))
     .at_place(source.asset())
-    .hint(format!("it has {}{rest}", listed.join(", ")))
+    .hint(format!("it has {}", list_names(names)))
     .caused_by(Cause::NoVariable)
 }
 
@@ -222,6 +205,11 @@ pub(super) fn name_of(subdataset: &Subdataset, path: &str) -> String {
         .to_owned(),
     };
     found.printable_line().into_owned()
+}
+
+/// The first of these names.
+fn list_names(names: &[String]) -> String {
+    list_first(names.iter().map(|name| truncate_name(name)), NAMES_LISTED)
 }
 
 fn truncate_name(name: &str) -> String {

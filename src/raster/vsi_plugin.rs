@@ -1,22 +1,27 @@
 //! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a
 //! file, or a byte range of one, without siblings other than those that [`Mounted::add_sibling`]
-//! puts beside it. Remote bytes are read through [`RemoteFile`], with the credentials, retries,
+//! puts beside it, and the files of a store that is packed in it. Remote bytes are read through [`RemoteFile`], with the credentials, retries,
 //! cache and meter of all other reads, in few requests and without listing or HEAD. No panic
 //! crosses into C; only the exact path of a mounted part can be opened; read-ahead is bounded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+
+use super::store::{FilePlace, StoreFiles, data_range};
 use crate::error::{Error, IoContext, Result};
+use crate::folder_archive::FolderArchive;
 use crate::model::{AssetPath, PackedMember};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 use crate::unpack::UnpackedMember;
+use crate::zip_format::BytesAt;
 
 /// Prefix of absolute paths, for drivers that need a leading slash (SQLite).
 const PREFIX: &str = "/vsitaco/";
@@ -90,8 +95,19 @@ fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
-/// The files below each number: a sample, and the siblings that were put beside it.
-static PARTS: Mutex<Option<HashMap<u64, Vec<VsiRange>>>> = Mutex::new(None);
+/// Name of the folder with the files of a store, beside the sample that is its archive.
+const STORE: &str = "store";
+
+/// The files below a number.
+struct MountedFiles {
+    /// A sample, and the siblings that were put beside it.
+    parts: Vec<VsiRange>,
+    /// The files that are packed in the sample.
+    store: Option<Arc<StoreFiles>>,
+}
+
+/// The files below each number.
+static PARTS: Mutex<Option<HashMap<u64, MountedFiles>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -100,7 +116,7 @@ thread_local! {
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-fn parts() -> MutexGuard<'static, Option<HashMap<u64, Vec<VsiRange>>>> {
+fn parts() -> MutexGuard<'static, Option<HashMap<u64, MountedFiles>>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -219,9 +235,11 @@ impl Mounted {
             failed: Arc::default(),
             name: name.into(),
         };
-        parts()
-            .get_or_insert_default()
-            .insert(number, vec![part.clone()]);
+        let files = MountedFiles {
+            parts: vec![part.clone()],
+            store: None,
+        };
+        parts().get_or_insert_default().insert(number, files);
         Self { number, part }
     }
 
@@ -229,7 +247,24 @@ impl Mounted {
     /// this one is mounted.
     pub fn add_sibling(&self, sibling: &Mounted) {
         if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
-            own.push(sibling.part.clone());
+            own.parts.push(sibling.part.clone());
+        }
+    }
+
+    /// Makes the files of the store that this is the archive of files of GDAL, as long as this is
+    /// mounted. The relative path of their folder.
+    pub(super) fn add_store(&self, files: Arc<StoreFiles>) -> String {
+        if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
+            own.store = Some(files);
+        }
+        format!("{RELATIVE}{}/{STORE}", self.number)
+    }
+
+    /// The folder whose archive this is, which exists nowhere.
+    pub(super) fn packed_folder(&self) -> Option<&FolderArchive> {
+        match &self.part.bytes {
+            RangeBytes::Unpacked(data) => data.folder(),
+            RangeBytes::Remote(_) | RangeBytes::Local(_) => None,
         }
     }
 
@@ -254,19 +289,12 @@ impl Mounted {
     /// Those of the read; [`crate::error::Kind::Format`] for a local file that became shorter.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         let length = length.min(self.part.size.saturating_sub(at));
-        match &self.part.bytes {
-            RangeBytes::Remote(file) => Ok(file.read(self.part.start + at, length)?.to_vec()),
-            RangeBytes::Local(file) => {
-                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-                file.read(self.part.start + at, &mut bytes)?;
-                Ok(bytes)
-            }
-            RangeBytes::Unpacked(data) => {
-                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-                read_unpacked(data, at, &mut bytes)?;
-                Ok(bytes)
-            }
-        }
+        Ok(self.part.read(at, length)?.to_vec())
+    }
+
+    /// The bytes by position.
+    pub(super) fn bytes(&self) -> &impl BytesAt {
+        &self.part
     }
 
     /// True when the bytes come from this remote handle, not an earlier one of the same address,
@@ -312,6 +340,7 @@ pub fn install() {
         }
         (*callbacks).stat = Some(stat);
         (*callbacks).open = Some(open);
+        (*callbacks).read_dir = Some(read_dir);
         (*callbacks).tell = Some(tell);
         (*callbacks).seek = Some(seek);
         (*callbacks).read = Some(read);
@@ -365,9 +394,11 @@ impl Handle {
                     buffer[..length].copy_from_slice(&bytes);
                 }),
             RangeBytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
-            RangeBytes::Unpacked(data) => {
-                read_unpacked(&data, self.position, &mut buffer[..length])
-            }
+            RangeBytes::Unpacked(data) => read_unpacked(
+                &data,
+                self.part.start + self.position,
+                &mut buffer[..length],
+            ),
         };
         match outcome {
             Ok(()) => {
@@ -452,20 +483,95 @@ fn read_unpacked(data: &UnpackedMember, at: u64, buffer: &mut [u8]) -> Result<()
         .io_at("read the raster", &**data.archive())
 }
 
-/// The part with exactly this path below the prefix. Other names that drivers try do not exist.
-fn part_at(name: *const c_char) -> Option<VsiRange> {
+/// What is at a path below the prefix.
+enum AtPath {
+    /// A sample or a sibling of one.
+    Part(VsiRange),
+    /// A file of a store, in the sample that is its archive.
+    InStore(VsiRange, FilePlace),
+    /// A folder of a store, with its path below the store.
+    Folder(Arc<StoreFiles>, String),
+}
+
+/// What has exactly this path below the prefix. Other names that drivers try do not exist.
+fn at_path(name: *const c_char) -> Option<AtPath> {
     if name.is_null() {
         return None;
     }
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
     let (number, file) = text.split_once('/')?;
-    parts()
-        .as_ref()?
-        .get(&number.parse().ok()?)?
-        .iter()
-        .find(|part| *part.name == *file)
-        .cloned()
+    let parts = parts();
+    let files = parts.as_ref()?.get(&number.parse().ok()?)?;
+    if let Some(part) = files.parts.iter().find(|part| *part.name == *file) {
+        return Some(AtPath::Part(part.clone()));
+    }
+    let store = files.store.as_ref()?;
+    let below = file.strip_prefix(STORE)?;
+    let below = match below.strip_prefix('/') {
+        Some(below) => below.trim_end_matches('/'),
+        None if below.is_empty() => "",
+        None => return None,
+    };
+    if let Some(place) = store.file(below) {
+        return Some(AtPath::InStore(files.parts.first()?.clone(), place));
+    }
+    store
+        .names_in(below)
+        .map(|_| AtPath::Folder(store.clone(), below.to_owned()))
+}
+
+/// The file to open at a path.
+fn part_at(name: *const c_char) -> Option<VsiRange> {
+    match at_path(name)? {
+        AtPath::Part(part) => Some(part),
+        AtPath::Folder(..) => None,
+        AtPath::InStore(part, place) => match data_range(&part, place) {
+            Ok((offset, size)) => Some(VsiRange {
+                start: part.start + offset,
+                size,
+                ..part
+            }),
+            Err(error) => {
+                part.failed.store(true, Ordering::Relaxed);
+                note(error);
+                None
+            }
+        },
+    }
+}
+
+impl BytesAt for VsiRange {
+    fn size_bytes(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
+        if !self.contains(offset, size) {
+            return Err(Error::format("the file is shorter than its parts"));
+        }
+        match &self.bytes {
+            RangeBytes::Remote(file) => file.read(self.start + offset, size),
+            RangeBytes::Local(file) => {
+                let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
+                file.read(self.start + offset, &mut bytes)?;
+                Ok(bytes.into())
+            }
+            RangeBytes::Unpacked(data) => {
+                let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
+                read_unpacked(data, self.start + offset, &mut bytes)?;
+                Ok(bytes.into())
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match &self.bytes {
+            RangeBytes::Remote(file) => Path::new(file.text()),
+            RangeBytes::Local(file) => &file.path,
+            RangeBytes::Unpacked(data) => data.archive(),
+        }
+    }
 }
 
 /// # Safety
@@ -481,14 +587,45 @@ unsafe extern "C" fn stat(
     buffer: *mut gdal_sys::VSIStatBufL,
     _: c_int,
 ) -> c_int {
-    let found = catch_unwind(|| part_at(name)).ok().flatten();
-    match found {
-        Some(part) if !buffer.is_null() => {
-            // Safety: GDAL passes a structure of its own, cleared before the call.
-            unsafe { describe(buffer, part.size) }
-        }
-        _ => -1,
+    let found = catch_unwind(|| at_path(name)).ok().flatten();
+    let (size, mode) = match found {
+        Some(AtPath::Part(part)) => (part.size, FILE_MODE),
+        Some(AtPath::InStore(_, place)) => (place.size_bytes(), FILE_MODE),
+        Some(AtPath::Folder(..)) => (0, FOLDER_MODE),
+        None => return -1,
+    };
+    if buffer.is_null() {
+        return -1;
     }
+    // Safety: GDAL passes a structure of its own, cleared before the call.
+    unsafe { describe(buffer, size, mode) }
+}
+
+/// A regular file that is read.
+const FILE_MODE: u32 = 0o100_444;
+/// A folder that is read.
+const FOLDER_MODE: u32 = 0o040_555;
+
+unsafe extern "C" fn read_dir(
+    _: *mut c_void,
+    name: *const c_char,
+    most: c_int,
+) -> *mut *mut c_char {
+    let found = catch_unwind(|| at_path(name)).ok().flatten();
+    let Some(AtPath::Folder(store, folder)) = found else {
+        return std::ptr::null_mut();
+    };
+    let names = store.names_in(&folder).unwrap_or_default();
+    // GDAL asks for one more than it wants; 0 and less are all.
+    let most = usize::try_from(most).ok().filter(|most| *most > 0);
+    let mut list = std::ptr::null_mut();
+    for name in names.iter().take(most.map_or(usize::MAX, |most| most + 1)) {
+        if let Ok(name) = CString::new(&**name) {
+            // Safety: appends a copy of a C string to a list of GDAL's, which the caller frees.
+            list = unsafe { gdal_sys::CSLAddString(list, name.as_ptr()) };
+        }
+    }
+    list
 }
 
 /// Writes size and file type into GDAL's stat structure. The bindings leave the structure opaque;
@@ -498,18 +635,18 @@ unsafe extern "C" fn stat(
 /// # Safety
 /// `buffer` points to a writable `struct stat` of the system.
 #[cfg(all(unix, target_pointer_width = "64"))]
-unsafe fn describe(buffer: *mut gdal_sys::VSIStatBufL, size: u64) -> c_int {
+unsafe fn describe(buffer: *mut gdal_sys::VSIStatBufL, size: u64, mode: u32) -> c_int {
     let stat = buffer.cast::<rustix::fs::Stat>();
     // Safety: as above.
     unsafe {
         (&raw mut (*stat).st_size).write(size as _);
-        (&raw mut (*stat).st_mode).write(0o100_444);
+        (&raw mut (*stat).st_mode).write(mode as _);
     }
     0
 }
 
 #[cfg(not(all(unix, target_pointer_width = "64")))]
-unsafe fn describe(_: *mut gdal_sys::VSIStatBufL, _: u64) -> c_int {
+unsafe fn describe(_: *mut gdal_sys::VSIStatBufL, _: u64, _: u32) -> c_int {
     -1
 }
 

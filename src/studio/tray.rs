@@ -10,6 +10,7 @@ use crate::draft::{
     Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file,
 };
 use crate::error::{Error, IoContext, Result};
+use crate::folder_archive::{FolderArchive, is_store};
 use crate::jobs::JobContext;
 use crate::ops::is_data;
 
@@ -148,9 +149,16 @@ pub(super) fn collect(
     let meta = std::fs::metadata(path).io_at("read", path)?;
     if meta.is_file() {
         ctx.step(1);
+        files.push(Unplaced::file(path, meta.len()));
+        return Ok(());
+    }
+    if is_store(path) {
+        ctx.step(1);
+        let stamp = FolderArchive::list(path)?.stamp();
         files.push(Unplaced {
             path: path.to_owned(),
-            size: meta.len(),
+            size: stamp.size,
+            folder: Some(stamp.into()),
         });
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Watched folders: new files are added to the tray once they are complete. The system reports
 //! changes; where it can't, as on some network file systems, the folder is listed every 5 s.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,7 @@ use super::tray::collect;
 use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
+use crate::folder_archive::store_around;
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
 use crate::ops::is_data;
@@ -125,7 +126,13 @@ impl Studio {
 /// Files at or below these paths that are not samples of the draft.
 fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
     let mut files = Vec::new();
-    for path in paths.iter().filter(|path| path.exists()) {
+    // Many files of a store arrive, and are one.
+    let units: BTreeSet<&Path> = paths
+        .iter()
+        .filter(|path| path.exists())
+        .map(|path| store_around(path).unwrap_or(path))
+        .collect();
+    for path in units {
         collect(path, 0, &mut files, ctx)?;
     }
     let mut placed = HashSet::new();
@@ -160,6 +167,10 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
                 path: AssetPath::File(path),
                 ..
             } => drop(paths.insert(path)),
+            Payload::Asset {
+                path: AssetPath::Packed(member),
+                ..
+            } => drop(paths.insert(&member.archive)),
             _ => {}
         }
     }

@@ -162,7 +162,10 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
 
 /// The table with the values of its dictionaries, which are categories of other programs, unless
 /// they are too large to be repeated.
-fn without_dictionaries(table: &LevelTable) -> Result<LevelTable> {
+///
+/// # Errors
+/// [`crate::error::Kind::Format`] for keys without a value.
+pub fn without_dictionaries(table: &LevelTable) -> Result<LevelTable> {
     let mut fields: Vec<Arc<Field>> = table.schema().fields().iter().cloned().collect();
     let mut batches: Vec<Vec<ArrayRef>> = table
         .batches()

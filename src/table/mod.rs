@@ -49,7 +49,7 @@ pub use key_choice::{JoinBy, JoinRequest, ShowSamples};
 pub use keyed_table::{KEYS, KeyedRows, KeyedTable, is_key_name, proposed_field_name};
 pub use metadata_table::{
     ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table,
-    table_of_json,
+    table_of_json, without_dictionaries,
 };
 pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};

@@ -14,8 +14,8 @@ use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath,
-    Skeleton, Stamp, Tortilla, is_padding, is_remote,
+    AssetPath, Dataset, Location, MAX_LEVELS, Modified, PackedCodec, Payload, Report, Rule, Sample,
+    SamplePath, Skeleton, Stamp, Tortilla, is_padding, is_remote,
 };
 use crate::raster::{
     FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in,
@@ -456,6 +456,11 @@ fn fault(
             )),
             outcome => outcome.clone().err(),
         },
+        AssetPath::Packed(member) if member.codec == PackedCodec::Folder => {
+            crate::unpack::expect_archive(member)
+                .err()
+                .map(|error| error.sentence())
+        }
         // Reading compares what it unpacks to.
         AssetPath::Packed(member) => match looked_at(&member.archive) {
             Ok(_) => crate::unpack::expect_archive(member)

@@ -9,6 +9,7 @@ use super::header_cache::{HeaderCache, HeaderLook, TextId, Version};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, is_padding};
+use crate::text::list_first;
 
 /// Maximum number of FOLDERs that are taken for kinds of data.
 const KINDS_MAX: usize = 16;
@@ -104,23 +105,16 @@ pub(super) fn check(
         .zip(&kinds)
         .map(|(row, kind)| format!("{} ({})", top.id(*row), text_of(kind, &texts)))
         .collect();
-    let names: Vec<&str> = common
-        .iter()
-        .take(NAMED)
-        .map(|stem| stem.as_str())
-        .collect();
-    let more = if common.len() > NAMED { ", …" } else { "" };
     report.add(
         Rule::PitTransposed,
         Location::Dataset,
         tr!(
             "The layout seems transposed: {folders} hold {n} files of the same names \
-                ({names}{more}), and each of them one kind of file. Each would be one sample. Make \
+                ({names}), and each of them one kind of file. Each would be one sample. Make \
                 one FOLDER for each name, with its file of every kind.",
             folders = described.join(", "),
             n = common.len(),
-            names = names.join(", "),
-            more
+            names = list_first(&common, NAMED)
         ),
     );
     Ok(())

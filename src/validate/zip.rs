@@ -5,14 +5,12 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use crate::container::{
-    ByteSource, CentralDirectory, ContainerReader, DirectoryEntry, LocalHeader, ZipReader,
-    unfinished_end,
-};
+use crate::container::{ByteSource, ContainerReader, ZipReader, unfinished_end};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
 use crate::text::PrintableLine;
+use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// Bytes per read when computing a CRC-32.
 const CHUNK: u64 = 1 << 20;

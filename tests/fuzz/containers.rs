@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use taco_studio::container::{
-    self, Assembly, ByteSource, CentralDirectory, HEADER_SIZE, LocalHeader, Physical, TacoHeader,
-    TacocatIndex, TortillaHeader, nested_items,
+    self, Assembly, ByteSource, HEADER_SIZE, Physical, TacoHeader, TacocatIndex, TortillaHeader,
+    nested_items,
 };
 use taco_studio::jobs::JobContext;
 use taco_studio::model::AssetPath;
@@ -15,6 +15,7 @@ use taco_studio::ops::{
 use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::table::{LevelTable, ParquetSlice, TableHead, cell_json, cell_text};
 use taco_studio::validate;
+use taco_studio::zip_format::{CentralDirectory, LocalHeader};
 
 use crate::place;
 use crate::targets::expected;

@@ -1,8 +1,8 @@
 //! Files with several variables: the variable is chosen in the preview, and stored for its position
 //! in a draft.
 
-use egui::Theme;
 use egui::accesskit::Role;
+use egui::{Key, Modifiers, Theme};
 use egui_kittest::kittest::{NodeT, Queryable};
 use taco_studio::gui::action::Action;
 use taco_studio::model::Value;
@@ -45,12 +45,28 @@ fn a_variable_is_chosen_in_the_preview_and_stored_for_its_position() {
     window.state_mut().act(Action::ShowPreview);
     select(&mut window, 0);
     assert_eq!(chosen(&window, "Variable"), "temp", "the first variable");
-    choose(&mut window, "Band preset", "Single band");
+    assert_eq!(
+        chosen(&window, "Band preset"),
+        "Single band",
+        "times are no colours"
+    );
     assert_eq!(
         chosen(&window, "Band"),
         "2020-01-01",
         "bands have their times"
     );
+    for (key, time) in [
+        (Key::ArrowRight, "2020-01-02"),
+        (Key::ArrowRight, "2020-01-03"),
+        (Key::ArrowRight, "2020-01-03"),
+        (Key::ArrowLeft, "2020-01-02"),
+        (Key::ArrowLeft, "2020-01-01"),
+        (Key::ArrowLeft, "2020-01-01"),
+    ] {
+        window.key_press_modifiers(Modifiers::COMMAND, key);
+        settle(&mut window);
+        assert_eq!(chosen(&window, "Band"), time);
+    }
     choose(&mut window, "Variable", "wind  3 × 9 × 12");
     assert_eq!(chosen(&window, "Variable"), "wind");
     select(&mut window, 1);

@@ -450,12 +450,13 @@ fn columns_of_streamable_files_and_of_nested_footers_are_edited() {
     assert_eq!(collection["id"], "scenes");
     let id = official(&plain)["samples"][1]["children"][0].clone();
     let path = format!("scene_2/{}", id["id"].as_str().expect("an id"));
-    edit(
-        &plain,
-        &format!("path,cloud\n{path},0.75\n"),
-        &["--level", "1"],
-    )
-    .expect_code(0);
+    let table = format!("path,cloud\n{path},0.75\nscene_2/nowhere.tif,1\n");
+    let ran = edit(&plain, &table, &["--level", "1"]).expect_code(0);
+    assert!(
+        ran.stderr
+            .contains("1 row matches no sample of level 1 in the metadata table: scene_2/nowhere"),
+        "{ran}"
+    );
     let after = official(&plain)["samples"][1]["children"][0].clone();
     assert_eq!(
         (&after["columns"]["cloud"], &after["sha256"]),
@@ -470,7 +471,7 @@ fn columns_of_streamable_files_and_of_nested_footers_are_edited() {
         (
             "path,cloud\nscene_8/nowhere.tif,1\n",
             "1",
-            "no sample of level 1",
+            "no row of the metadata table matches a sample of level 1",
         ),
         ("path,cloud\nscene_8/after.tif,1\n", "7", "no level 7"),
         ("path,cloud\nscene_8/after.tif,1\n", "1", "would be lost"),

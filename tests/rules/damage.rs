@@ -7,9 +7,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema};
 use serde_json::Value as Json;
-use taco_studio::container::{CentralDirectory, LocalFile, LocalHeader};
+use taco_studio::container::LocalFile;
 use taco_studio::jobs::JobContext;
 use taco_studio::table::{ParquetOptions, ParquetSlice, TableHead, write_parquet};
+use taco_studio::zip_format::{CentralDirectory, LocalHeader};
 
 use crate::support::files_below;
 

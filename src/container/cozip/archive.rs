@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::index::{IndexedMember, checked_index};
-use crate::container::{CentralDirectory, LocalFile, LocalHeader};
+use crate::container::LocalFile;
 use crate::error::{Cause, Error, Result};
 use crate::model::AssetPath;
+use crate::zip_format::{CentralDirectory, LocalHeader};
 
 /// An open archive.
 pub struct CozipArchive {

@@ -7,11 +7,12 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use rayon::prelude::*;
 
-use super::records::{DosTime, WrittenMember, ZipMember};
+use super::members::{WrittenMember, planned_member};
 use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
+use crate::zip_format::DosTime;
 
 /// Size of a batch in bytes, small enough for the CPU cache. At most three batches exist: being
 /// read, queued, being written.
@@ -121,7 +122,7 @@ fn read_run(
             let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
             let written = written_file(copied);
             let mut record = Vec::with_capacity(header.len());
-            ZipMember::of_file(plan, file, written).put_local(&mut record);
+            planned_member(plan, file, written).put_local(&mut record);
             header.copy_from_slice(&record);
             Ok(written)
         },

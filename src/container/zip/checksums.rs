@@ -1,8 +1,8 @@
 //! Looks up the CRC-32 that an archive stores for a byte range. Reads no sample data.
 
-use super::directory::{CentralDirectory, LocalHeader};
 use crate::container::ByteSource;
 use crate::error::{Result, separate_transient_error};
+use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
@@ -33,7 +33,7 @@ impl Checksums {
             .entries
             .iter()
             .filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
-        let member = |entry: &super::directory::DirectoryEntry| StoredMember {
+        let member = |entry: &DirectoryEntry| StoredMember {
             local: entry.local,
             size: entry.size,
             name: entry.name.len() as u32,

@@ -2,6 +2,7 @@
 //! tables and COLLECTION.json.
 
 use crate::error::{Error, Result};
+use crate::zip_format::HEADER_NAME;
 
 /// Size of the header's data in bytes.
 pub const HEADER_SIZE: usize = 116;
@@ -9,8 +10,6 @@ pub const HEADER_SIZE: usize = 116;
 pub const HEADER_DATA: usize = 41;
 /// End of the header, and earliest offset of the next member.
 pub const HEADER_END: u64 = (HEADER_DATA + HEADER_SIZE) as u64;
-/// The member's name.
-pub const HEADER_NAME: &str = "TACO_HEADER";
 /// Number of entries: six levels and the collection.
 pub const ENTRIES: usize = 7;
 

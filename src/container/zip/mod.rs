@@ -16,23 +16,20 @@
 
 mod batches;
 mod checksums;
-mod directory;
 mod header;
 mod member_name;
+mod members;
 mod positions;
 mod reader;
-mod records;
 mod rezipped;
 mod tail;
 mod writer;
 
 pub(super) use checksums::{Checksums, HEADER_ROOM, is_archive, stated_before};
-pub use directory::{CentralDirectory, DirectoryEntry, LocalHeader};
 pub(super) use header::HEADER_END;
 pub use header::{HeaderEntry, TacoHeader};
 pub(super) use member_name::member_of;
 pub use reader::ZipReader;
-pub(super) use records::local_header_len;
 pub use rezipped::{RezippedDataset, rezipped_dataset};
 pub use tail::{FixedTail, TailEdit, cut_unfinished, unfinished_end};
 pub(super) use writer::write;

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::directory::{CentralDirectory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::member_name::member_of;
 use super::rezipped::rezipped_dataset;
@@ -17,6 +16,7 @@ use crate::error::{Cause, Error, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
 use crate::table::{LevelTable, TableHead};
+use crate::zip_format::{CentralDirectory, LocalHeader};
 
 /// An opened TACO ZIP.
 pub struct ZipReader {

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use flate2::read::DeflateDecoder;
 
-use super::directory::{CentralDirectory, DirectoryEntry, LocalHeader};
 use crate::container::{ByteSource, Scratch};
 use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::text::PrintableLine;
+use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// Member by which a dataset of 2.0 is recognised, below its folder in the archive.
 const LEVEL_TABLE: &str = "METADATA/level0.parquet";

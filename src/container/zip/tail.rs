@@ -11,9 +11,8 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::ZipReader;
-use super::directory::{CentralDirectory, DirectoryEntry};
-use super::header::{HEADER_END, HEADER_NAME, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Members, WrittenMember, ZipMember, local_header_len};
+use super::header::{HEADER_END, HeaderEntry, TacoHeader};
+use super::members::{Members, WrittenMember};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
 use crate::container::dataset_version::dataset_changed_error;
@@ -22,6 +21,9 @@ use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
+use crate::zip_format::{
+    CentralDirectory, DirectoryEntry, DosTime, HEADER_NAME, ZipMember, local_header_len,
+};
 
 /// An archive whose metadata can be replaced where it is.
 pub struct TailEdit {

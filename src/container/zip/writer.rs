@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
 use super::batches::{DataPiece, for_each_piece, written_file};
-use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Members, WrittenMember, ZipMember, local_header_len, put_end};
+use super::header::{HEADER_END, HEADER_SIZE, HeaderEntry, TacoHeader};
+use super::members::{Members, WrittenMember, planned_member};
 use crate::container::atomic_write::{PartialFile, check_space};
 use crate::container::sample_bytes::CopySources;
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
@@ -17,6 +17,7 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
 use crate::model::is_remote;
 use crate::remote::ObjectWriter;
+use crate::zip_format::{DosTime, HEADER_NAME, ZipMember, local_header_len, put_end};
 
 /// Maximum size in bytes of encoded metadata kept in memory; more goes to a temporary file.
 const METADATA_IN_MEMORY: usize = 32 << 20;
@@ -234,7 +235,7 @@ impl Copying<'_> {
         let first = self.sources.checksum(source, &name, self.ctx)?;
         let written = written_file(first);
         let mut header = Vec::new();
-        ZipMember::of_file(self.plan, &self.plan.files[index], written).put_local(&mut header);
+        planned_member(self.plan, &self.plan.files[index], written).put_local(&mut header);
         out.write_all(&header).map_err(self.failed)?;
         let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| {
             out.write_all(chunk).map_err(self.failed)
@@ -267,7 +268,7 @@ impl Copying<'_> {
         })?;
         let written = written_file(copied);
         let mut header = Vec::with_capacity(header_len as usize);
-        ZipMember::of_file(self.plan, file, written).put_local(&mut header);
+        planned_member(self.plan, file, written).put_local(&mut header);
         out.seek(SeekFrom::Start(file.local)).map_err(self.failed)?;
         out.write_all(&header).map_err(self.failed)?;
         out.seek(SeekFrom::Start(file.local + header_len + file.size))

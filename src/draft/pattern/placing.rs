@@ -55,7 +55,7 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
             let found = content.tray.get(*file as usize);
             let found = found
                 .ok_or_else(|| Error::usage("the tray has changed since the pattern was found"))?;
-            let sample = |id: &str| Sample::file(id, &found.path, found.size);
+            let sample = |id: &str| found.sample(id);
             match position.last() {
                 None => alone = Some(sample(&first.root)),
                 Some(id) => order.put(&mut tortilla, position, 0, sample(id))?,

@@ -25,10 +25,7 @@ fn content(files: &Files, seed: u64) -> Content {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut tray: Vec<Unplaced> = files
         .iter()
-        .map(|(path, _)| Unplaced {
-            path: path.into(),
-            size: 1,
-        })
+        .map(|(path, _)| Unplaced::file(path, 1))
         .collect();
     for index in (1..tray.len()).rev() {
         tray.swap(index, random.next_u32() as usize % (index + 1));

@@ -21,6 +21,7 @@ use crate::jobs::AsyncValue;
 use crate::model::check_field_name;
 use crate::studio::Command;
 use crate::table::{JoinBy, JoinRequest};
+use crate::text::list_first;
 
 const WIDTH: f32 = 700.0;
 const ROW: f32 = 24.0;
@@ -109,7 +110,7 @@ impl JoinDialog {
         let (lonely, keys) = &preview.unmatched;
         if *lonely > 0 && !preview.levels.is_empty() {
             let n = paint::format_grouped_number(*lonely as u64);
-            let names = list_first_names(keys);
+            let names = list_first(keys, NAMED);
             let text = tr_n!(
                 *lonely,
                 "{n} row finds no sample: {names}",
@@ -126,7 +127,7 @@ impl JoinDialog {
         {
             let count = level.samples - level.matched;
             let n = paint::format_grouped_number(count as u64);
-            let names = list_first_names(&level.without);
+            let names = list_first(&level.without, NAMED);
             let depth = level.level;
             let text = tr_n!(
                 count,
@@ -326,7 +327,7 @@ impl JoinDialog {
             let mut notes = Vec::new();
             if offer.nulls > 0 {
                 let n = paint::format_grouped_number(offer.nulls as u64);
-                let names = list_first_names(&offer.examples);
+                let names = list_first(&offer.examples, NAMED);
                 notes.push(if names.is_empty() {
                     tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n)
                 } else {
@@ -521,17 +522,4 @@ fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
             if row.sample.is_some() { t.tx } else { t.tx3 },
         );
     }
-}
-
-fn list_first_names(names: &[String]) -> String {
-    let mut text = names
-        .iter()
-        .take(NAMED)
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > NAMED {
-        text.push_str(", …");
-    }
-    text
 }

@@ -22,6 +22,7 @@ use crate::gui::widgets::{
 use crate::jobs::{AsyncState, AsyncValue};
 use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
 use crate::studio::Command;
+use crate::text::list_first;
 
 const WIDTH: f32 = 760.0;
 const ROW: f32 = 24.0;
@@ -327,7 +328,7 @@ impl LayoutDialog {
                         .iter()
                         .map(|renamed| format!("{} → {}", renamed.from, renamed.to));
                     let n = paint::format_grouped_number(proposal.renamed.len() as u64);
-                    let names = join_first_names(names);
+                    let names = list_first(names, NAMED);
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(
@@ -341,7 +342,7 @@ impl LayoutDialog {
                 }
                 if !proposal.left_over.is_empty() {
                     let n = paint::format_grouped_number(proposal.left_over.len() as u64);
-                    let names = join_first_names(proposal.left_over.iter().cloned());
+                    let names = list_first(&proposal.left_over, NAMED);
                     note_ui(
                         ui,
                         &FieldNote::Warning(tr_n!(
@@ -355,7 +356,7 @@ impl LayoutDialog {
                 }
                 if !proposal.left_out.is_empty() {
                     let n = paint::format_grouped_number(proposal.left_out.len() as u64);
-                    let names = join_first_names(proposal.left_out.iter().cloned());
+                    let names = list_first(&proposal.left_out, NAMED);
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(
@@ -596,14 +597,4 @@ fn capitalise_sentence(text: &str) -> String {
         .flat_map(char::to_uppercase)
         .chain(letters)
         .collect()
-}
-
-/// The first names.
-fn join_first_names(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len() > NAMED;
-    let mut text = names.take(NAMED).collect::<Vec<_>>().join(", ");
-    if more {
-        text.push_str(", …");
-    }
-    text
 }

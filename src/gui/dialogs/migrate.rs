@@ -22,6 +22,7 @@ use crate::ops::{
 };
 use crate::studio::{Command, Event};
 use crate::table::ParquetOptions;
+use crate::text::list_first;
 
 /// Most lines a kind; the report has all.
 const SHOWN: usize = 200;
@@ -732,12 +733,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         );
     }
     for field in plan.fields.iter().filter(|field| !field.lost.is_empty()) {
-        let rows: Vec<String> = field.lost.iter().take(12).map(u32::to_string).collect();
-        let more = if field.lost.len() > rows.len() {
-            ", …"
-        } else {
-            ""
-        };
+        let rows = list_first(field.lost.iter().map(u32::to_string), 12);
         let count = paint::format_grouped_number(field.lost.len() as u64);
         line(
             icons::WARNING,
@@ -749,7 +745,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
                 n = count,
                 field = field.from,
                 level = field.level,
-                rows = format!("{}{more}", rows.join(", "))
+                rows
             ),
         );
     }

@@ -1,13 +1,16 @@
 //! Documents of a catalogue: from a file or an address through its links to the Items.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::fmt;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde_json::Value as Json;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json};
 
 use super::item_tables::{is_item_table, read_item_table};
-use super::items::StacItem;
+use super::items::ItemCollector;
 use super::search::{ItemSearch, address_of_link};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -16,6 +19,8 @@ use crate::remote::RemoteFile;
 
 /// Largest document in bytes.
 const DOCUMENT_MAX: u64 = 1 << 30;
+/// The member of a collection with its Items.
+const FEATURES: &str = "features";
 /// Documents that are read of one catalogue.
 const DOCUMENTS_MAX: usize = 1_000_000;
 /// JSON documents of datasets, which no catalogue has.
@@ -77,121 +82,102 @@ pub fn is_catalogue(path: &Path) -> bool {
     text.contains("\"stac_version\"") || (text.contains("\"assets\"") && text.contains("\"Feature"))
 }
 
-/// The Items of a catalogue that a search takes, at most `limit`, in the order of its documents.
-/// The search of an API is asked for them; of others each document is read.
+/// Takes the Items of a catalogue in the order of its documents. The search of an API is asked for
+/// them; of others each document is read.
 ///
 /// # Errors
 /// For a document that can't be read or is no STAC, and links that lead nowhere.
 pub(super) fn read_items(
     path: &Path,
     search: &ItemSearch,
-    limit: usize,
+    items: &mut ItemCollector<'_>,
     ctx: &JobContext,
-) -> Result<Vec<StacItem>> {
+) -> Result<()> {
     if is_item_table(path) {
-        return read_item_table(path, search, limit, ctx);
+        return read_item_table(path, items, ctx);
     }
-    let mut reader = DocumentReader {
-        items: Vec::new(),
-        search,
-        limit,
-        seen: BTreeSet::new(),
-    };
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // Documents that are still to be read, the next one last.
     let mut waiting = vec![search.address(path).unwrap_or_else(|| path.to_owned())];
     while let Some(place) = waiting.pop() {
         ctx.check()?;
-        if reader.items.len() >= limit {
+        if items.is_full() {
             break;
         }
-        if !reader.seen.insert(place.clone()) {
+        if !seen.insert(place.clone()) {
             continue;
         }
-        if reader.seen.len() > DOCUMENTS_MAX {
+        if seen.len() > DOCUMENTS_MAX {
             return Err(Error::too_large(format!(
                 "the catalogue has more than {DOCUMENTS_MAX} documents"
             ))
             .at_path(path));
         }
-        let document = document(&place)?;
+        let place: Arc<Path> = place.into();
+        let document = if is_remote(&place) {
+            remote_document(&place)?
+        } else {
+            local_document(&place, items, ctx)?
+        };
         let mut linked = match search.linked_address(&place, &document)? {
             Some(search) => vec![search],
-            None => reader.take(&place, document)?,
+            None => take_document(&place, document, items)?,
         };
         linked.reverse();
         waiting.extend(linked);
         ctx.step(1);
     }
-    Ok(reader.items)
+    Ok(())
 }
 
-struct DocumentReader<'a> {
-    items: Vec<StacItem>,
-    search: &'a ItemSearch,
-    limit: usize,
-    seen: BTreeSet<PathBuf>,
-}
-
-impl DocumentReader<'_> {
-    /// Takes the Items of a document; returns the documents that it links to.
-    fn take(&mut self, place: &Path, mut document: Json) -> Result<Vec<PathBuf>> {
-        let kind = document
-            .get("type")
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let has = |name: &str| document.get(name).is_some();
-        let kind = match kind.as_str() {
-            // Catalogues before STAC 1.0 state no type.
-            "" if has("stac_version") && has("links") => "Catalog",
-            kind => kind,
-        };
-        match kind {
-            "Feature" => {
-                self.add(place, &document)?;
-                Ok(Vec::new())
-            }
-            "FeatureCollection" => {
-                let features = document.get_mut("features").map(Json::take);
-                let Some(Json::Array(features)) = features else {
-                    return Err(
-                        Error::format("the collection of items has no features").at_path(place)
-                    );
-                };
-                for feature in &features {
-                    if self.items.len() >= self.limit {
-                        return Ok(Vec::new());
-                    }
-                    self.add(place, feature)?;
-                }
-                links(place, &document, &["next"])
-            }
-            "Collection" | "Catalog" => {
-                let listed = links(place, &document, &["items"])?;
-                // An API lists the items of a collection together.
-                if listed.is_empty() {
-                    links(place, &document, &["item", "child"])
-                } else {
-                    Ok(listed)
-                }
-            }
-            other => Err(
-                Error::format(format!("this is no STAC document: its type is {other:?}"))
-                    .at_path(place)
-                    .hint(
-                        "a STAC document is a Feature, a FeatureCollection, a Collection or a \
-                            Catalog",
-                    ),
-            ),
+/// Takes the Items of a document; returns the documents that it links to.
+fn take_document(
+    place: &Arc<Path>,
+    mut document: Json,
+    items: &mut ItemCollector<'_>,
+) -> Result<Vec<PathBuf>> {
+    let kind = document
+        .get("type")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let has = |name: &str| document.get(name).is_some();
+    let kind = match kind.as_str() {
+        // Catalogues before STAC 1.0 state no type.
+        "" if has("stac_version") && has("links") => "Catalog",
+        kind => kind,
+    };
+    match kind {
+        "Feature" => {
+            items.add(place, document, None)?;
+            Ok(Vec::new())
         }
-    }
-
-    fn add(&mut self, place: &Path, feature: &Json) -> Result<()> {
-        let item = StacItem::read(place, feature)?;
-        if self.search.takes(&item) {
-            self.items.push(item);
+        "FeatureCollection" => {
+            let features = document.get_mut("features").map(Json::take);
+            let Some(Json::Array(features)) = features else {
+                return Err(Error::format("the collection of items has no features").at_path(place));
+            };
+            for feature in features {
+                items.add(place, feature, None)?;
+            }
+            links(place, &document, &["next"])
         }
-        Ok(())
+        "Collection" | "Catalog" => {
+            let listed = links(place, &document, &["items"])?;
+            // An API lists the items of a collection together.
+            if listed.is_empty() {
+                links(place, &document, &["item", "child"])
+            } else {
+                Ok(listed)
+            }
+        }
+        other => Err(
+            Error::format(format!("this is no STAC document: its type is {other:?}"))
+                .at_path(place)
+                .hint(
+                    "a STAC document is a Feature, a FeatureCollection, a Collection or a Catalog",
+                ),
+        ),
     }
 }
 
@@ -212,36 +198,121 @@ fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBu
     Ok(found)
 }
 
-fn document(place: &Path) -> Result<Json> {
-    let too_large = || {
-        Error::too_large(format!(
-            "a document of a catalogue has at most {DOCUMENT_MAX} bytes"
-        ))
+fn too_large(place: &Path) -> Error {
+    Error::too_large(format!(
+        "a document of a catalogue has at most {DOCUMENT_MAX} bytes"
+    ))
+    .at_path(place)
+}
+
+fn no_json(place: &Path, error: serde_json::Error) -> Error {
+    Error::format("a document of the catalogue is no JSON")
         .at_path(place)
+        .because(error)
+}
+
+fn remote_document(place: &Path) -> Result<Json> {
+    // APIs answer without ranges.
+    let file = RemoteFile::open(place, DOCUMENT_MAX)?;
+    if file.size_bytes() > DOCUMENT_MAX {
+        return Err(too_large(place));
+    }
+    let bytes = file.read(0, file.size_bytes())?;
+    serde_json::from_slice(&bytes).map_err(|error| no_json(place, error))
+}
+
+/// A document of this machine. The features of a collection are taken one by one while it is read,
+/// and the collection has none any more: a file may have a hundred thousand.
+fn local_document(
+    place: &Arc<Path>,
+    items: &mut ItemCollector<'_>,
+    ctx: &JobContext,
+) -> Result<Json> {
+    let file = crate::files::open(place).io_at("read the catalogue", &**place)?;
+    let metadata = file.metadata().io_at("read the catalogue", &**place)?;
+    if metadata.len() > DOCUMENT_MAX {
+        return Err(too_large(place));
+    }
+    let mut failed = None;
+    let mut add = |feature| {
+        let added = ctx.check().and_then(|()| items.add(place, feature, None));
+        let is_added = added.is_ok();
+        failed = added.err();
+        is_added
     };
-    let bytes = if is_remote(place) {
-        // APIs answer without ranges.
-        let file = RemoteFile::open(place, DOCUMENT_MAX)?;
-        if file.size_bytes() > DOCUMENT_MAX {
-            return Err(too_large());
+    let mut read = serde_json::Deserializer::from_reader(BufReader::new(file));
+    let document = read.deserialize_any(DocumentVisitor { add: &mut add });
+    let document = document.and_then(|document| read.end().map(|()| document));
+    match (failed, document) {
+        (Some(error), _) => Err(error),
+        (None, Err(error)) if error.is_io() => Err(Error::io(
+            "read the catalogue",
+            place,
+            std::io::Error::from(error),
+        )),
+        (None, document) => document.map_err(|error| no_json(place, error)),
+    }
+}
+
+/// Reads an object without its list `features`, whose elements `add` gets; it returns false to stop.
+struct DocumentVisitor<'a> {
+    add: &'a mut dyn FnMut(Json) -> bool,
+}
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Json, A::Error> {
+        let mut members = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let value = if name == FEATURES {
+                map.next_value_seed(FeatureVisitor {
+                    add: &mut *self.add,
+                })?
+            } else {
+                map.next_value()?
+            };
+            members.insert(name, value);
         }
-        file.read(0, file.size_bytes())?.to_vec()
-    } else {
-        let metadata = crate::files::metadata(place).io_at("read the catalogue", place)?;
-        if metadata.len() > DOCUMENT_MAX {
-            return Err(too_large());
+        Ok(Json::Object(members))
+    }
+}
+
+struct FeatureVisitor<'a> {
+    add: &'a mut dyn FnMut(Json) -> bool,
+}
+
+impl<'de> DeserializeSeed<'de> for FeatureVisitor<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Json, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FeatureVisitor<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of features")
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Json, A::Error> {
+        while let Some(feature) = list.next_element()? {
+            if !(self.add)(feature) {
+                return Err(A::Error::custom("stopped"));
+            }
         }
-        let mut bytes = Vec::new();
-        crate::files::open(place)
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .io_at("read the catalogue", place)?;
-        bytes
-    };
-    serde_json::from_slice(&bytes).map_err(|error| {
-        Error::format("a document of the catalogue is no JSON")
-            .at_path(place)
-            .because(error)
-    })
+        Ok(Json::Array(Vec::new()))
+    }
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 //! its assets are a struct, its other members and its properties are columns.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
 
-use super::items::StacItem;
-use super::search::ItemSearch;
+use super::items::ItemCollector;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::table::{
-    ColumnReading, LevelTable, ParquetSlice, TableHead, cell_json, parse_wkb, read_metadata_table,
+    LevelTable, ParquetSlice, TableHead, cell_json, parse_wkb, without_dictionaries,
 };
 
 /// Members of an Item that are columns beside its properties.
@@ -55,34 +55,34 @@ pub(super) fn is_item_table(path: &Path) -> bool {
     has_assets && dtype("id").is_some() && dtype("geometry").is_some()
 }
 
-/// The Items of a table that a search takes, at most `limit`.
+/// Takes the Items of a table, some rows at a time.
 ///
 /// # Errors
-/// Those of reading the table, and of [`StacItem::read`]; cancellation.
+/// Those of reading the table, and of [`ItemCollector::add`]; cancellation.
 pub(super) fn read_item_table(
     path: &Path,
-    search: &ItemSearch,
-    limit: usize,
+    items: &mut ItemCollector<'_>,
     ctx: &JobContext,
-) -> Result<Vec<StacItem>> {
-    let table = read_metadata_table(path, &|_| ColumnReading::Inferred, ctx)?.table;
-    let geometry = table.column_index("geometry");
-    let mut items = Vec::new();
-    for row in 0..table.rows() {
-        ctx.check()?;
-        if items.len() >= limit {
-            break;
+) -> Result<()> {
+    let place: Arc<Path> = path.into();
+    let head = ParquetSlice::of_file(path).and_then(TableHead::read);
+    let head = head.map_err(|error| error.at_path(path))?;
+    head.for_each_batch(ctx, &mut |batch| {
+        let table = without_dictionaries(&LevelTable::new(batch.schema(), vec![batch]))?;
+        let geometry = table.column_index("geometry");
+        for row in 0..table.rows() {
+            ctx.check()?;
+            if items.is_full() {
+                break;
+            }
+            let geometry = match geometry.map(|column| table.value(row, column)) {
+                Some(Value::Bytes(wkb)) => parse_wkb(&wkb),
+                _ => None,
+            };
+            items.add(&place, feature_of(&table, row), geometry)?;
         }
-        let mut item = StacItem::read(path, &feature_of(&table, row))?;
-        item.geometry = match geometry.map(|column| table.value(row, column)) {
-            Some(Value::Bytes(wkb)) => parse_wkb(&wkb),
-            _ => None,
-        };
-        if search.takes(&item) {
-            items.push(item);
-        }
-    }
-    Ok(items)
+        Ok(())
+    })
 }
 
 /// A row as the document of an Item, without geometry.

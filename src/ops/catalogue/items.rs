@@ -1,13 +1,16 @@
 //! STAC Items and their assets (STAC 1.0, Item specification).
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use geo::Geometry;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::place_of_link;
+use super::search::ItemSearch;
 use crate::error::{Error, Result};
-use crate::model::is_remote;
+use crate::model::{id_matches, is_remote};
 use crate::table::geojson_geometry;
 
 /// Roles of assets that hold no data.
@@ -34,25 +37,109 @@ const OTHER_TYPES: [&str; 7] = [
 #[derive(Debug)]
 pub(super) struct StacItem {
     pub id: String,
-    pub collection: Option<String>,
-    pub properties: Map<String, Json>,
+    pub collection: Option<Arc<str>>,
+    /// Names and values, in the order of the document.
+    properties: Vec<(Arc<str>, Json)>,
     pub geometry: Option<Geometry>,
     pub bbox: Option<[f64; 4]>,
     pub assets: Vec<StacAsset>,
     /// The document that it was read from.
-    pub document: PathBuf,
+    pub document: Arc<Path>,
 }
 
 /// An asset of an Item.
 #[derive(Debug)]
 pub(super) struct StacAsset {
-    pub key: String,
+    pub key: Arc<str>,
     /// A file, or an address.
-    pub place: PathBuf,
-    media_type: String,
-    roles: Vec<String>,
+    pub place: Arc<Path>,
+    /// False for thumbnails, overviews and metadata.
+    pub holds_data: bool,
     /// As the extension `file` states it, in bytes.
     pub size: Option<u64>,
+}
+
+/// Names that many Items have: each is kept once.
+#[derive(Default)]
+pub(super) struct NamePool(HashSet<Arc<str>>);
+
+impl NamePool {
+    fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let name = Arc::from(name);
+        self.0.insert(Arc::clone(&name));
+        name
+    }
+}
+
+/// The Items that are taken of a catalogue, with their chosen assets.
+pub(super) struct ItemCollector<'a> {
+    search: &'a ItemSearch,
+    /// Patterns of the keys of assets; empty for those that hold data.
+    chosen: &'a [String],
+    limit: usize,
+    names: NamePool,
+    /// Keys of all assets.
+    keys: BTreeSet<Arc<str>>,
+    items: Vec<StacItem>,
+}
+
+impl<'a> ItemCollector<'a> {
+    /// Takes at most `limit` Items.
+    pub fn new(search: &'a ItemSearch, chosen: &'a [String], limit: usize) -> Self {
+        Self {
+            search,
+            chosen,
+            limit,
+            names: NamePool::default(),
+            keys: BTreeSet::new(),
+            items: Vec::new(),
+        }
+    }
+
+    /// True when no further Item is taken.
+    pub fn is_full(&self) -> bool {
+        self.items.len() >= self.limit
+    }
+
+    /// Takes the Item of a document at `place`, if the search does. Its geometry, where the document
+    /// has none, is `geometry`.
+    ///
+    /// # Errors
+    /// Those of [`StacItem::read`].
+    pub fn add(
+        &mut self,
+        place: &Arc<Path>,
+        feature: Json,
+        geometry: Option<Geometry>,
+    ) -> Result<()> {
+        if self.is_full() {
+            return Ok(());
+        }
+        let mut item = StacItem::read(place, feature, &mut self.names)?;
+        item.geometry = item.geometry.or(geometry);
+        if !self.search.takes(&item) {
+            return Ok(());
+        }
+        let keys = item.assets.iter().map(|asset| asset.key.clone());
+        self.keys.extend(keys);
+        item.assets.retain(|asset| match self.chosen {
+            [] => asset.holds_data,
+            patterns => patterns
+                .iter()
+                .any(|pattern| id_matches(pattern, &asset.key)),
+        });
+        item.assets.shrink_to_fit();
+        self.items.push(item);
+        Ok(())
+    }
+
+    /// The Items, and the keys of all of their assets.
+    pub fn into_items(self) -> (Vec<StacItem>, BTreeSet<Arc<str>>) {
+        (self.items, self.keys)
+    }
 }
 
 impl StacItem {
@@ -60,7 +147,7 @@ impl StacItem {
     ///
     /// # Errors
     /// For a feature without id or assets, and an asset whose link is not allowed.
-    pub fn read(place: &Path, feature: &Json) -> Result<Self> {
+    pub fn read(place: &Arc<Path>, mut feature: Json, names: &mut NamePool) -> Result<Self> {
         let wrong = |what: &str| Error::format(format!("an item {what}")).at_path(place);
         let id = match feature.get("id") {
             Some(Json::String(id)) if !id.is_empty() => id.clone(),
@@ -72,11 +159,11 @@ impl StacItem {
             wrong("has no assets")
                 .hint("features without assets are no STAC: they can be joined as a table")
         })?;
-        let own = self_place(place, feature);
-        let read = |(key, asset): (&String, &Json)| {
-            StacAsset::read(place, own.as_deref(), key, asset).transpose()
+        let own = self_place(place, &feature);
+        let mut read = |(key, asset): (&String, &Json)| {
+            StacAsset::read(place, own.as_deref(), names.get(key), asset).transpose()
         };
-        let assets = assets.iter().filter_map(read).collect::<Result<_>>()?;
+        let assets = assets.iter().filter_map(&mut read).collect::<Result<_>>()?;
         let numbers = |value: &Json| {
             value
                 .as_array()
@@ -92,22 +179,44 @@ impl StacItem {
                     }
                     _ => None,
                 });
+        let properties = match feature.get_mut("properties").map(Json::take) {
+            Some(Json::Object(properties)) => properties,
+            _ => serde_json::Map::new(),
+        };
+        let collection = feature.get("collection").and_then(Json::as_str);
+        let collection = collection.map(|name| names.get(name));
+        let mut properties: Vec<(Arc<str>, Json)> = properties
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (names.get(&name), value))
+            .collect();
+        properties.shrink_to_fit();
         Ok(Self {
             id,
-            collection: feature
-                .get("collection")
-                .and_then(Json::as_str)
-                .map(str::to_owned),
-            properties: feature
-                .get("properties")
-                .and_then(Json::as_object)
-                .cloned()
-                .unwrap_or_default(),
+            collection,
+            properties,
             geometry: feature.get("geometry").and_then(geojson_geometry),
             bbox,
             assets,
-            document: place.to_owned(),
+            document: place.clone(),
         })
+    }
+
+    /// Names of the properties.
+    pub fn property_names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.properties.iter().map(|(name, _)| name)
+    }
+
+    /// The value of a property.
+    pub fn property(&self, name: &str) -> Option<&Json> {
+        let found = self.properties.iter().find(|(own, _)| **own == *name);
+        found.map(|(_, value)| value)
+    }
+
+    /// Takes the value of a property out of the Item; null where it has none.
+    pub fn take_property(&mut self, name: &str) -> Json {
+        let found = self.properties.iter().position(|(own, _)| **own == *name);
+        found.map_or(Json::Null, |at| self.properties.swap_remove(at).1)
     }
 }
 
@@ -127,7 +236,12 @@ impl StacAsset {
     /// `None` for an asset without a link. A relative link is that of a file beside the document,
     /// where there is one: a collection of items that was saved with its files keeps the addresses
     /// of the items. Else it is relative to the address of the item, `own`.
-    fn read(document: &Path, own: Option<&Path>, key: &str, asset: &Json) -> Result<Option<Self>> {
+    fn read(
+        document: &Path,
+        own: Option<&Path>,
+        key: Arc<str>,
+        asset: &Json,
+    ) -> Result<Option<Self>> {
         let Some(href) = asset
             .get("href")
             .and_then(Json::as_str)
@@ -142,38 +256,12 @@ impl StacAsset {
             (Ok(place), Some(own)) if !is_here(&place) => place_of_link(own, href)?,
             (beside, _) => beside?,
         };
-        let text = |name: &str| {
-            asset
-                .get(name)
-                .and_then(Json::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let roles = asset
-            .get("roles")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten();
         Ok(Some(Self {
-            key: key.to_owned(),
-            place,
-            media_type: text("type").to_ascii_lowercase(),
-            roles: roles
-                .filter_map(Json::as_str)
-                .map(str::to_ascii_lowercase)
-                .collect(),
+            key,
+            place: place.into(),
+            holds_data: holds_data(asset),
             size: asset.get("file:size").and_then(Json::as_u64),
         }))
-    }
-
-    /// False for thumbnails, overviews and metadata.
-    pub fn holds_data(&self) -> bool {
-        let has = |roles: &[&str]| self.roles.iter().any(|role| roles.contains(&role.as_str()));
-        if has(&["data"]) {
-            return true;
-        }
-        let media_type = self.media_type.split(';').next().unwrap_or_default().trim();
-        !has(&OTHER_ROLES) && !OTHER_TYPES.contains(&media_type)
     }
 
     /// The ending of the file in lower case; empty for none.
@@ -197,6 +285,20 @@ impl StacAsset {
     }
 }
 
+/// False for thumbnails, overviews and metadata, by roles and media type.
+fn holds_data(asset: &Json) -> bool {
+    let roles = asset.get("roles").and_then(Json::as_array);
+    let roles = roles.into_iter().flatten().filter_map(Json::as_str);
+    let roles: Vec<String> = roles.map(str::to_ascii_lowercase).collect();
+    let has = |names: &[&str]| roles.iter().any(|role| names.contains(&role.as_str()));
+    if has(&["data"]) {
+        return true;
+    }
+    let stated = asset.get("type").and_then(Json::as_str).unwrap_or_default();
+    let media_type = stated.split(';').next().unwrap_or_default().trim();
+    !has(&OTHER_ROLES) && !OTHER_TYPES.contains(&media_type.to_ascii_lowercase().as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -211,15 +313,15 @@ mod tests {
                 .as_object_mut()
                 .expect("an object")
                 .extend(more.as_object().expect("an object").clone());
-            StacAsset::read(Path::new("/d/i.json"), None, "a", &asset)
+            StacAsset::read(Path::new("/d/i.json"), None, "a".into(), &asset)
                 .expect("reads")
                 .expect("has a link")
         };
-        assert!(asset(json!({})).holds_data());
-        assert!(asset(json!({ "roles": ["data"], "type": "application/json" })).holds_data());
-        assert!(asset(json!({ "type": "image/tiff; application=geotiff" })).holds_data());
-        assert!(!asset(json!({ "roles": ["thumbnail"], "type": "image/tiff" })).holds_data());
-        assert!(!asset(json!({ "type": "application/xml" })).holds_data());
+        assert!(asset(json!({})).holds_data);
+        assert!(asset(json!({ "roles": ["data"], "type": "application/json" })).holds_data);
+        assert!(asset(json!({ "type": "image/tiff; application=geotiff" })).holds_data);
+        assert!(!asset(json!({ "roles": ["thumbnail"], "type": "image/tiff" })).holds_data);
+        assert!(!asset(json!({ "type": "application/xml" })).holds_data);
         assert_eq!(asset(json!({})).ending(), "tif");
     }
 }

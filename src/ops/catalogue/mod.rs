@@ -11,19 +11,21 @@ mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::container::asset_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, id_matches, is_remote,
+    Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, is_remote, no_values,
     place_above, place_below, portable_name,
 };
 use crate::remote::{RemoteFile, may_link_to};
+use crate::text::list_first;
 
 pub use documents::is_catalogue;
 use documents::read_items;
-use items::{StacAsset, StacItem};
+use items::{ItemCollector, StacAsset, StacItem};
 use search::ItemSearch;
 
 /// Items that are read unless another number is given.
@@ -77,64 +79,50 @@ impl CatalogueChoice {
 pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
     ctx.stage(tr!("Reading the catalogue"), None);
     let limit = choice.limit.unwrap_or(LIMIT);
-    let mut items = read_items(path, &ItemSearch::from_choice(choice, limit)?, limit, ctx)?;
+    let search = ItemSearch::from_choice(choice, limit)?;
+    let mut found = ItemCollector::new(&search, &choice.assets, limit);
+    read_items(path, &search, &mut found, ctx)?;
+    let (mut items, keys) = found.into_items();
     if items.is_empty() {
         return Err(Error::usage("the catalogue has no items")
             .at_path(path)
             .hint("for a search, widen its box and its times"));
     }
-    let known: BTreeSet<String> = items
-        .iter()
-        .flat_map(|item| &item.assets)
-        .map(|asset| asset.key.clone())
-        .collect();
-    for item in &mut items {
-        item.assets.retain(|asset| match choice.assets.as_slice() {
-            [] => asset.holds_data(),
-            patterns => patterns
-                .iter()
-                .any(|pattern| id_matches(pattern, &asset.key)),
-        });
-    }
     let names = names_of_positions(&items);
     if names.is_empty() {
-        let known: Vec<String> = known.into_iter().take(KEYS_NAMED).collect();
         return Err(Error::usage("no asset of the items is chosen")
             .at_path(path)
-            .hint(format!("they have {}", known.join(", "))));
+            .hint(format!("they have {}", list_first(keys, KEYS_NAMED))));
     }
     check_ids(&items, path)?;
     check_servers(&items)?;
-    let sizes = sizes_of(&items, ctx)?;
-    let properties = properties::columns_of(&items, ctx)?;
-    let samples = items
+    let mut sizes = sizes_of(&items, ctx)?.into_iter();
+    let properties = properties::take_columns(&mut items, ctx)?;
+    let schema = properties
         .iter()
-        .zip(sizes)
-        .enumerate()
-        .map(|(row, (item, sizes))| {
-            let files = item.assets.iter().zip(sizes).map(|(asset, size)| Sample {
-                id: names
-                    .get(&asset.key)
-                    .cloned()
-                    .unwrap_or_else(|| asset.key.clone())
-                    .into(),
-                payload: Payload::asset(AssetPath::file(&*asset.place), size),
-                values: Vec::new().into(),
-            });
-            let mut sample =
-                Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
-            sample.values = properties
-                .iter()
-                .map(|column| column.values[row].clone())
-                .collect();
-            sample
+        .map(|column| column.field.clone())
+        .collect();
+    let mut columns: Vec<_> = properties
+        .into_iter()
+        .map(|column| column.values.into_iter())
+        .collect();
+    let samples = items.into_iter().map(|item| {
+        let files = item.assets.into_iter().zip(&mut sizes);
+        let files = files.map(|(asset, size)| Sample {
+            id: names.get(&asset.key).cloned().unwrap_or(asset.key),
+            payload: Payload::asset(AssetPath::File(asset.place), size),
+            values: no_values(),
         });
+        let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
+        sample.values = columns
+            .iter_mut()
+            .map(|values| values.next().unwrap_or_default())
+            .collect();
+        sample
+    });
     let root = Tortilla {
         samples: samples.collect(),
-        schema: properties
-            .iter()
-            .map(|column| column.field.clone())
-            .collect(),
+        schema,
     };
     Ok(Dataset {
         collection: Collection::default(),
@@ -143,15 +131,15 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
 }
 
 /// The id of each position: the key of the asset, with the ending of its files where all have one.
-fn names_of_positions(items: &[StacItem]) -> BTreeMap<String, String> {
-    let mut endings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+fn names_of_positions(items: &[StacItem]) -> BTreeMap<Arc<str>, Arc<str>> {
+    let mut endings: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
     for asset in items.iter().flat_map(|item| &item.assets) {
         endings
-            .entry(&asset.key)
+            .entry(asset.key.clone())
             .or_default()
             .insert(asset.ending());
     }
-    let name = |(key, endings): (&str, BTreeSet<String>)| {
+    let name = |(key, endings): (Arc<str>, BTreeSet<String>)| {
         let ending = endings
             .into_iter()
             .next()
@@ -160,9 +148,9 @@ fn names_of_positions(items: &[StacItem]) -> BTreeMap<String, String> {
             Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => {
                 format!("{key}.{ending}")
             }
-            _ => key.to_owned(),
+            _ => key.to_string(),
         };
-        (key.to_owned(), portable_name(&name))
+        (key, portable_name(&name).into())
     };
     endings
         .into_iter()
@@ -224,8 +212,9 @@ fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
     }
 }
 
-/// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
-fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
+/// The size of each asset of all items in bytes: as the catalogue states it, else as its file or
+/// server does.
+fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<u64>> {
     let assets: Vec<(&StacItem, &StacAsset)> = items
         .iter()
         .flat_map(|item| item.assets.iter().map(move |asset| (item, asset)))
@@ -242,7 +231,7 @@ fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
         let asked: Vec<&Path> = assets
             .iter()
             .filter(is_asked)
-            .map(|(_, asset)| asset.place.as_path())
+            .map(|(_, asset)| &*asset.place)
             .collect();
         let mut answers = RemoteFile::open_all(&asked, 1)?.into_iter();
         for of @ (_, asset) in assets {
@@ -259,11 +248,7 @@ fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
             ctx.step(1);
         }
     }
-    let mut sizes = sizes.into_iter();
-    Ok(items
-        .iter()
-        .map(|item| sizes.by_ref().take(item.assets.len()).collect())
-        .collect())
+    Ok(sizes)
 }
 
 /// The place that a link of a document names.

@@ -2,7 +2,7 @@
 
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::items::StacItem;
@@ -33,22 +33,26 @@ pub(super) struct PropertyColumn {
 }
 
 /// The columns of the Items: their properties in the order of their names, collection, footprint
-/// and box.
+/// and box. The properties are taken out of the Items.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn columns_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
-    let names: BTreeSet<&str> = items
+pub(super) fn take_columns(
+    items: &mut [StacItem],
+    ctx: &JobContext,
+) -> Result<Vec<PropertyColumn>> {
+    let names: BTreeSet<Arc<str>> = items
         .iter()
-        .flat_map(|item| item.properties.keys().map(String::as_str))
+        .flat_map(StacItem::property_names)
+        .cloned()
         .collect();
     let mut columns = Vec::with_capacity(names.len() + 3);
     for name in names {
         let values = items
-            .iter()
-            .map(|item| item.properties.get(name).unwrap_or(&Json::Null))
+            .iter_mut()
+            .map(|item| item.take_property(&name))
             .collect();
-        columns.extend(column(name, values, ctx)?);
+        columns.extend(column(&name, values, ctx)?);
     }
     let mut add = |name: &str, dtype: DataType, description: &str, values: Vec<Value>| {
         if values.iter().any(|value| *value != Value::Null)
@@ -66,7 +70,7 @@ pub(super) fn columns_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Pro
     };
     let collections = items
         .iter()
-        .map(|item| item.collection.as_deref().map_or(Value::Null, Value::text))
+        .map(|item| item.collection.clone().map_or(Value::Null, Value::Text))
         .collect();
     add(
         "collection",
@@ -105,7 +109,7 @@ fn list_of(item: DataType) -> DataType {
 
 /// The column of a property, typed as a column of a metadata table; its times are times, and
 /// objects text of JSON, as each item may have other keys. `None` for one without any value.
-fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<PropertyColumn>> {
+fn column(name: &str, values: Vec<Json>, ctx: &JobContext) -> Result<Option<PropertyColumn>> {
     let known = || values.iter().filter(|value| !value.is_null());
     if known().next().is_none() {
         return Ok(None);
@@ -127,15 +131,26 @@ fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<Pro
             .collect();
         return Ok(Some(PropertyColumn { field, values }));
     }
-    let plain = |value: &&Json| {
-        if value.is_object() {
-            Json::String(value.to_string())
-        } else {
-            (*value).clone()
-        }
+    let plain = |value: Json| match value {
+        value @ Json::Object(_) => Json::String(value.to_string()),
+        value => value,
     };
-    let table = table_of_json([(own, values.iter().map(plain).collect())], ctx)?;
-    let values = (0..table.rows()).map(|row| table.value(row, 0)).collect();
+    let table = table_of_json([(own, values.into_iter().map(plain).collect())], ctx)?;
+    // Texts such as the name of a platform are kept once.
+    let mut texts: HashSet<Arc<str>> = HashSet::new();
+    let mut shared = |value| match value {
+        Value::Text(text) => match texts.get(&text) {
+            Some(known) => Value::Text(known.clone()),
+            None => {
+                texts.insert(text.clone());
+                Value::Text(text)
+            }
+        },
+        value => value,
+    };
+    let values = (0..table.rows())
+        .map(|row| shared(table.value(row, 0)))
+        .collect();
     Ok(table
         .fields()
         .into_iter()
@@ -152,8 +167,7 @@ mod tests {
     #[test]
     fn properties_have_the_type_of_all_of_their_values() {
         let of = |name: &str, values: Vec<Json>| {
-            let found =
-                column(name, values.iter().collect(), &JobContext::default()).expect("reads");
+            let found = column(name, values, &JobContext::default()).expect("reads");
             found.map(|found| (found.field.dtype, found.values))
         };
         assert_eq!(

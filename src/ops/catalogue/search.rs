@@ -67,8 +67,7 @@ impl ItemSearch {
             (None, None) => false,
         };
         let time = |name: &str| {
-            item.properties
-                .get(name)
+            item.property(name)
                 .and_then(Json::as_str)
                 .and_then(parse_time)
         };
@@ -84,7 +83,7 @@ impl ItemSearch {
         let in_collections = |item: &StacItem| {
             item.collection
                 .as_ref()
-                .is_some_and(|own| self.collections.contains(own))
+                .is_some_and(|own| self.collections.iter().any(|one| **one == **own))
         };
         self.boxes.as_ref().is_none_or(in_box)
             && self.times.as_ref().is_none_or(in_range)
@@ -308,6 +307,7 @@ fn with_parameters(place: &Path, parameters: &[(&str, String)]) -> PathBuf {
 mod tests {
     use serde_json::json;
 
+    use super::super::items::NamePool;
     use super::*;
 
     fn choice(collections: &[&str], bbox: Option<[f64; 4]>, datetime: Option<&str>) -> ItemSearch {
@@ -428,7 +428,8 @@ mod tests {
                 "properties": properties,
                 "assets": {},
             });
-            StacItem::read(Path::new("/d/a.json"), &feature).expect("an item")
+            let document = Path::new("/d/a.json").into();
+            StacItem::read(&document, feature, &mut NamePool::default()).expect("an item")
         };
         let one = item(
             json!([10.0, 10.0, 11.0, 11.0]),

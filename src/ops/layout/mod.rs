@@ -24,7 +24,7 @@ use crate::draft::{
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, is_remote, padding_file,
+    AssetPath, Dataset, FieldSpec, PackedCodec, Sample, Tortilla, Value, is_remote, padding_file,
 };
 use crate::ops::import::Imported;
 
@@ -517,9 +517,11 @@ fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
 /// A file for the tray, which holds files of folders.
 fn unplaced_from_file(file: &FoundFile) -> Option<Unplaced> {
     match &file.asset {
-        AssetPath::File(path) if !is_remote(path) => Some(Unplaced {
-            path: path.to_path_buf(),
+        AssetPath::File(path) if !is_remote(path) => Some(Unplaced::file(&**path, file.size)),
+        AssetPath::Packed(member) if member.codec == PackedCodec::Folder => Some(Unplaced {
+            path: member.archive.to_path_buf(),
             size: file.size,
+            folder: Some(member.stamp.clone()),
         }),
         AssetPath::File(_) | AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => {
             None

@@ -164,7 +164,7 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
         .transpose()?;
     let rows = table
         .as_ref()
-        .map(|table| rows_by_id(table, tortilla))
+        .map(|table| rows_by_id(table, tortilla, ctx))
         .transpose()?;
     let collection = new_collection(request, tortilla, ctx)?;
     let mut changes = Vec::with_capacity(tortilla.files().len());
@@ -296,8 +296,12 @@ fn is_made(name: &str) -> bool {
     name == "type" || name == container::CHAIN_ROOT || name.starts_with("internal:")
 }
 
-/// The rows of the table by id. All keys have to be samples of the dataset.
-fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<String, u32>> {
+/// The rows of the table by id. Rows without a sample are warnings.
+fn rows_by_id(
+    table: &KeyedTable,
+    tortilla: &TortillaReader,
+    ctx: &JobContext,
+) -> Result<HashMap<String, u32>> {
     let mut known = HashSet::new();
     for root in tortilla.roots() {
         known.extend(
@@ -322,15 +326,8 @@ fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<S
         used[row] = true;
         found.insert(id, row as u32);
     }
-    match table.keyed_rows().find(|(row, _)| !used[*row]) {
-        Some((_, id)) => {
-            let id = id.printable_line();
-            Err(Error::usage(format!(
-                "the table names {id}, which is no sample of this dataset"
-            )))
-        }
-        None => Ok(found),
-    }
+    table.check_matches(&|row| used[row], "sample of this dataset", ctx)?;
+    Ok(found)
 }
 
 /// The footer of a file. That of a streamable dataset is the first object of a chain, and keeps its
@@ -496,15 +493,8 @@ fn rows_by_path(
         used[row] = true;
         found.insert(path, row as u32);
     }
-    match table.keyed_rows().find(|(row, _)| !used[*row]) {
-        Some((_, name)) => {
-            let name = name.printable_line();
-            Err(Error::usage(format!(
-                "the table names {name}, which is no sample of level {level}"
-            )))
-        }
-        None => Ok(found),
-    }
+    table.check_matches(&|row| used[row], &format!("sample of level {level}"), ctx)?;
+    Ok(found)
 }
 
 /// A footer without the dropped columns, and with those of the table. `names` are the keys of its

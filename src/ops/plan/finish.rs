@@ -23,6 +23,7 @@ use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, PitSchema, is_remote, place_above};
 use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
+use crate::text::list_first;
 
 /// Checks that all parts are there, computes what needs the whole dataset, writes the indexes,
 /// opens the result and compares it with the plan. May be run again; the result is the same. Plain
@@ -172,13 +173,11 @@ fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<
     if missing.is_empty() {
         return Ok(results);
     }
-    let listed: Vec<String> = missing.iter().take(20).map(u32::to_string).collect();
-    let more = if missing.len() > 20 { ", …" } else { "" };
     let summary = format!(
-        "{} of {} parts are missing: {}{more}",
+        "{} of {} parts are missing: {}",
         missing.len(),
         plan.parts.len(),
-        listed.join(", ")
+        list_first(missing.iter().map(u32::to_string), 20)
     );
     let mut error = Error::invalid(summary).at_path(&request.folder);
     for status in plan_status(&request.folder)?

@@ -353,16 +353,10 @@ mod tests {
         ]);
         let mut collection = Collection::template();
         collection.set("title", Some("T \u{1f980}\n".into()));
-        let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced {
-            path: folder.join(path),
-            size: 3,
-        });
+        let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced::file(folder.join(path), 3));
         let tray = [
             tray[0].clone(),
-            Unplaced {
-                path: folder.parent().expect("a parent").join("beside/z.tif"),
-                size: 4,
-            },
+            Unplaced::file(folder.parent().expect("a parent").join("beside/z.tif"), 4),
         ];
         Project {
             content: Content {

@@ -348,10 +348,19 @@ fn tray_table(tray: &[Unplaced], base: &ProjectFolder) -> Result<RecordBatch> {
         .map(|file| base.format_saved_path(&file.path))
         .collect::<Result<Vec<_>>>()?;
     let sizes: Vec<u64> = tray.iter().map(|file| file.size).collect();
-    batch(vec![
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("path", Arc::new(StringArray::from(paths))),
         ("size", Arc::new(UInt64Array::from(sizes))),
-    ])
+    ];
+    if tray.iter().any(|file| file.folder.is_some()) {
+        let stamps = tray
+            .iter()
+            .map(|file| file.folder.as_ref().map(serde_json::to_string).transpose())
+            .collect::<serde_json::Result<Vec<Option<String>>>>()
+            .map_err(|error| Error::internal("a version is not JSON").because(error))?;
+        columns.push(("folder", Arc::new(StringArray::from(stamps))));
+    }
+    batch(columns)
 }
 
 /// Reads the root and the tray.
@@ -401,12 +410,23 @@ pub(super) fn read(
         let sizes = sizes
             .as_primitive_opt::<UInt64Type>()
             .ok_or_else(|| damaged_project_error("size is of another type"))?;
+        let stamps = match table.column_index("folder") {
+            Some(_) => Some(strings(table, "folder")?),
+            None => None,
+        };
         tray = (0..table.rows())
-            .map(|row| Unplaced {
-                path: base.parse_saved_path(paths.value(row)),
-                size: sizes.value(row),
+            .map(|row| {
+                let stamp = stamps.as_ref().filter(|stamps| stamps.is_valid(row));
+                let folder = stamp.map(|stamps| serde_json::from_str(stamps.value(row)));
+                Ok(Unplaced {
+                    path: base.parse_saved_path(paths.value(row)),
+                    size: sizes.value(row),
+                    folder: folder
+                        .transpose()
+                        .map_err(|_| damaged_project_error("a version in the tray is no JSON"))?,
+                })
             })
-            .collect();
+            .collect::<Result<_>>()?;
     }
     Ok((root, tray))
 }

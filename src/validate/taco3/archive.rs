@@ -3,12 +3,13 @@
 //! value.
 
 use crate::container::{
-    CHECKED_TAIL, CentralDirectory, DirectoryEntry, INDEX_MEMBER, INDEX_OFFSET, IndexedMember,
-    LocalFile, LocalHeader, check_value, parse_index, stated_check_value,
+    CHECKED_TAIL, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, LocalFile, check_value, parse_index,
+    stated_check_value,
 };
 use crate::error::Result;
 use crate::model::{Location, Report, Rule};
 use crate::text::PrintableLine;
+use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// The member of zeros that brings small archives to [`SIZE_MIN`].
 const PADDING: &str = "__cozip_padding__";

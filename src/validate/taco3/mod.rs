@@ -15,12 +15,13 @@ use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
 use super::zip::{SeenHeader, check_checksums};
-use crate::container::{BytePositions, ContainerReader, DirectoryEntry, LocalHeader, Taco3Reader};
+use crate::container::{BytePositions, ContainerReader, Taco3Reader};
 use crate::error::Result;
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, TASKS, is_remote};
 use crate::text::PrintableLine;
+use crate::zip_format::{DirectoryEntry, LocalHeader};
 
 /// Checks the dataset; with `deep` also members of an archive whose bytes have another CRC-32 than
 /// the directory states.

@@ -144,6 +144,14 @@ impl PreviewState {
         self.whole.as_ref().map(|picture| &picture.answer.1)
     }
 
+    /// Shows the next bands, or those before; nothing at the end, and while there is no picture.
+    pub fn step_bands(&mut self, forward: bool) {
+        let Some(image) = self.image() else { return };
+        if let Some(bands) = image.bands.step(image.info.band_count, forward) {
+            self.options.bands = bands;
+        }
+    }
+
     /// True when the picture of the whole raster matches the newest request.
     pub fn has_wanted_whole(&self) -> bool {
         self.whole

@@ -463,10 +463,7 @@ mod tests {
     fn tray(names: &[&str]) -> Arc<[Unplaced]> {
         names
             .iter()
-            .map(|name| Unplaced {
-                path: format!("/in/{name}").into(),
-                size: 1,
-            })
+            .map(|name| Unplaced::file(format!("/in/{name}"), 1))
             .collect()
     }
 

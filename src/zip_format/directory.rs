@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use crate::container::ByteSource;
+use super::BytesAt;
 use crate::error::{Cause, Error, Result};
 
 /// Maximum size in bytes of the end record with its comment.
@@ -79,7 +79,7 @@ impl CentralDirectory {
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when there is none or it is damaged, or an IO
     /// error.
-    pub fn read(file: &ByteSource) -> Result<Self> {
+    pub fn read(file: &impl BytesAt) -> Result<Self> {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
@@ -168,7 +168,7 @@ impl CentralDirectory {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn is_last(file: &ByteSource, offset: u64) -> Result<bool> {
+    pub fn is_last(file: &impl BytesAt, offset: u64) -> Result<bool> {
         if !file.contains(offset, 4) || !file.read(offset, 4)?.starts_with(b"PK\x01\x02") {
             return Ok(true);
         }
@@ -193,7 +193,7 @@ impl CentralDirectory {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn end_of(file: &ByteSource, offset: u64) -> Result<Option<u64>> {
+    pub fn end_of(file: &impl BytesAt, offset: u64) -> Result<Option<u64>> {
         let mut at = offset;
         loop {
             let piece = file.read(at, PIECE.min(file.size_bytes().saturating_sub(at)))?;
@@ -298,7 +298,7 @@ impl LocalHeader {
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when there is no local header at `offset`, or
     /// it is cut short.
-    pub fn read(file: &ByteSource, offset: u64) -> Result<Self> {
+    pub fn read(file: &impl BytesAt, offset: u64) -> Result<Self> {
         let fixed = file.read(offset, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {
             return Err(

@@ -5,9 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Datelike, Timelike};
 
-use crate::container::BuildPlan;
-use crate::container::plan::PlannedFile;
-
 /// Value of a 32-bit field whose number is in the ZIP64 extra field.
 const FULL32: u64 = 0xFFFF_FFFF;
 /// Made by: UNIX, version 6.3.
@@ -18,6 +15,8 @@ const NEED_PLAIN: u16 = 10;
 const NEED_ZIP64: u16 = 45;
 /// Flag bit 11: the name is UTF-8.
 const FLAG_UTF8: u16 = 0x0800;
+/// Name of the member with the header of a TACO in ZIP (TACO 2.0, section 6.3).
+pub const HEADER_NAME: &str = "TACO_HEADER";
 /// External attributes: regular file, mode 0644.
 const ATTRIBUTES: u32 = 0x81A4_0000;
 /// External attributes of TACO_HEADER, as tacozip writes them: mode 0644 without a file type.
@@ -36,51 +35,6 @@ pub struct ZipMember {
     pub crc: u32,
     /// Modification time.
     pub time: DosTime,
-}
-
-/// What is kept of a FILE that was written: its name and place are those of the plan, and there are
-/// as many as samples.
-#[derive(Clone, Copy, Debug)]
-pub struct WrittenMember {
-    /// CRC-32 of the data.
-    pub crc: u32,
-    /// Modification time.
-    pub time: DosTime,
-}
-
-/// The members of an archive behind TACO_HEADER, in order.
-pub struct Members<'a> {
-    /// Names and places of the FILEs.
-    pub plan: &'a BuildPlan,
-    /// The FILEs, in the order of the plan.
-    pub files: Vec<WrittenMember>,
-    /// The metadata.
-    pub tables: Vec<ZipMember>,
-}
-
-impl Members<'_> {
-    /// Number of members.
-    pub fn count(&self) -> usize {
-        self.files.len() + self.tables.len()
-    }
-
-    /// Offset behind the last member.
-    pub fn end(&self) -> u64 {
-        self.tables
-            .last()
-            .map_or(self.plan.data_end, |member| member.data() + member.size)
-    }
-
-    /// Calls `each` for every member, in order, until one fails.
-    pub fn try_for_each<E>(
-        &self,
-        mut each: impl FnMut(&ZipMember) -> Result<(), E>,
-    ) -> Result<(), E> {
-        for (file, written) in self.plan.files.iter().zip(&self.files) {
-            each(&ZipMember::of_file(self.plan, file, *written))?;
-        }
-        self.tables.iter().try_for_each(each)
-    }
 }
 
 /// DOS date (high half) and time (low half), with a resolution of two seconds.
@@ -119,21 +73,6 @@ pub fn local_header_len(name_len: usize, size: u64) -> u64 {
 }
 
 impl ZipMember {
-    /// The member of a planned FILE.
-    pub fn of_file(
-        plan: &BuildPlan,
-        file: &PlannedFile,
-        WrittenMember { crc, time }: WrittenMember,
-    ) -> Self {
-        Self {
-            name: plan.file_name(file).into(),
-            local: file.local,
-            size: file.size,
-            crc,
-            time,
-        }
-    }
-
     /// Offset of the data.
     pub fn data(&self) -> u64 {
         self.local + local_header_len(self.name.len(), self.size)
@@ -202,7 +141,7 @@ impl ZipMember {
         put16(out, 0);
         put32(
             out,
-            if &*self.name == super::header::HEADER_NAME {
+            if &*self.name == HEADER_NAME {
                 HEADER_ATTRIBUTES
             } else {
                 ATTRIBUTES
