@@ -16,10 +16,12 @@
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
 //! | [`files`] | opening regular files, and members within the folder of their dataset |
 //! | [`handles`] | open files of this machine: a bounded number of handles |
+//! | [`zip_format`] | structures of ZIP archives: directory, headers, records |
 //! | [`model`] | plain data: samples, tortillas, the collection, findings, the rule table |
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
 //! | [`remote`] | other machines: addresses, credentials, requests, disk cache, uploads |
+//! | [`folder_archive`] | a folder that is one unit, such as a Zarr store, as a ZIP |
 //! | [`unpack`] | bytes of compressed members of archives |
 //! | [`raster`] | everything that GDAL does |
 //! | [`footprint`] | where and when samples are: footprints in degrees, boxes, times |

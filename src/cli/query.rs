@@ -104,8 +104,8 @@ pub struct FilterArguments {
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
     /// The level that the filters look at, 0 when absent; ancestors of its rows stay. With FILTER
-    /// (bbox, polygon, datetime or where) that of one filter: --where "…" --level where:1 --bbox … --level
-    /// bbox:0. Can be repeated, in any order.
+    /// (bbox, polygon, datetime or where) that of one filter: --where "…" --level where:1 --bbox …
+    /// --level bbox:0. Can be repeated, in any order.
     #[arg(long, value_name = "[FILTER:]N", value_parser = parse_level)]
     pub level: Vec<FilterLevel>,
     /// The column of WKB geometries; stac:geotransform for the corners of rasters.

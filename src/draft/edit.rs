@@ -26,8 +26,8 @@ pub struct Unplaced {
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// Version of a folder that is placed as one FILE, its archive ([`FolderArchive`]); `None` for a
-    /// file.
+    /// Version of a folder that is placed as one FILE, its archive ([`FolderArchive`]); `None` for
+    /// a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<Arc<Stamp>>,
 }

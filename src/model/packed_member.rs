@@ -21,7 +21,8 @@ pub enum PackedCodec {
 }
 
 /// A file in a ZIP whose member is compressed, or in a tar that is compressed as a whole; or the
-/// archive that a folder is read as. It has no bytes of its own that could be read without unpacking.
+/// archive that a folder is read as. It has no bytes of its own that could be read without
+/// unpacking.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PackedMember {
     /// The archive: a local or remote file, or the local folder.
@@ -32,8 +33,8 @@ pub struct PackedMember {
     pub codec: PackedCodec,
     /// Offset of the first compressed byte: of the member in a ZIP, 0 in a compressed tar.
     pub start: u64,
-    /// Number of compressed bytes: of the member in a ZIP, of the whole file in a compressed tar; the
-    /// size of the archive of a folder.
+    /// Number of compressed bytes: of the member in a ZIP, of the whole file in a compressed tar;
+    /// the size of the archive of a folder.
     pub length: u64,
     /// Offset of the data in what the compressed bytes unpack to: 0 in a ZIP, the place of the file
     /// in a compressed tar.

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::table::geojson_geometry;
 
 /// The corners of one polygon without holes, longitude and latitude in degrees: of WKT
-/// (`POLYGON ((10 40, 20 40, 15 50, 10 40))`), of GeoJSON (a geometry, a feature, or a collection of
-/// one), or of a list (`10,40 20,40 15,50`).
+/// (`POLYGON ((10 40, 20 40, 15 50, 10 40))`), of GeoJSON (a geometry, a feature, or a collection
+/// of one), or of a list (`10,40 20,40 15,50`).
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for other text, several polygons, and holes.
@@ -37,7 +37,8 @@ pub fn polygon_from_text(text: &str) -> Result<Vec<[f64; 2]>> {
 
 fn not_a_polygon() -> Error {
     Error::usage("this is not a polygon").hint(
-        "write its corners as LON,LAT LON,LAT LON,LAT, as WKT or as GeoJSON, or name a file with one",
+        "write its corners as LON,LAT LON,LAT LON,LAT, as WKT or as GeoJSON, or name a file with \
+            one",
     )
 }
 

@@ -45,8 +45,8 @@ const RASTERS: &[&str] = &[
     "DOQ1",
     "DOQ2",
 ];
-/// The driver of a Zarr store in a ZIP; it opens the folder of [`Mounted::add_store`], which has the
-/// files of the sample only.
+/// The driver of a Zarr store in a ZIP; it opens the folder of [`Mounted::add_store`], which has
+/// the files of the sample only.
 const ZARR: &[&str] = &["Zarr"];
 /// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in
 /// three ways.

@@ -1,8 +1,9 @@
 //! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a
 //! file, or a byte range of one, without siblings other than those that [`Mounted::add_sibling`]
-//! puts beside it, and the files of a store that is packed in it. Remote bytes are read through [`RemoteFile`], with the credentials, retries,
-//! cache and meter of all other reads, in few requests and without listing or HEAD. No panic
-//! crosses into C; only the exact path of a mounted part can be opened; read-ahead is bounded.
+//! puts beside it, and the files of a store that is packed in it. Remote bytes are read through
+//! [`RemoteFile`], with the credentials, retries, cache and meter of all other reads, in few
+//! requests and without listing or HEAD. No panic crosses into C; only the exact path of a mounted
+//! part can be opened; read-ahead is bounded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

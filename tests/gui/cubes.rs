@@ -47,7 +47,7 @@ fn a_variable_is_chosen_in_the_preview_and_stored_for_its_position() {
     assert_eq!(chosen(&window, "Variable"), "temp", "the first variable");
     assert_eq!(
         chosen(&window, "Band preset"),
-        "Single band",
+        "First band",
         "times are no colours"
     );
     assert_eq!(

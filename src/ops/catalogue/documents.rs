@@ -254,7 +254,8 @@ fn local_document(
     }
 }
 
-/// Reads an object without its list `features`, whose elements `add` gets; it returns false to stop.
+/// Reads an object without its list `features`, whose elements `add` gets; it returns false to
+/// stop.
 struct DocumentVisitor<'a> {
     add: &'a mut dyn FnMut(Json) -> bool,
 }

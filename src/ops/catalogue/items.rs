@@ -104,8 +104,8 @@ impl<'a> ItemCollector<'a> {
         self.items.len() >= self.limit
     }
 
-    /// Takes the Item of a document at `place`, if the search does. Its geometry, where the document
-    /// has none, is `geometry`.
+    /// Takes the Item of a document at `place`, if the search does. Its geometry, where the
+    /// document has none, is `geometry`.
     ///
     /// # Errors
     /// Those of [`StacItem::read`].
