@@ -213,6 +213,36 @@ fn statistics_are_those_of_the_chosen_variable_of_a_store() {
     assert_eq!(rows.len(), 2);
 }
 
+/// Their chunks became samples, without the metadata that reads them.
+#[test]
+fn an_archive_that_is_a_store_is_refused_and_stores_in_archives_are_named() {
+    let workspace = Workspace::new();
+    let fields = text(&collection(&workspace));
+    let array = ARRAY.as_bytes();
+    let chunk: &[u8] = &[1, 2, 3, 4];
+    let root = [(".zarray", array), ("0.0", chunk)];
+    let folder = [("cube.zarr/.zarray", array), ("cube.zarr/0.0", chunk)];
+    let beside = [
+        ("s1/cube.zarr/.zarray", array),
+        ("s1/cube.zarr/0.0", chunk),
+        ("s1/a.txt", b"text"),
+    ];
+    let deflated = zip::CompressionMethod::Deflated;
+    for (name, members, code, says) in [
+        ("root.zip", &root[..], 2, "is a Zarr store itself"),
+        ("folder.zip", &folder[..], 2, "is a Zarr store itself"),
+        ("beside.zip", &beside[..], 0, "cube.zarr: a Zarr store"),
+    ] {
+        let source = text(&workspace.write(name, zipped(members, deflated)));
+        let target = text(&workspace.path("out.tacozip"));
+        let ran = workspace
+            .studio(["create", &source, "--collection", &fields, "-o", &target])
+            .expect_no_panic();
+        assert_eq!(ran.code(), code, "{name}: {ran}");
+        assert!(ran.to_string().contains(says), "{name}: {ran}");
+    }
+}
+
 #[test]
 fn a_store_that_changes_while_it_is_in_a_draft_is_not_written() {
     let workspace = Workspace::new();

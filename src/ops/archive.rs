@@ -398,6 +398,13 @@ fn files_of_members(
             }
         }
     }
+    if found.iter().any(|(name, ..)| is_store_file(name)) {
+        return Err(
+            Error::unsupported("the source is a Zarr store itself, which is one FILE")
+                .at_path(archive)
+                .hint("copy its folder to this machine, and take that as the source"),
+        );
+    }
     found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
     if let Some([(name, ..), _]) = found
         .array_windows()
