@@ -129,6 +129,37 @@ fn filters() -> BTreeMap<String, Vec<Filter>> {
             column([-50.0, -10.0, -50.0, -10.0], "stac:centroid"),
         ),
     ]);
+    let polygon = |name: &str, corners: &[[f64; 2]], column: Option<&str>| {
+        let filter = Filter {
+            geometry_column: column.map(str::to_owned),
+            ..Filter::polygon(corners.to_vec())
+        };
+        (format!("polygon {name}"), vec![filter])
+    };
+    let triangle = [[-60.0, -40.0], [30.0, -40.0], [-60.0, 50.0]];
+    let over_the_antimeridian = [[150.0, 30.0], [200.0, 30.0], [195.0, 75.0], [150.0, 70.0]];
+    all.extend([
+        polygon("footprints", &triangle, None),
+        polygon("a column", &triangle, Some("stac:centroid")),
+        polygon("geometries", &triangle, Some("istac:geometry")),
+        polygon(
+            "footprints over the antimeridian",
+            &over_the_antimeridian,
+            None,
+        ),
+        polygon(
+            "a column over the antimeridian",
+            &over_the_antimeridian,
+            Some("stac:centroid"),
+        ),
+    ]);
+    all.insert(
+        "polygon and box".into(),
+        vec![Filter {
+            bbox: Some([-62.0, -14.0, 30.0, 18.0]),
+            ..Filter::polygon(triangle.to_vec())
+        }],
+    );
     let below = |sql: &str| Filter::condition(sql).at_level(1);
     all.insert(
         "below".into(),

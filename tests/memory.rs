@@ -3,7 +3,8 @@
 //! sizes, whatever the program itself takes.
 
 use std::fs;
-use std::path::Path;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -201,16 +202,21 @@ fn verbs_that_open_each_sample_hold_a_few_hundred_bytes_for_it() {
     expect_bounded(&SLOW_VERBS);
 }
 
-fn expect_bounded(verbs: &[(&str, &str)]) {
-    let workspace = Workspace::new();
-    let few = workspace.path("few");
-    write_dataset(&few.with_extension("tacozip"), "few", 10);
-    let collection = workspace.write(
+/// Writes the fields of a collection.
+fn write_collection(workspace: &Workspace) -> PathBuf {
+    workspace.write(
         "collection.json",
         r#"{"id": "many", "dataset_version": "1.0.0", "description": "Samples of a few bytes.",
             "licenses": ["CC0-1.0"],
             "providers": [{"name": "Test", "roles": ["producer"]}], "tasks": ["classification"]}"#,
-    );
+    )
+}
+
+fn expect_bounded(verbs: &[(&str, &str)]) {
+    let workspace = Workspace::new();
+    let few = workspace.path("few");
+    write_dataset(&few.with_extension("tacozip"), "few", 10);
+    let collection = write_collection(&workspace);
     let mut peaks: Vec<Vec<u64>> = vec![Vec::new(); verbs.len()];
     for samples in SIZES {
         let input = workspace.path(&samples.to_string());
@@ -248,4 +254,97 @@ fn expect_bounded(verbs: &[(&str, &str)]) {
         "more than {BYTES_PER_SAMPLE}:\n{}",
         found.join("\n")
     );
+}
+
+/// Items of the smaller and of the larger catalogue.
+const ITEMS: [usize; 2] = [4_000, 24_000];
+/// Bytes that a plan may hold for each item: those of a hundred thousand are 300 MB with what the
+/// program itself takes.
+const BYTES_PER_ITEM: u64 = 2_400;
+
+/// An Item as an archive of satellite images has it, with 19 properties and three assets.
+fn write_item(into: &mut impl Write, item: usize) {
+    let west = -170.0 + (item % 340) as f64;
+    let south = -80.0 + (item / 340 % 150) as f64;
+    let time = format!("2020-01-{:02}T{:02}:00:00Z", 1 + item % 28, item % 24);
+    let asset = |name: &str, kind: &str, role: &str| {
+        json!({
+            "href": format!("https://example.org/cogs/{}/T/ABC/2020/{item}/{name}", item % 60),
+            "type": kind,
+            "roles": [role],
+            "title": name,
+            "file:size": 1000 + item,
+            "proj:shape": [10980, 10980],
+            "proj:transform": [10.0, 0.0, 399960.0, 0.0, -10.0, 5000040.0],
+        })
+    };
+    let platform = ["sentinel-2a", "sentinel-2b"][item % 2];
+    let (east, north) = (west + 1.0, south + 1.0);
+    let document = json!({
+        "type": "Feature",
+        "stac_version": "1.0.0",
+        "id": format!("S2_{item:08}"),
+        "geometry": {
+            "type": "Polygon",
+            "coordinates": [[[west, south], [east, south], [east, north], [west, north], [west, south]]],
+        },
+        "bbox": [west, south, east, north],
+        "collection": "s2",
+        "links": [],
+        "assets": {
+            "visual": asset("visual.tif", "image/tiff", "data"),
+            "thumbnail": asset("preview.jpg", "image/jpeg", "thumbnail"),
+            "metadata": asset("metadata.xml", "application/xml", "metadata"),
+        },
+        "properties": {
+            "datetime": time,
+            "created": time,
+            "updated": time,
+            "platform": platform,
+            "constellation": "sentinel-2",
+            "instruments": ["msi"],
+            "gsd": 10,
+            "eo:cloud_cover": (item % 1000) as f64 / 10.0,
+            "proj:epsg": 32600 + item % 60,
+            "proj:code": format!("EPSG:{}", 32600 + item % 60),
+            "mgrs:utm_zone": item % 60,
+            "mgrs:latitude_band": "T",
+            "mgrs:grid_square": "ABC",
+            "s2:product_uri": format!("S2A_MSIL2A_20200101T000000_N0500_R{item:06}.SAFE"),
+            "s2:granule_id": format!("S2A_OPER_MSI_L2A_TL_{item:08}"),
+            "view:sun_azimuth": 100.5 + (item % 90) as f64,
+            "view:sun_elevation": 30.25 + (item % 50) as f64,
+            "s2:nodata_pixel_percentage": (item % 77) as f64 / 77.0,
+            "grid:code": format!("MGRS-{}TABC", item % 60),
+        },
+    });
+    write!(into, "{document}").expect("writes an item");
+}
+
+#[test]
+fn a_plan_holds_two_kilobytes_for_each_item_of_a_catalogue() {
+    let workspace = Workspace::new();
+    let collection = write_collection(&workspace).display().to_string();
+    let peaks = ITEMS.map(|items| {
+        let catalogue = workspace.path(&format!("{items}.json"));
+        let mut file = BufWriter::new(fs::File::create(&catalogue).expect("a file"));
+        for item in 0..items {
+            let before = if item == 0 {
+                r#"{"type": "FeatureCollection", "features": ["#
+            } else {
+                ","
+            };
+            file.write_all(before.as_bytes()).expect("writes");
+            write_item(&mut file, item);
+        }
+        file.write_all(b"], \"links\": []}").expect("writes");
+        file.flush().expect("writes");
+        let plan = workspace.path(&format!("{items}_plan"));
+        let (catalogue, plan) = (catalogue.display().to_string(), plan.display().to_string());
+        let arguments = ["plan", &catalogue, "-o", &plan, "--collection", &collection];
+        peak_of(&workspace, &arguments.map(str::to_owned))
+    });
+    let grown = peaks[1].saturating_sub(peaks[0]) / (ITEMS[1] - ITEMS[0]) as u64;
+    println!("{grown} bytes an item");
+    assert!(grown <= BYTES_PER_ITEM, "{grown} bytes an item");
 }

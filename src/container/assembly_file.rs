@@ -29,6 +29,8 @@ const VERSION: u32 = 1;
 const MAGIC: &[u8] = b"{\"taco_studio_part\":";
 /// Maximum length of the first line in bytes.
 const HEAD_MAX: u64 = 64 << 20;
+/// Rows that are encoded at one time.
+const ROW_GROUP: usize = 8192;
 
 const FOLDER: u8 = 0;
 const BYTES: u8 = 1;
@@ -130,6 +132,7 @@ fn encode_batch(batch: &RecordBatch) -> Result<Vec<u8>> {
     let options = ParquetOptions {
         level: Some(1),
         content_defined_chunking: false,
+        row_group_rows: ROW_GROUP,
         ..ParquetOptions::default()
     };
     write_parquet(
@@ -706,7 +709,8 @@ mod tests {
         for assembly in [
             whole
                 .of_roots(&[2, 1], &JobContext::default())
-                .expect("chooses"),
+                .expect("chooses")
+                .into_owned(),
             whole,
         ] {
             let again = through(&assembly);

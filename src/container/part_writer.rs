@@ -65,7 +65,7 @@ pub fn write(
     let mut built = Built::new(options.target.clone(), options.format);
     for part in &planned {
         ctx.check()?;
-        let mut piece = assembly.of_roots(&part.roots, ctx)?;
+        let mut piece = assembly.of_roots(&part.roots, ctx)?.into_owned();
         piece.narrow_extent(ctx)?;
         let target = staging.path().join(&part.name);
         let one = write_part(
@@ -115,7 +115,7 @@ fn write_to_store(
     let mut write_all = || {
         for part in planned {
             ctx.check()?;
-            let mut piece = assembly.of_roots(&part.roots, ctx)?;
+            let mut piece = assembly.of_roots(&part.roots, ctx)?.into_owned();
             piece.narrow_extent(ctx)?;
             let target = place_below(&folder, &part.name);
             if options.overwrite && !is_hidden && object_exists(&target)? {

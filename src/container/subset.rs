@@ -1,7 +1,7 @@
 //! Subsets of an assembly: selected rows of every level, renumbered. Does not check whether the
 //! remaining rows satisfy the format's rules.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,9 +61,13 @@ impl Assembly {
         Ok(Self { version, ..part })
     }
 
-    /// The level-0 samples in these rows, in this order, with all their descendants.
-    pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
+    /// The level-0 samples in these rows, in this order, with all their descendants. All of them
+    /// in their order are the assembly itself.
+    pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Cow<'_, Self>> {
         let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
+        if roots.iter().copied().eq(0..known) {
+            return Ok(Cow::Borrowed(self));
+        }
         let rows = roots.iter().copied().filter(|&root| root < known).collect();
         let part = select_rows(
             &self.tree,
@@ -73,10 +77,10 @@ impl Assembly {
             &|_, _| true,
             ctx,
         )?;
-        Ok(Self {
+        Ok(Cow::Owned(Self {
             version: self.version.clone(),
             ..part
-        })
+        }))
     }
 
     /// Replaces the ids of the level-0 samples; one id per sample.
@@ -210,6 +214,8 @@ mod tests {
         assert_eq!(part.levels[1].sources.len(), 2);
         assert_eq!(part.tree.find(&SamplePath::parse("r/b")), Some((1, 1)));
         assert_eq!(part.tree.find(&SamplePath::parse("p")), None);
+        let same = whole.of_roots(&[0, 1, 2], &ctx).expect("is a part");
+        assert!(matches!(same, Cow::Borrowed(_)), "nothing is copied");
         let turned = whole.of_roots(&[2, 0], &ctx).expect("is a part");
         assert_eq!(turned.tree.levels[1].parents, [0, 0, 1, 1]);
         assert_eq!(turned.tree.find(&SamplePath::parse("p/b")), Some((1, 3)));

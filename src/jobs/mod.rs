@@ -10,7 +10,7 @@ mod signals;
 
 pub use async_value::{AsyncState, AsyncValue};
 pub use current::{CurrentJob, adopt, current};
-pub use discard::discard;
+pub use discard::{discard, release};
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
 pub use signals::stop_on_signals;

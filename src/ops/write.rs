@@ -8,7 +8,7 @@ use super::own_sources::refuse_own_sources;
 use super::verify::verify_members;
 use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, outputs_of};
 use crate::error::{Cause, Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
 use crate::validate;
 
@@ -55,7 +55,7 @@ pub(super) fn build_with_warnings(
 ) -> Result<Built> {
     let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
     // The assembly has all that is written of it.
-    drop(dataset);
+    release(dataset);
     warn_of_findings(&report, ctx);
     write_verified(&assembly, options, ctx)
 }

@@ -854,7 +854,7 @@ fn bounds_of(corners: &[[f64; 2]]) -> [f64; 4] {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for fewer than three or too many corners, and for one that is not
 /// finite; the ranges of degrees are those of [`check_box`].
-fn check_polygon(corners: &[[f64; 2]]) -> Result<()> {
+pub(super) fn check_polygon(corners: &[[f64; 2]]) -> Result<()> {
     let fault = if corners.len() < 3 {
         format!("has {} corners; three are the least", corners.len())
     } else if corners.len() > CORNERS_MAX {

@@ -19,6 +19,8 @@ use super::{DecodeBudget, LevelTable, TableHead};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
+/// Rows of a batch where all are read one after the other.
+const STREAMED_ROWS: usize = 8192;
 /// Rows per batch when strings may exceed the memory budget: each batch is counted before its
 /// strings are materialized.
 const COUNTED_ROWS: usize = 4_096;
@@ -68,7 +70,7 @@ impl TableHead {
         let mut batches = Vec::new();
         let runs = self.runs();
         if runs.len() < 2 {
-            let schema = self.scan(columns, budget, ctx, &mut |batch| {
+            let schema = self.scan(columns, budget, BATCH_ROWS, ctx, &mut |batch| {
                 batches.push(batch);
                 Ok(())
             })?;
@@ -79,10 +81,11 @@ impl TableHead {
         let decoded = runs.into_par_iter().map(|run| {
             catch_panics("reading the Parquet pages", || {
                 let mut batches = Vec::new();
-                let schema = self.scan_groups(&reading, Some(run), ctx, &mut |batch| {
+                let mut keep = |batch| {
                     batches.push(batch);
                     Ok(())
-                })?;
+                };
+                let schema = self.scan_groups(&reading, Some(run), BATCH_ROWS, ctx, &mut keep)?;
                 Ok((schema, batches))
             })
         });
@@ -105,7 +108,8 @@ impl TableHead {
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<()> {
-        self.scan(None, &self.budget(), ctx, sink).map(|_| ())
+        self.scan(None, &self.budget(), STREAMED_ROWS, ctx, sink)
+            .map(|_| ())
     }
 
     /// Fetches the pages of some columns and checks their size against the budget before decoding.
@@ -202,16 +206,18 @@ impl TableHead {
         &self,
         columns: Option<&[&str]>,
         budget: &DecodeBudget,
+        batch_rows: usize,
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
         catch_panics("reading the Parquet pages", || {
             let reading = self.reading(columns, budget, ctx)?;
             let mut rows = 0;
-            let schema = self.scan_groups(&reading, None, ctx, &mut |batch| {
+            let mut counted = |batch: RecordBatch| {
                 rows += batch.num_rows();
                 sink(batch)
-            })?;
+            };
+            let schema = self.scan_groups(&reading, None, batch_rows, ctx, &mut counted)?;
             self.all_were_there(rows, columns)?;
             Ok(schema)
         })
@@ -240,6 +246,7 @@ impl TableHead {
         &self,
         reading: &DecodeRequest,
         only: Option<Vec<usize>>,
+        batch_rows: usize,
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
@@ -259,7 +266,7 @@ impl TableHead {
         let batch_rows = if reading.counted.is_some() {
             COUNTED_ROWS
         } else {
-            BATCH_ROWS
+            batch_rows
         };
         let reader = builder
             .with_batch_size(batch_rows)

@@ -140,7 +140,7 @@ impl TableHead {
             return Ok(());
         }
         if !self.known.decoded.load(Ordering::Relaxed) {
-            self.scan(None, &self.budget(), ctx, &mut |_| Ok(()))?;
+            self.scan(None, &self.budget(), BATCH_ROWS, ctx, &mut |_| Ok(()))?;
         }
         catch_panics("reading the headers of the Parquet pages", || {
             self.count_values(ctx)

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use geo::Geometry;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::place_of_link;
+use super::properties::{PropertyColumn, PropertyColumns};
 use super::search::ItemSearch;
 use crate::error::{Error, Result};
+use crate::jobs::JobContext;
 use crate::model::{id_matches, is_remote};
 use crate::table::geojson_geometry;
 
@@ -33,18 +35,23 @@ const OTHER_TYPES: [&str; 7] = [
     "image/jpeg",
 ];
 
-/// An Item.
+/// An Item with its assets.
 #[derive(Debug)]
 pub(super) struct StacItem {
-    pub id: String,
-    pub collection: Option<Arc<str>>,
-    /// Names and values, in the order of the document.
-    properties: Vec<(Arc<str>, Json)>,
-    pub geometry: Option<Geometry>,
-    pub bbox: Option<[f64; 4]>,
+    pub id: Box<str>,
     pub assets: Vec<StacAsset>,
     /// The document that it was read from.
     pub document: Arc<Path>,
+}
+
+/// What an Item states beside its assets.
+#[derive(Debug)]
+pub(super) struct ItemMetadata {
+    pub collection: Option<Arc<str>>,
+    /// Names and values, in the order of the document.
+    pub properties: Map<String, Json>,
+    pub geometry: Option<Geometry>,
+    pub bbox: Option<[f64; 4]>,
 }
 
 /// An asset of an Item.
@@ -64,13 +71,22 @@ pub(super) struct StacAsset {
 pub(super) struct NamePool(HashSet<Arc<str>>);
 
 impl NamePool {
-    fn get(&mut self, name: &str) -> Arc<str> {
+    pub fn get(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.0.get(name) {
             return known.clone();
         }
         let name = Arc::from(name);
         self.0.insert(Arc::clone(&name));
         name
+    }
+
+    /// The name as it is kept; the given one when `most` others are.
+    pub fn get_among(&mut self, name: Arc<str>, most: usize) -> Arc<str> {
+        match self.0.get(&name) {
+            Some(known) => known.clone(),
+            None if self.0.len() < most => self.get(&name),
+            None => name,
+        }
     }
 }
 
@@ -84,6 +100,7 @@ pub(super) struct ItemCollector<'a> {
     /// Keys of all assets.
     keys: BTreeSet<Arc<str>>,
     items: Vec<StacItem>,
+    columns: PropertyColumns,
 }
 
 impl<'a> ItemCollector<'a> {
@@ -96,6 +113,7 @@ impl<'a> ItemCollector<'a> {
             names: NamePool::default(),
             keys: BTreeSet::new(),
             items: Vec::new(),
+            columns: PropertyColumns::default(),
         }
     }
 
@@ -118,9 +136,9 @@ impl<'a> ItemCollector<'a> {
         if self.is_full() {
             return Ok(());
         }
-        let mut item = StacItem::read(place, feature, &mut self.names)?;
-        item.geometry = item.geometry.or(geometry);
-        if !self.search.takes(&item) {
+        let (mut item, mut metadata) = StacItem::read(place, feature, &mut self.names)?;
+        metadata.geometry = metadata.geometry.or(geometry);
+        if !self.search.takes(&metadata) {
             return Ok(());
         }
         let keys = item.assets.iter().map(|asset| asset.key.clone());
@@ -133,12 +151,26 @@ impl<'a> ItemCollector<'a> {
         });
         item.assets.shrink_to_fit();
         self.items.push(item);
+        self.columns.add(metadata);
         Ok(())
     }
 
-    /// The Items, and the keys of all of their assets.
-    pub fn into_items(self) -> (Vec<StacItem>, BTreeSet<Arc<str>>) {
-        (self.items, self.keys)
+    /// The Items.
+    pub fn items(&self) -> &[StacItem] {
+        &self.items
+    }
+
+    /// Keys of all assets of the Items, also of those that are not chosen.
+    pub fn keys(&self) -> &BTreeSet<Arc<str>> {
+        &self.keys
+    }
+
+    /// The Items, and the columns of their metadata.
+    ///
+    /// # Errors
+    /// Those of [`PropertyColumns::finish`].
+    pub fn finish(self, ctx: &JobContext) -> Result<(Vec<StacItem>, Vec<PropertyColumn>)> {
+        Ok((self.items, self.columns.finish(ctx)?))
     }
 }
 
@@ -147,11 +179,15 @@ impl StacItem {
     ///
     /// # Errors
     /// For a feature without id or assets, and an asset whose link is not allowed.
-    pub fn read(place: &Arc<Path>, mut feature: Json, names: &mut NamePool) -> Result<Self> {
+    pub fn read(
+        place: &Arc<Path>,
+        mut feature: Json,
+        names: &mut NamePool,
+    ) -> Result<(Self, ItemMetadata)> {
         let wrong = |what: &str| Error::format(format!("an item {what}")).at_path(place);
         let id = match feature.get("id") {
-            Some(Json::String(id)) if !id.is_empty() => id.clone(),
-            Some(Json::Number(number)) => number.to_string(),
+            Some(Json::String(id)) if !id.is_empty() => id.as_str().into(),
+            Some(Json::Number(number)) => number.to_string().into(),
             _ => return Err(wrong("has no id")),
         };
         let assets = feature.get("assets").and_then(Json::as_object);
@@ -185,38 +221,18 @@ impl StacItem {
         };
         let collection = feature.get("collection").and_then(Json::as_str);
         let collection = collection.map(|name| names.get(name));
-        let mut properties: Vec<(Arc<str>, Json)> = properties
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| (names.get(&name), value))
-            .collect();
-        properties.shrink_to_fit();
-        Ok(Self {
-            id,
+        let metadata = ItemMetadata {
             collection,
             properties,
             geometry: feature.get("geometry").and_then(geojson_geometry),
             bbox,
+        };
+        let item = Self {
+            id,
             assets,
             document: place.clone(),
-        })
-    }
-
-    /// Names of the properties.
-    pub fn property_names(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.properties.iter().map(|(name, _)| name)
-    }
-
-    /// The value of a property.
-    pub fn property(&self, name: &str) -> Option<&Json> {
-        let found = self.properties.iter().find(|(own, _)| **own == *name);
-        found.map(|(_, value)| value)
-    }
-
-    /// Takes the value of a property out of the Item; null where it has none.
-    pub fn take_property(&mut self, name: &str) -> Json {
-        let found = self.properties.iter().position(|(own, _)| **own == *name);
-        found.map_or(Json::Null, |at| self.properties.swap_remove(at).1)
+        };
+        Ok((item, metadata))
     }
 }
 

@@ -82,31 +82,27 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
     let search = ItemSearch::from_choice(choice, limit)?;
     let mut found = ItemCollector::new(&search, &choice.assets, limit);
     read_items(path, &search, &mut found, ctx)?;
-    let (mut items, keys) = found.into_items();
+    let items = found.items();
     if items.is_empty() {
         return Err(Error::usage("the catalogue has no items")
             .at_path(path)
             .hint("for a search, widen its box and its times"));
     }
-    let names = names_of_positions(&items);
+    let names = names_of_positions(items);
     if names.is_empty() {
         return Err(Error::usage("no asset of the items is chosen")
             .at_path(path)
-            .hint(format!("they have {}", list_first(keys, KEYS_NAMED))));
+            .hint(format!(
+                "they have {}",
+                list_first(found.keys(), KEYS_NAMED)
+            )));
     }
-    check_ids(&items, path)?;
-    check_servers(&items)?;
-    let mut sizes = sizes_of(&items, ctx)?.into_iter();
-    let properties = properties::take_columns(&mut items, ctx)?;
-    let schema = properties
-        .iter()
-        .map(|column| column.field.clone())
-        .collect();
-    let mut columns: Vec<_> = properties
-        .into_iter()
-        .map(|column| column.values.into_iter())
-        .collect();
-    let samples = items.into_iter().map(|item| {
+    check_ids(items, path)?;
+    check_servers(items)?;
+    let mut sizes = sizes_of(items, ctx)?.into_iter();
+    let (items, mut columns) = found.finish(ctx)?;
+    let schema = columns.iter().map(|column| column.field.clone()).collect();
+    let samples = items.into_iter().enumerate().map(|(index, item)| {
         let files = item.assets.into_iter().zip(&mut sizes);
         let files = files.map(|(asset, size)| Sample {
             id: names.get(&asset.key).cloned().unwrap_or(asset.key),
@@ -116,7 +112,7 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
         let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
         sample.values = columns
             .iter_mut()
-            .map(|values| values.next().unwrap_or_default())
+            .map(|column| column.value(index))
             .collect();
         sample
     });

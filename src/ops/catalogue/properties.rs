@@ -1,16 +1,22 @@
-//! The properties of Items as columns: each has the type that all of its values have.
+//! The properties of Items as columns: each has the type that all of its values have. A catalogue
+//! may have a hundred thousand Items, so that columns are made while it is read.
 
-use arrow::datatypes::{DataType, Field, TimeUnit};
-use serde_json::Value as Json;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::items::StacItem;
-use crate::error::Result;
+use arrow::array::{
+    Array, ArrayBuilder, ArrayRef, Float64Builder, LargeBinaryBuilder, LargeStringArray,
+    LargeStringBuilder, ListBuilder, TimestampMicrosecondArray,
+};
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use serde_json::Value as Json;
+
+use super::items::{ItemMetadata, NamePool};
+use crate::error::{Error, Result};
 use crate::footprint::parse_time;
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::table::{table_of_json, write_wkb};
+use crate::table::{table_of_json, value_at, write_wkb};
 
 /// Properties that are times (STAC 1.0, common metadata).
 const TIMES: [&str; 7] = [
@@ -25,82 +31,119 @@ const TIMES: [&str; 7] = [
 /// Columns of a level that no property can have.
 const RESERVED: [&str; 2] = ["id", "type"];
 
-/// A column of level 0.
+/// Texts of a column that are kept once for all of its Items, such as the name of a platform.
+const TEXTS_SHARED: usize = 4096;
+
+/// A column of level 0, with one value an Item.
 pub(super) struct PropertyColumn {
     pub field: FieldSpec,
-    /// One value an Item.
-    pub values: Vec<Value>,
+    values: ArrayRef,
+    texts: NamePool,
 }
 
-/// The columns of the Items: their properties in the order of their names, collection, footprint
-/// and box. The properties are taken out of the Items.
-///
-/// # Errors
-/// When the job is cancelled.
-pub(super) fn take_columns(
-    items: &mut [StacItem],
-    ctx: &JobContext,
-) -> Result<Vec<PropertyColumn>> {
-    let names: BTreeSet<Arc<str>> = items
-        .iter()
-        .flat_map(StacItem::property_names)
-        .cloned()
-        .collect();
-    let mut columns = Vec::with_capacity(names.len() + 3);
-    for name in names {
-        let values = items
-            .iter_mut()
-            .map(|item| item.take_property(&name))
-            .collect();
-        columns.extend(column(&name, values, ctx)?);
-    }
-    let mut add = |name: &str, dtype: DataType, description: &str, values: Vec<Value>| {
-        if values.iter().any(|value| *value != Value::Null)
-            && columns
-                .iter()
-                .all(|known: &PropertyColumn| known.field.name != name)
-        {
-            let field = FieldSpec {
-                name: name.into(),
-                dtype,
-                description: description.into(),
-            };
-            columns.push(PropertyColumn { field, values });
+impl PropertyColumn {
+    fn new(field: FieldSpec, values: ArrayRef) -> Self {
+        Self {
+            field,
+            values,
+            texts: NamePool::default(),
         }
+    }
+
+    /// The value of an Item.
+    pub fn value(&mut self, item: usize) -> Value {
+        match value_at(&self.values, item) {
+            Value::Text(text) => Value::Text(self.texts.get_among(text, TEXTS_SHARED)),
+            value => value,
+        }
+    }
+}
+
+/// The metadata of Items, by columns.
+#[derive(Default)]
+pub(super) struct PropertyColumns {
+    items: usize,
+    /// Values as texts of JSON, by the names of the properties. A column that is shorter than
+    /// others ends in nulls.
+    properties: BTreeMap<String, LargeStringBuilder>,
+    collections: LargeStringBuilder,
+    /// Footprints as WKB.
+    footprints: LargeBinaryBuilder,
+    boxes: ListBuilder<Float64Builder>,
+}
+
+impl PropertyColumns {
+    /// Adds the metadata of an Item.
+    pub fn add(&mut self, item: ItemMetadata) {
+        for (name, value) in item.properties {
+            if !value.is_null() {
+                let texts = self.properties.entry(name).or_default();
+                texts.append_nulls(self.items - texts.len());
+                texts.append_value(value.to_string());
+            }
+        }
+        self.collections.append_option(item.collection);
+        self.footprints
+            .append_option(item.geometry.as_ref().map(write_wkb));
+        self.boxes
+            .append_option(item.bbox.map(|bbox| bbox.map(Some)));
+        self.items += 1;
+    }
+
+    /// The columns of the Items: their properties in the order of their names, collection,
+    /// footprint and box.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    pub fn finish(mut self, ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
+        let mut columns = Vec::with_capacity(self.properties.len() + 3);
+        for (name, mut texts) in self.properties {
+            let values = values_of(&texts.finish(), self.items)?;
+            columns.extend(column(&name, values, ctx)?);
+        }
+        let mut add = |name: &str, dtype: DataType, description: &str, values: ArrayRef| {
+            let is_known = |known: &PropertyColumn| known.field.name == name;
+            if values.null_count() < values.len() && !columns.iter().any(is_known) {
+                let field = FieldSpec {
+                    name: name.into(),
+                    dtype,
+                    description: description.into(),
+                };
+                columns.push(PropertyColumn::new(field, values));
+            }
+        };
+        add(
+            "collection",
+            DataType::Utf8,
+            "STAC Collection of the item",
+            Arc::new(self.collections.finish()),
+        );
+        add(
+            "stac:geometry",
+            DataType::Binary,
+            "Footprint as WKB, longitude and latitude",
+            Arc::new(self.footprints.finish()),
+        );
+        add(
+            "stac:bbox",
+            list_of(DataType::Float64),
+            "West, south, east and north in degrees",
+            Arc::new(self.boxes.finish()),
+        );
+        Ok(columns)
+    }
+}
+
+/// The values of texts of JSON; null for the items that `texts` is too short for.
+fn values_of(texts: &LargeStringArray, items: usize) -> Result<Vec<Json>> {
+    let value = |text: Option<&str>| match text {
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| Error::internal("a value did not come back").because(error)),
+        None => Ok(Json::Null),
     };
-    let collections = items
-        .iter()
-        .map(|item| item.collection.clone().map_or(Value::Null, Value::Text))
-        .collect();
-    add(
-        "collection",
-        DataType::Utf8,
-        "STAC Collection of the item",
-        collections,
-    );
-    let footprint = |item: &StacItem| {
-        item.geometry.as_ref().map_or(Value::Null, |geometry| {
-            Value::Bytes(write_wkb(geometry).into())
-        })
-    };
-    add(
-        "stac:geometry",
-        DataType::Binary,
-        "Footprint as WKB, longitude and latitude",
-        items.iter().map(footprint).collect(),
-    );
-    let bbox = |item: &StacItem| {
-        item.bbox.map_or(Value::Null, |bbox| {
-            Value::List(bbox.map(Value::Float).into())
-        })
-    };
-    add(
-        "stac:bbox",
-        list_of(DataType::Float64),
-        "West, south, east and north in degrees",
-        items.iter().map(bbox).collect(),
-    );
-    Ok(columns)
+    let mut values: Vec<Json> = texts.iter().map(value).collect::<Result<_>>()?;
+    values.resize(items, Json::Null);
+    Ok(values)
 }
 
 fn list_of(item: DataType) -> DataType {
@@ -125,37 +168,18 @@ fn column(name: &str, values: Vec<Json>, ctx: &JobContext) -> Result<Option<Prop
         .collect();
     if TIMES.contains(&name) && times.iter().flatten().count() == known().count() {
         let field = FieldSpec::new(own, DataType::Timestamp(TimeUnit::Microsecond, None));
-        let values = times
-            .into_iter()
-            .map(|time| time.map_or(Value::Null, Value::Int))
-            .collect();
-        return Ok(Some(PropertyColumn { field, values }));
+        let values = Arc::new(TimestampMicrosecondArray::from(times));
+        return Ok(Some(PropertyColumn::new(field, values)));
     }
     let plain = |value: Json| match value {
         value @ Json::Object(_) => Json::String(value.to_string()),
         value => value,
     };
     let table = table_of_json([(own, values.into_iter().map(plain).collect())], ctx)?;
-    // Texts such as the name of a platform are kept once.
-    let mut texts: HashSet<Arc<str>> = HashSet::new();
-    let mut shared = |value| match value {
-        Value::Text(text) => match texts.get(&text) {
-            Some(known) => Value::Text(known.clone()),
-            None => {
-                texts.insert(text.clone());
-                Value::Text(text)
-            }
-        },
-        value => value,
-    };
-    let values = (0..table.rows())
-        .map(|row| shared(table.value(row, 0)))
-        .collect();
-    Ok(table
-        .fields()
-        .into_iter()
-        .next()
-        .map(|field| PropertyColumn { field, values }))
+    let field = table.fields().into_iter().next();
+    Ok(field
+        .zip(table.locate(0, 0))
+        .map(|(field, (values, _))| PropertyColumn::new(field, values.clone())))
 }
 
 #[cfg(test)]
@@ -168,7 +192,11 @@ mod tests {
     fn properties_have_the_type_of_all_of_their_values() {
         let of = |name: &str, values: Vec<Json>| {
             let found = column(name, values, &JobContext::default()).expect("reads");
-            found.map(|found| (found.field.dtype, found.values))
+            found.map(|mut found| {
+                let items = 0..found.values.len();
+                let values: Vec<Value> = items.map(|item| found.value(item)).collect();
+                (found.field.dtype, values)
+            })
         };
         assert_eq!(
             of("n", vec![json!(1), Json::Null]),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value as Json};
 
-use super::items::StacItem;
+use super::items::ItemMetadata;
 use super::{CatalogueChoice, expect_reachable, place_of_link};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, box_polygon, parse_time};
@@ -60,14 +60,15 @@ impl ItemSearch {
 
     /// True for an item that touches the box, has a time in the range and is of a collection. What
     /// an item does not state is in none.
-    pub fn takes(&self, item: &StacItem) -> bool {
+    pub fn takes(&self, item: &ItemMetadata) -> bool {
         let in_box = |(_, boxes): &([f64; 4], Boxes)| match (&item.geometry, item.bbox) {
             (Some(geometry), _) => boxes.touch_geometry(geometry),
             (None, Some(bbox)) => boxes.touch_geometry(&box_polygon(bbox)),
             (None, None) => false,
         };
         let time = |name: &str| {
-            item.property(name)
+            item.properties
+                .get(name)
                 .and_then(Json::as_str)
                 .and_then(parse_time)
         };
@@ -80,7 +81,7 @@ impl ItemSearch {
             (_, _, Some(time)) => range.touches(time, time),
             _ => false,
         };
-        let in_collections = |item: &StacItem| {
+        let in_collections = |item: &ItemMetadata| {
             item.collection
                 .as_ref()
                 .is_some_and(|own| self.collections.iter().any(|one| **one == **own))
@@ -307,7 +308,7 @@ fn with_parameters(place: &Path, parameters: &[(&str, String)]) -> PathBuf {
 mod tests {
     use serde_json::json;
 
-    use super::super::items::NamePool;
+    use super::super::items::{NamePool, StacItem};
     use super::*;
 
     fn choice(collections: &[&str], bbox: Option<[f64; 4]>, datetime: Option<&str>) -> ItemSearch {
@@ -429,7 +430,9 @@ mod tests {
                 "assets": {},
             });
             let document = Path::new("/d/a.json").into();
-            StacItem::read(&document, feature, &mut NamePool::default()).expect("an item")
+            let names = &mut NamePool::default();
+            let (_, metadata) = StacItem::read(&document, feature, names).expect("an item");
+            metadata
         };
         let one = item(
             json!([10.0, 10.0, 11.0, 11.0]),

@@ -13,13 +13,16 @@ use crate::container::{
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{Extension, ExtensionCall, builtin};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 use crate::model::{AssetPath, Dataset, EXTENT_ORIGIN, ExtentOrigin, FieldSpec, is_remote};
 use crate::ops::convert::converted_assembly;
 use crate::ops::create::{CreateRequest, draft_of_folder};
 use crate::ops::extend::extend_draft;
 use crate::ops::write::checked_assembly;
 use sha2::{Digest, Sha256};
+
+/// Roots of a part that are written and read again at one time.
+const COMPARED_ROOTS: usize = 8192;
 
 /// Arguments of [`make_plan`]. Plain data.
 #[derive(Clone, Debug)]
@@ -93,12 +96,12 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         ctx.check()?;
         let number = at as u32 + 1;
         let piece = assembly.of_roots(&part.roots, ctx)?;
-        let bytes = encode_assembly(&piece, ctx)?;
         let path = place.join(file_stem(number) + ".part");
-        std::fs::write(&path, &bytes).io_at("write the plan", &path)?;
         if number == 1 {
-            expect_same(&piece, &decode_assembly(&path, ctx)?)?;
+            expect_storable(&piece, &path, ctx)?;
         }
+        let bytes = encode_assembly(&piece, ctx)?;
+        std::fs::write(&path, &bytes).io_at("write the plan", &path)?;
         let level = piece
             .tree
             .levels
@@ -249,7 +252,9 @@ fn arrange_assembly(
         .into_iter()
         .filter(|call| !call.schema_only && !is_of_collection(call))
         .collect();
-    Ok((checked_assembly(&dataset, options, ctx)?.0, calls))
+    let assembly = checked_assembly(&dataset, options, ctx)?.0;
+    release(dataset);
+    Ok((assembly, calls))
 }
 
 fn is_of_collection(call: &ExtensionCall) -> bool {
@@ -281,7 +286,21 @@ fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> 
         .try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
 }
 
-/// Refuses column types and values that the file of a part can't store without loss.
+/// Refuses column types and values that the file of a part can't store without loss: some roots at
+/// a time are written to `path` and read again, as a part may have all samples of a dataset.
+fn expect_storable(piece: &Assembly, path: &Path, ctx: &JobContext) -> Result<()> {
+    let roots = piece.tree.levels.first().map_or(0, |level| level.len()) as u32;
+    let roots: Vec<u32> = (0..roots).collect();
+    for roots in roots.chunks(COMPARED_ROOTS) {
+        let some = piece.of_roots(roots, ctx)?;
+        std::fs::write(path, encode_assembly(&some, ctx)?).io_at("write the plan", path)?;
+        expect_same(&some, &decode_assembly(path, ctx)?)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// [`crate::error::Kind::Unsupported`] where they differ.
 fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
     for (depth, (level, found)) in piece.levels.iter().zip(&again.levels).enumerate() {
         let same = level.batch == found.batch

@@ -16,7 +16,9 @@ use super::super::filter::is_binary;
 use super::super::source_span::StatementSource;
 use super::super::sql_dialect;
 use super::expression::{Comparison, Expression};
-use super::{BoxWith, LevelFile, StatementStep, Test, column_named, corners_of, instant, keys};
+use super::{
+    Area, AreaWith, LevelFile, StatementStep, Test, column_named, corners_of, instant, keys,
+};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
@@ -156,26 +158,27 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
                 .collect::<Vec<_>>()
                 .join(" AND ")
         }
-        Test::Box {
-            boxes,
-            with: BoxWith::Column(column),
+        Test::Area {
+            area,
+            with: AreaWith::Column(column),
         } => {
             let place = format!("ST_GeomFromWKB({})", name(column));
-            let touch = |one: &[f64; 4]| {
+            let touch = |one: &Vec<[f64; 2]>| {
                 format!(
                     "ST_Intersects({place}, ST_GeomFromText('{}'))",
-                    well_known_text(&[*one])
+                    well_known_text(std::slice::from_ref(one))
                 )
             };
+            let outlines = outlines(area);
             format!(
                 "({})",
-                boxes.iter().map(touch).collect::<Vec<_>>().join(" OR ")
+                outlines.iter().map(touch).collect::<Vec<_>>().join(" OR ")
             )
         }
-        Test::Box {
-            boxes,
-            with: BoxWith::Footprint(columns),
-        } => footprint(boxes, columns),
+        Test::Area {
+            area,
+            with: AreaWith::Footprint(columns),
+        } => footprint(&outlines(area), columns),
     })
 }
 
@@ -331,8 +334,16 @@ fn print_expression(expression: &Expression) -> Result<String> {
     })
 }
 
-/// Boxes of one dimension as a geometry.
-fn well_known_text(boxes: &[[f64; 4]]) -> String {
+/// The corners of each area.
+fn outlines(area: &Area) -> Vec<Vec<[f64; 2]>> {
+    match area {
+        Area::Boxes(boxes) => boxes.iter().map(|one| corners_of(*one)).collect(),
+        Area::Polygons(polygons) => polygons.clone(),
+    }
+}
+
+/// Points, lines and polygons by their corners, of one kind, as a geometry.
+fn well_known_text(outlines: &[Vec<[f64; 2]>]) -> String {
     let point = |[x, y]: [f64; 2]| format!("{x} {y}");
     let list = |points: &[[f64; 2]]| {
         points
@@ -342,15 +353,12 @@ fn well_known_text(boxes: &[[f64; 4]]) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let each = |one: &[f64; 4]| {
-        let corners = corners_of(*one);
-        match corners.len() {
-            1 => ("POINT", format!("({})", list(&corners))),
-            2 => ("LINESTRING", format!("({})", list(&corners))),
-            _ => ("POLYGON", format!("(({}))", list(&corners))),
-        }
+    let each = |corners: &Vec<[f64; 2]>| match corners.len() {
+        1 => ("POINT", format!("({})", list(corners))),
+        2 => ("LINESTRING", format!("({})", list(corners))),
+        _ => ("POLYGON", format!("(({}))", list(corners))),
     };
-    let parts: Vec<(&str, String)> = boxes.iter().map(each).collect();
+    let parts: Vec<(&str, String)> = outlines.iter().map(each).collect();
     match parts.as_slice() {
         [(kind, text)] => format!("{kind} {text}"),
         [(kind, _), ..] => {
@@ -367,9 +375,10 @@ fn well_known_text(boxes: &[[f64; 4]]) -> String {
     }
 }
 
-/// Footprints that touch the box: the first that can be found of geometry, grid and centroid.
-fn footprint(boxes: &[[f64; 4]], columns: &[&str]) -> String {
-    let area = format!("ST_GeomFromText('{}')", well_known_text(boxes));
+/// Footprints that touch one of the areas: the first that can be found of geometry, grid and
+/// centroid.
+fn footprint(outlines: &[Vec<[f64; 2]>], columns: &[&str]) -> String {
+    let area = format!("ST_GeomFromText('{}')", well_known_text(outlines));
     let has = |wanted: &str| columns.contains(&wanted);
     let mut found = Vec::new();
     if has("istac:geometry") {

@@ -11,11 +11,12 @@ mod expression;
 mod python;
 
 use chrono::DateTime;
+use geo::{LineString, Polygon, Validation};
 
 use self::expression::{Comparison, ConditionConversion, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeRange, check_box, choose_column, is_binary, is_count, is_text,
-    no_time, unit_of_counts,
+    Filter, GEOMETRIES, TIMES, TimeRange, check_box, check_polygon, choose_column, is_binary,
+    is_count, is_text, no_time, unit_of_counts,
 };
 use super::source_span::StatementSource;
 use super::sql_dialect;
@@ -76,21 +77,30 @@ impl LevelFile {
     }
 }
 
-/// What a box is compared with.
-enum BoxWith<'a> {
+/// What an area is compared with.
+enum AreaWith<'a> {
     /// Footprints, made of these columns.
     Footprint(Vec<&'a str>),
     /// The geometries of this column.
     Column(&'a str),
 }
 
-impl BoxWith<'_> {
+impl AreaWith<'_> {
     fn columns(&self) -> Vec<&str> {
         match self {
             Self::Footprint(columns) => columns.clone(),
             Self::Column(column) => vec![column],
         }
     }
+}
+
+/// Areas in degrees, of one kind.
+enum Area {
+    /// West, south, east, north.
+    Boxes(Vec<[f64; 4]>),
+    /// Corners of polygons without holes, longitude and latitude; the first corner is the last,
+    /// too.
+    Polygons(Vec<Vec<[f64; 2]>>),
 }
 
 /// A test of a row.
@@ -107,11 +117,8 @@ enum Test<'a> {
         first: Option<i64>,
         last: Option<i64>,
     },
-    /// A place touches one of the boxes: west, south, east, north in degrees.
-    Box {
-        boxes: Vec<[f64; 4]>,
-        with: BoxWith<'a>,
-    },
+    /// A place touches one of the areas.
+    Area { area: Area, with: AreaWith<'a> },
 }
 
 enum StatementStep<'a> {
@@ -189,15 +196,15 @@ pub fn sql_condition(filter: &Filter, columns: &[FieldSpec]) -> Option<String> {
             Test::Expression(ref expression) if has_plain_times(expression) => {
                 duckdb::condition(&test, columns).ok()?
             }
-            Test::Box {
-                with: BoxWith::Column(_),
+            Test::Area {
+                with: AreaWith::Column(_),
                 ..
             } => duckdb::condition(&test, columns).ok()?,
             Test::Expression(_)
             | Test::NoPadding
             | Test::DaysOfText { .. }
-            | Test::Box {
-                with: BoxWith::Footprint(_),
+            | Test::Area {
+                with: AreaWith::Footprint(_),
                 ..
             } => {
                 return None;
@@ -314,14 +321,22 @@ fn tests<'a>(
         }
     }
     // Places last: they are dear to compare.
-    if filter.polygon.is_some() {
-        return Err(
-            Error::unsupported("polygons can't be compared by other engines")
-                .hint("filter by a box"),
-        );
-    }
-    if let Some(bbox) = filter.bbox {
-        tests.push(in_box(filter, bbox, columns)?);
+    if let Some(bbox) = filter.area_box() {
+        let outline = filter.polygon.as_deref().map(turned_polygons);
+        let outline = outline.transpose()?;
+        check_box(bbox)?;
+        let with = places(filter, columns)?;
+        // Geometries of a column have longitudes within ±180 degrees, which a polygon on each turn
+        // does not say.
+        if filter.bbox.is_some() || matches!(with, AreaWith::Column(_)) {
+            let area = Area::Boxes(turned_boxes(bbox, &with));
+            tests.push(Test::Area { area, with });
+        }
+        if let Some(polygons) = outline {
+            let area = Area::Polygons(polygons);
+            let with = places(filter, columns)?;
+            tests.push(Test::Area { area, with });
+        }
     }
     Ok(tests)
 }
@@ -338,8 +353,45 @@ const SPELLED_PLACES: [&str; 8] = [
     "istac:centroid",
 ];
 
-fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> Result<Test<'a>> {
-    check_box(bbox)?;
+/// The boxes that places are compared with. Footprints have continuous longitudes: the box is there
+/// on each turn.
+fn turned_boxes(bbox: [f64; 4], with: &AreaWith<'_>) -> Vec<[f64; 4]> {
+    if matches!(with, AreaWith::Column(_)) {
+        return Boxes::new(bbox).corners();
+    }
+    let [west, south, east, north] = bbox;
+    let east = if west > east { east + 360.0 } else { east };
+    if east - west >= 360.0 {
+        vec![[-540.0, south, 540.0, north]]
+    } else {
+        [-360.0, 0.0, 360.0]
+            .map(|turn| [west + turn, south, east + turn, north])
+            .to_vec()
+    }
+}
+
+/// The polygon on each turn, as its longitudes are continuous.
+///
+/// # Errors
+/// For corners that are none, and a polygon that crosses itself: engines disagree about what is
+/// inside of it.
+fn turned_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
+    check_polygon(corners)?;
+    let ring: LineString = corners.iter().map(|&[x, y]| (x, y)).collect();
+    let polygon = Polygon::new(ring, Vec::new());
+    if !polygon.is_valid() {
+        let error = Error::unsupported("the polygon crosses itself");
+        return Err(error.hint("other engines need one without crossings: draw it again"));
+    }
+    let turned = |turn: f64| {
+        let corners = polygon.exterior().coords();
+        corners.map(|corner| [corner.x + turn, corner.y]).collect()
+    };
+    Ok([-360.0, 0.0, 360.0].map(turned).to_vec())
+}
+
+/// The places that the areas of a filter are compared with.
+fn places<'a>(filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<AreaWith<'a>> {
     if let Some((mut names, only)) = filter.footprint_columns(columns) {
         if let Some(column) = names.iter().find(|name| !SPELLED_PLACES.contains(name)) {
             let error = Error::unsupported(format!(
@@ -356,20 +408,7 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
             Some(PlaceSource::Grid) => names.retain(|name| of_grid(name)),
             Some(PlaceSource::Centroid) => names.retain(|name| name.ends_with(":centroid")),
         }
-        // Footprints have continuous longitudes: the box is there on each turn.
-        let [west, south, east, north] = bbox;
-        let east = if west > east { east + 360.0 } else { east };
-        let boxes = if east - west >= 360.0 {
-            vec![[-540.0, south, 540.0, north]]
-        } else {
-            [-360.0, 0.0, 360.0]
-                .map(|turn| [west + turn, south, east + turn, north])
-                .to_vec()
-        };
-        return Ok(Test::Box {
-            boxes,
-            with: BoxWith::Footprint(names),
-        });
+        return Ok(AreaWith::Footprint(names));
     }
     let field = choose_column(
         columns,
@@ -385,10 +424,7 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
         ));
         return Err(error.hint("name a column as stac:centroid"));
     }
-    Ok(Test::Box {
-        boxes: Boxes::new(bbox).corners(),
-        with: BoxWith::Column(&field.name),
-    })
+    Ok(AreaWith::Column(&field.name))
 }
 
 fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Result<Test<'a>> {

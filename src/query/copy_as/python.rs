@@ -2,16 +2,18 @@
 //! constants, patterns and numbers that are no number (NaN) are written.
 
 use super::expression::{Comparison, Expression, ExpressionType, ValueFunction};
-use super::{BoxWith, LevelFile, ParquetEngine, StatementStep, Test, instant, keys, within_a_file};
+use super::{
+    Area, AreaWith, LevelFile, ParquetEngine, StatementStep, Test, instant, keys, within_a_file,
+};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
 use arrow::datatypes::{DataType, TimeUnit};
 
-/// Functions that compare footprints with a box.
-const TOUCHES_BOX: &str = include_str!("touches_box.py");
-/// Functions that compare stored geometries with a box.
-const INTERSECTS_BOX: &str = include_str!("intersects_box.py");
+/// Functions that compare footprints with an area.
+const FOOTPRINT_TOUCHES: &str = include_str!("footprint_touches.py");
+/// Functions that compare stored geometries with an area.
+const GEOMETRY_TOUCHES: &str = include_str!("geometry_touches.py");
 
 /// A text as a string literal of Python; what shows nothing in an editor, or changes the order of
 /// the line, is escaped.
@@ -37,7 +39,7 @@ pub fn script(
     used.sort_unstable();
     used.dedup();
     let mut body = String::new();
-    let mut boxes = 0;
+    let mut areas = 0;
     let mut helpers = String::new();
     for &level in &used {
         body.push_str(&format!(
@@ -49,14 +51,10 @@ pub fn script(
         match step {
             StatementStep::Keep { level, tests } => {
                 for test in tests {
-                    if let Test::Box {
-                        boxes: wanted,
-                        with,
-                    } = test
-                    {
-                        boxes += 1;
-                        let function = format!("touches_box_{boxes}");
-                        helpers.push_str(&helper(wanted, with, boxes));
+                    if let Test::Area { area, with } = test {
+                        areas += 1;
+                        let function = format!("touches_area_{areas}");
+                        helpers.push_str(&helper(area, with, areas));
                         body.push_str(&apply(engine, *level, &function, &with.columns()));
                     } else {
                         let condition = Printer {
@@ -223,25 +221,46 @@ fn read_member(
     }
 }
 
-/// The functions that compare a row with the boxes.
-fn helper(boxes: &[[f64; 4]], with: &BoxWith<'_>, count: usize) -> String {
-    let list: Vec<String> = boxes
-        .iter()
-        .map(|one| format!("({})", one.map(number).join(", ")))
-        .collect();
-    let code = match with {
-        BoxWith::Footprint(_) => TOUCHES_BOX,
-        BoxWith::Column(_) => INTERSECTS_BOX,
+/// The functions that compare a row with an area.
+fn helper(area: &Area, with: &AreaWith<'_>, count: usize) -> String {
+    let tuple = |numbers: &[f64]| {
+        let numbers: Vec<String> = numbers.iter().copied().map(number).collect();
+        format!("({})", numbers.join(", "))
     };
-    // Several boxes have an area and a function each.
-    let code = code
-        .replace("AREA", &format!("AREA_{count}"))
-        .replace("touches_box", &format!("touches_box_{count}"));
-    let code = code.replace("BOXES", &format!("BOXES_{count}"));
-    format!(
-        "\n# west, south, east, north in degrees\nBOXES_{count} = [{}]\n{code}",
-        list.join(", ")
-    )
+    let (head, parts) = match area {
+        Area::Boxes(boxes) => {
+            let list: Vec<String> = boxes.iter().map(|one| tuple(one)).collect();
+            (
+                format!(
+                    "# west, south, east, north in degrees\nBOXES = [{}]\n",
+                    list.join(", ")
+                ),
+                "shapely.MultiPoint([(west, south), (east, north)]).envelope \
+                 for west, south, east, north in BOXES",
+            )
+        }
+        Area::Polygons(polygons) => {
+            let polygon = |corners: &Vec<[f64; 2]>| {
+                let corners: Vec<String> = corners.iter().map(|one| tuple(one)).collect();
+                format!("    [{}],\n", corners.join(", "))
+            };
+            let list: String = polygons.iter().map(polygon).collect();
+            (
+                format!("# longitude, latitude in degrees\nPOLYGONS = [\n{list}]\n"),
+                "shapely.Polygon(corners) for corners in POLYGONS",
+            )
+        }
+    };
+    let code = match with {
+        AreaWith::Footprint(_) => FOOTPRINT_TOUCHES,
+        AreaWith::Column(_) => GEOMETRY_TOUCHES,
+    };
+    let mut code = format!("\n{head}{}", code.replace("PARTS", parts));
+    // Several areas have names of their own.
+    for name in ["AREA", "BOXES", "POLYGONS", "touches_area"] {
+        code = code.replace(name, &format!("{name}_{count}"));
+    }
+    code
 }
 
 /// Keeps the rows for which a function of a row is true.
@@ -354,7 +373,7 @@ impl Printer {
                 ));
                 Err(error.hint("copy the filter for DuckDB, or store the column as timestamps"))
             }
-            Test::Condition(_) | Test::Box { .. } => {
+            Test::Condition(_) | Test::Area { .. } => {
                 Err(Error::internal("a test of another engine"))
             }
         }

@@ -6,7 +6,7 @@ import shapely
 EDGE = np.arange(16) / 16  # an edge that is straight in its system bends in degrees: 16 points follow it
 
 
-AREA = shapely.union_all([shapely.MultiPoint([(west, south), (east, north)]).envelope for west, south, east, north in BOXES])
+AREA = shapely.union_all([PARTS])
 SYSTEMS = {}
 
 
@@ -62,8 +62,8 @@ def parts(shape, to_degrees):
                 yield shapely.Point(lon, lat)
 
 
-def touches_box(row):
-    """True for a row (a dict of its columns) whose footprint touches one of the boxes."""
+def touches_area(row):
+    """True for a row (a dict of its columns) whose footprint touches the area."""
     found = []
     wkb = row.get("istac:geometry")
     if wkb is not None:
