@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array,
+};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
@@ -198,7 +200,10 @@ impl Assembly {
         for depth in 0..set.count() {
             ctx.check()?;
             let level = &found.levels[depth];
-            let batch = in_tree_order(set, depth, &order, made[depth], ctx)?;
+            let mut batch = in_tree_order(set, depth, &order, made[depth], ctx)?;
+            if is_identity(&order) {
+                batch = share_ids(batch, &level.ids)?;
+            }
             let mut sources = Vec::with_capacity(order.len());
             let (mut next_order, mut next_parents, mut folders) =
                 (Vec::new(), Vec::new(), Vec::new());
@@ -358,6 +363,26 @@ fn kept_names(fields: &[FieldSpec], path_made: bool) -> Vec<&str> {
         .collect()
 }
 
+/// True for the rows 0, 1, 2, ….
+fn is_identity(rows: &[u32]) -> bool {
+    rows.iter().enumerate().all(|(at, &row)| at as u32 == row)
+}
+
+/// The table with the ids of the tree as its column `id`, where both are equal: they are kept once.
+pub(super) fn share_ids(batch: RecordBatch, ids: &StringArray) -> Result<RecordBatch> {
+    let own = batch.schema().index_of("id").ok();
+    let own = own.filter(|&at| batch.column(at).as_string_opt::<i32>() == Some(ids));
+    let Some(at) = own else {
+        return Ok(batch);
+    };
+    let rows = batch.num_rows();
+    let (schema, mut columns, _) = batch.into_parts();
+    columns[at] = Arc::new(ids.clone());
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options)
+        .map_err(|error| Error::internal("equal columns did not fit").because(error))
+}
+
 /// The copied columns of a level, with the rows `rows` in this order.
 fn in_tree_order(
     set: &LevelSet,
@@ -369,9 +394,7 @@ fn in_tree_order(
     let batch = set
         .columns(depth, &kept_names(&set.fields(depth), path_made), ctx)?
         .into_batch()?;
-    let sorted = rows.len() == batch.num_rows()
-        && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
-    if sorted {
+    if rows.len() == batch.num_rows() && is_identity(rows) {
         return Ok(batch);
     }
     arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows.to_vec()))

@@ -18,8 +18,11 @@ use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, wri
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
-use crate::table::{ParquetOptions, write_parquet};
+use crate::table::{ParquetOptions, ParquetSink, write_parquet};
 use crate::zip_format::local_header_len;
+
+/// Rows of a level table that are encoded at one time.
+const LEVEL_ROWS: usize = 65_536;
 
 /// Target and settings of a write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -332,8 +335,31 @@ impl BuildPlan {
         depth: usize,
         options: &BuildOptions,
     ) -> Result<(Schema, Vec<u8>)> {
-        let level = &assembly.levels[depth];
-        let rows = level.batch.num_rows() as i64;
+        let rows = assembly.levels[depth].batch.num_rows();
+        // Some rows at a time, as half of the columns are made here.
+        let most = options.parquet.row_group_rows.clamp(1, LEVEL_ROWS);
+        let (schema, first) =
+            self.level_rows(assembly, positions, depth, options, 0..rows.min(most))?;
+        let mut sink = ParquetSink::new(Vec::new(), &schema, &options.parquet)?;
+        sink.write(&first)?;
+        for start in (most..rows).step_by(most) {
+            let some = start..rows.min(start + most);
+            let (_, batch) = self.level_rows(assembly, positions, depth, options, some)?;
+            sink.write(&batch)?;
+        }
+        Ok((schema, sink.finish()?))
+    }
+
+    /// Some rows of a level table.
+    fn level_rows(
+        &self,
+        assembly: &Assembly,
+        positions: &PlannedPositions,
+        depth: usize,
+        options: &BuildOptions,
+        rows: Range<usize>,
+    ) -> Result<(Schema, RecordBatch)> {
+        let (level, tree) = (&assembly.levels[depth], &assembly.tree.levels[depth]);
         let mut fields: Vec<Field> = level
             .batch
             .schema()
@@ -341,48 +367,36 @@ impl BuildPlan {
             .iter()
             .map(|field| field.as_ref().clone())
             .collect();
-        let mut columns = level.batch.columns().to_vec();
+        let mut columns = level.batch.slice(rows.start, rows.len()).columns().to_vec();
         if options.text_columns {
-            put_path(
-                &mut fields,
-                &mut columns,
-                self.text_paths(assembly, depth, 0..level.batch.num_rows()),
-            );
+            let paths = self.text_paths(assembly, depth, rows.clone());
+            put_path(&mut fields, &mut columns, paths);
         }
+        let own = rows.clone().map(|row| row as i64).collect();
+        add_integers(&mut fields, &mut columns, "internal:current_id", own);
+        let parents = tree.parents[rows.clone()]
+            .iter()
+            .map(|&parent| i64::from(parent));
         add_integers(
             &mut fields,
             &mut columns,
-            "internal:current_id",
-            (0..rows).collect(),
+            "internal:parent_id",
+            parents.collect(),
         );
-        let parents = assembly.tree.levels[depth]
-            .parents
-            .iter()
-            .map(|&parent| i64::from(parent))
-            .collect();
-        add_integers(&mut fields, &mut columns, "internal:parent_id", parents);
         if options.format == Format::Zip {
-            add_integers(
-                &mut fields,
-                &mut columns,
-                "internal:offset",
-                positions.offsets[depth].clone(),
-            );
-            add_integers(
-                &mut fields,
-                &mut columns,
-                "internal:size",
-                positions.sizes[depth].clone(),
-            );
+            for (name, values) in [
+                ("internal:offset", &positions.offsets),
+                ("internal:size", &positions.sizes),
+            ] {
+                let values = values[depth][rows.clone()].to_vec();
+                add_integers(&mut fields, &mut columns, name, values);
+            }
         }
         if depth > 0 || options.text_columns {
             let mut paths = StringBuilder::new();
-            for (path, &folder) in self.paths[depth]
-                .iter()
-                .zip(&assembly.tree.levels[depth].folder)
-            {
-                let path = path.unwrap_or_default();
-                if folder {
+            for row in rows {
+                let path = self.paths[depth].value(row);
+                if tree.folder[row] {
                     paths.append_value(format!("{path}/"))
                 } else {
                     paths.append_value(path)
@@ -391,9 +405,7 @@ impl BuildPlan {
             fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
             columns.push(Arc::new(paths.finish()));
         }
-        let (schema, batch) = batch_from_columns(fields, columns)?;
-        let bytes = write_parquet(&schema, &[batch], &options.parquet)?;
-        Ok((schema, bytes))
+        batch_from_columns(fields, columns)
     }
 
     /// The column `path` of these rows of a level.
@@ -510,15 +522,17 @@ fn compare_members_below(a: &str, b: &str) -> Ordering {
 
 fn relative_paths(assembly: &Assembly) -> Vec<StringArray> {
     let mut paths: Vec<StringArray> = Vec::with_capacity(assembly.tree.levels.len());
-    for (depth, level) in assembly.tree.levels.iter().enumerate() {
+    for level in &assembly.tree.levels {
+        let Some(above) = paths.last() else {
+            paths.push(level.ids.clone());
+            continue;
+        };
         let mut builder = StringBuilder::with_capacity(level.len(), level.len() * 16);
         let mut path = String::new();
         for row in 0..level.len() as u32 {
             path.clear();
-            if depth > 0 {
-                path.push_str(paths[depth - 1].value(level.parents[row as usize] as usize));
-                path.push('/');
-            }
+            path.push_str(above.value(level.parents[row as usize] as usize));
+            path.push('/');
             path.push_str(level.id(row));
             builder.append_value(&path);
         }

@@ -20,7 +20,6 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
 use crate::unpack::UnpackedMember;
-use crate::zip_format::CentralDirectory;
 
 /// Files up to this size in bytes are read whole; larger ones are streamed.
 pub const WHOLE_MAX: u64 = 4 << 20;
@@ -97,8 +96,8 @@ impl OpenContainer {
             // A remote directory may be larger than the copied data, while local headers are
             // fetched with the data.
             true if self.file.is_remote() => ChecksumSource::Headers,
-            true => match separate_transient_error(CentralDirectory::read(&self.file))? {
-                Ok(directory) => ChecksumSource::Directory(Checksums::from_directory(&directory)),
+            true => match separate_transient_error(Checksums::read(&self.file))? {
+                Ok(checksums) => ChecksumSource::Directory(checksums),
                 Err(_) => ChecksumSource::Headers,
             },
         };
@@ -112,9 +111,7 @@ impl OpenContainer {
             return Ok(known.as_ref());
         }
         let found = if self.file.is_remote() {
-            separate_transient_error(CentralDirectory::read(&self.file))?
-                .ok()
-                .map(|directory| Checksums::from_directory(&directory))
+            separate_transient_error(Checksums::read(&self.file))?.ok()
         } else {
             None
         };

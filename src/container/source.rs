@@ -188,8 +188,8 @@ impl ByteSource {
         }
         let copied = own.size == stamp.size
             && stamp.directory.is_some()
-            && separate_transient_error(CentralDirectory::read(self))?
-                .is_ok_and(|directory| stamp.directory == Some(directory.digest));
+            && separate_transient_error(CentralDirectory::for_each(self, &mut drop))?
+                .is_ok_and(|version| stamp.directory == Some(version.digest));
         if copied {
             Ok(())
         } else {

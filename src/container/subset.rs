@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, StringArray, UInt32Array};
 
+use super::assembly::share_ids;
 use super::{Assembly, AssemblyLevel, DatasetVersion};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -141,10 +142,11 @@ fn select_rows<L: Borrow<AssemblyLevel>>(
             (Borrow::<AssemblyLevel>::borrow(&level), chosen.len());
         let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
         let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
-        let sources = rows
+        let chosen_sources = rows
             .iter()
-            .filter_map(|&row| level.sources.get(row as usize).cloned())
-            .collect();
+            .filter_map(|&row| level.sources.get(row as usize).cloned());
+        let mut sources = Vec::with_capacity(rows.len());
+        sources.extend(chosen_sources);
         let choice =
             |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
         let meta_columns: HashMap<u32, Arc<[usize]>> = if level.meta_columns.is_empty() {
@@ -156,7 +158,7 @@ fn select_rows<L: Borrow<AssemblyLevel>>(
             arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
                 .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
         chosen.push(AssemblyLevel {
-            batch,
+            batch: share_ids(batch, &ids)?,
             sources,
             meta_columns,
         });

@@ -153,9 +153,9 @@ fn with_directory(asset: &AssetPath, stamp: &Stamp) -> Option<Stamp> {
     let file = ByteSource::open_for(asset)
         .ok()
         .filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
-    let directory = CentralDirectory::read(&file).ok()?;
+    let version = CentralDirectory::for_each(&file, &mut drop).ok()?;
     Some(Stamp {
-        directory: Some(directory.digest),
+        directory: Some(version.digest),
         ..stamp.clone()
     })
 }

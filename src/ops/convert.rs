@@ -10,7 +10,7 @@ use super::operation::{Operation, PathUse, PathVisitor};
 use super::write::{warn_of_classes, write_verified};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 
 /// Writes an opened dataset in another container; sample bytes and metadata values are unchanged.
 /// Plain data.
@@ -75,5 +75,7 @@ pub(super) fn converted_assembly(
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     warn_of_classes(&assembly.collection.fields, ctx);
     assembly.correct_extent(ctx)?;
+    // Its directory and tables have an entry for every sample.
+    release(reader);
     Ok(assembly)
 }

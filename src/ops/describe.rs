@@ -15,7 +15,7 @@ use crate::container::{
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 use crate::model::{is_remote, place_below};
 
 /// Writes all documents or none; returns the path of the main one. Plain data.
@@ -102,7 +102,7 @@ fn describe_opened(
         ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)?
     };
     // Its tables have a row for every sample.
-    drop(reader);
+    release(reader);
     describe_into(&assembly, &facts, form, sink, ctx)?;
     assembly.version.expect_unchanged()
 }

@@ -20,7 +20,7 @@ use crate::container::{
     self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order,
 };
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 use crate::model::{Collection, Report, Severity, Skeleton, SkeletonLevel, in_nfc, is_padding};
 use crate::query::{self, Filter, Query, Tables};
 use crate::validate;
@@ -146,7 +146,7 @@ fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     describe(&mut part, ctx)?;
     check_collection(&part, ctx)?;
     // Its tables have a row for every sample.
-    drop(reader);
+    release((reader, tree, keep, ordered));
     write_verified(&part, &request.options, ctx)
 }
 

@@ -16,7 +16,7 @@ use crate::container::{
     Scratch, extent_of_samples, rezipped_dataset,
 };
 use crate::error::{Error, Result, separate_transient_error};
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, release};
 use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
 use crate::validate;
@@ -177,7 +177,7 @@ fn repair(
         }
     }
     // Its directory and tables have an entry for every sample.
-    drop(reader);
+    release(reader);
     // Every member was compared above. What is left are archives that state no checksums any more:
     // those are listed.
     let options = &BuildOptions {
@@ -185,7 +185,7 @@ fn repair(
         ..options.clone()
     };
     let built = container::write(&assembly, options, ctx)?;
-    drop(assembly);
+    release(assembly);
     let written = container::open(&built.path, ctx)?;
     let after = validate::copied_container(written.as_ref(), &before, ctx)?;
     before

@@ -43,7 +43,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         Some(ending) => format!("{folder}/sample.{}", ending.to_ascii_lowercase()),
         None => format!("{folder}/sample"),
     };
-    let path = CString::new(file).ok()?;
+    let (path, folder) = (CString::new(file).ok()?, CString::new(folder).ok()?);
     let drivers: Vec<CString> = fence::identification_drivers()
         .filter_map(|name| CString::new(name).ok())
         .collect();
@@ -77,8 +77,12 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
                 .to_string_lossy()
                 .into_owned()
         });
-        // Safety: removes the file over the buffer, which is dropped later.
-        unsafe { gdal_sys::VSIUnlink(path.as_ptr()) };
+        // Safety: removes the file over the buffer, which is dropped later, and the folder that
+        // GDAL made for it.
+        unsafe {
+            gdal_sys::VSIUnlink(path.as_ptr());
+            gdal_sys::VSIRmdir(folder.as_ptr());
+        };
         name
     });
     found
@@ -120,6 +124,8 @@ pub fn is_raster_file(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -154,6 +160,28 @@ mod tests {
                 "{name} {:?}",
                 String::from_utf8_lossy(head)
             );
+        }
+    }
+
+    #[test]
+    fn nothing_of_an_identified_file_stays_in_the_memory_of_gdal() {
+        environment::init();
+        // Tests beside this one identify files, too: theirs may be there for a moment.
+        let first = NEXT.load(Ordering::Relaxed);
+        assert_eq!(
+            identify(b"GIF89a\x01\0\x01\0", "a.gif").as_deref(),
+            Some("GIF")
+        );
+        let next = NEXT.load(Ordering::Relaxed);
+        let is_there = |number: u64| {
+            let files = gdal::vsi::read_dir("/vsimem", false).unwrap_or_default();
+            let folder = PathBuf::from(format!("taco-studio-identify-{number}"));
+            files.contains(&folder)
+        };
+        let started = std::time::Instant::now();
+        while (first..next).any(is_there) {
+            assert!(started.elapsed().as_secs() < 20, "a folder stays");
+            std::thread::yield_now();
         }
     }
 }

@@ -12,7 +12,7 @@ const TAIL: u64 = 0xFFFF + 22;
 /// locator, and 22.
 const END_RECORDS: u64 = 98;
 /// Bytes of the directory read at a time; far more than the longest entry.
-const PIECE: u64 = 8 << 20;
+const PIECE: u64 = 1 << 20;
 /// Minimum size of an entry in bytes.
 const ENTRY_MIN: usize = 46;
 
@@ -73,13 +73,42 @@ pub struct CentralDirectory {
     starts: OnceLock<Vec<u64>>,
 }
 
+/// Where a central directory is, and its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryVersion {
+    /// Offset of its first entry.
+    pub offset: u64,
+    /// As [`CentralDirectory::digest`].
+    pub digest: u32,
+}
+
 impl CentralDirectory {
     /// Locates and reads the directory.
     ///
     /// # Errors
+    /// As [`CentralDirectory::for_each`].
+    pub fn read(file: &impl BytesAt) -> Result<Self> {
+        let mut entries: Vec<DirectoryEntry> = Vec::new();
+        let version = Self::for_each(file, &mut |entry| entries.push(entry))?;
+        entries.shrink_to_fit();
+        Ok(Self {
+            entries,
+            offset: version.offset,
+            digest: version.digest,
+            ..Self::default()
+        })
+    }
+
+    /// Locates the directory and passes its entries on in their order, also those before a damaged
+    /// one. Holds a megabyte of it at a time.
+    ///
+    /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when there is none or it is damaged, or an IO
     /// error.
-    pub fn read(file: &impl BytesAt) -> Result<Self> {
+    pub fn for_each(
+        file: &impl BytesAt,
+        each: &mut dyn FnMut(DirectoryEntry),
+    ) -> Result<DirectoryVersion> {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
@@ -126,7 +155,7 @@ impl CentralDirectory {
             )));
         }
         // Read in pieces: a claimed directory may be a sparse hole of any size.
-        let mut entries: Vec<DirectoryEntry> = Vec::new();
+        let mut found = 0;
         let mut digest = crc32fast::Hasher::new();
         digest.update(&offset.to_le_bytes());
         let mut at = 0;
@@ -136,30 +165,26 @@ impl CentralDirectory {
                 .map_err(|error| bad("can't be read").because(error))?;
             let mut done = 0;
             while let Some((entry, length)) = parse_entry(&piece[done..]) {
-                entries.push(entry);
+                each(entry);
+                found += 1;
                 done += length;
             }
             // An entry may continue in the next piece.
             if done == 0 || (done < piece.len() && at + piece.len() as u64 == size) {
                 return Err(bad(&format!("is damaged at its byte {}", at + done as u64)));
             }
-            if entries.len() as u64 > count {
+            if found > count {
                 return Err(bad(&format!("claims {count} members and holds more")));
             }
             digest.update(&piece[..done]);
             at += done as u64;
         }
-        if entries.len() as u64 != count {
-            return Err(bad(&format!(
-                "claims {count} members and holds {}",
-                entries.len()
-            )));
+        if found != count {
+            return Err(bad(&format!("claims {count} members and holds {found}")));
         }
-        Ok(Self {
-            entries,
+        Ok(DirectoryVersion {
             offset,
             digest: digest.finalize(),
-            ..Self::default()
         })
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-pub use directory::{CentralDirectory, DirectoryEntry, LocalHeader};
+pub use directory::{CentralDirectory, DirectoryEntry, DirectoryVersion, LocalHeader};
 pub use records::{DosTime, HEADER_NAME, ZipMember, local_header_len, put_end};
 
 use crate::error::Result;

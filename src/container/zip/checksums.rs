@@ -2,7 +2,7 @@
 
 use crate::container::ByteSource;
 use crate::error::{Result, separate_transient_error};
-use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
+use crate::zip_format::{CentralDirectory, LocalHeader};
 
 /// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
@@ -27,26 +27,30 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// Collects the stored members of a directory.
-    pub fn from_directory(directory: &CentralDirectory) -> Self {
-        let stored = directory
-            .entries
-            .iter()
-            .filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
-        let member = |entry: &DirectoryEntry| StoredMember {
-            local: entry.local,
-            size: entry.size,
-            name: entry.name.len() as u32,
-            crc: entry.crc,
-        };
-        let mut members: Vec<StoredMember> = stored.map(member).collect();
+    /// Those of the stored members of an archive.
+    ///
+    /// # Errors
+    /// As [`CentralDirectory::for_each`].
+    pub fn read(file: &ByteSource) -> Result<Self> {
+        let mut members: Vec<StoredMember> = Vec::new();
+        let version = CentralDirectory::for_each(file, &mut |entry| {
+            if entry.method == 0 && entry.flags & 1 == 0 {
+                members.push(StoredMember {
+                    local: entry.local,
+                    size: entry.size,
+                    name: entry.name.len() as u32,
+                    crc: entry.crc,
+                });
+            }
+        })?;
+        members.shrink_to_fit();
         if !members.is_sorted_by_key(|member| member.local) {
             members.sort_by_key(|member| member.local);
         }
-        Self {
+        Ok(Self {
             members,
-            digest: directory.digest,
-        }
+            digest: version.digest,
+        })
     }
 
     /// The CRC-32 of the member whose data is exactly this byte range; `None` when there is none.
@@ -142,7 +146,7 @@ mod tests {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
             assert!(is_archive(&file).expect("is told"));
             let directory = CentralDirectory::read(&file).expect("reads");
-            let checksums = Checksums::from_directory(&directory);
+            let checksums = Checksums::read(&file).expect("reads");
             for entry in &directory.entries {
                 let data = LocalHeader::read(&file, entry.local).expect("reads").data;
                 let name = &entry.name;

@@ -2,6 +2,7 @@
 //! header is patched last. To a store, which takes the bytes in order, the metadata is encoded
 //! first, and the CRC-32 of a large sample is computed before it is sent.
 
+use std::borrow::Cow;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
 use sha2::{Digest, Sha256};
@@ -339,7 +340,7 @@ pub(super) fn encode_metadata(
         bytes: SpooledTempFile::new(METADATA_IN_MEMORY),
         members: Vec::new(),
     };
-    let mut positions = plan.positions.clone();
+    let mut positions = Cow::Borrowed(&plan.positions);
     let mut next = plan.data_end;
     for same_level in plan.folders.chunk_by(|a, b| a.level == b.level) {
         for batch in same_level.chunks(META_BATCH) {
@@ -351,8 +352,9 @@ pub(super) fn encode_metadata(
                 let size = bytes.len() as u64;
                 let name = plan.meta_name(folder);
                 let data = next + local_header_len(name.len(), size);
-                positions.offsets[folder.level][folder.row as usize] = data as i64;
-                positions.sizes[folder.level][folder.row as usize] = size as i64;
+                let known = positions.to_mut();
+                known.offsets[folder.level][folder.row as usize] = data as i64;
+                known.sizes[folder.level][folder.row as usize] = size as i64;
                 next = data + size;
                 tail.push(&name, &bytes).map_err(failed)?;
             }

@@ -41,7 +41,7 @@ use crate::container::{
     extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
-use crate::jobs::{JobContext, try_map};
+use crate::jobs::{JobContext, release, try_map};
 use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Profile, Report};
 use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
@@ -141,7 +141,7 @@ pub(super) fn write_assembly(
     let (draft, options) = laid_out(&AssemblyRows::roots(&assembly), options, ctx)?;
     // The draft has what is written of it.
     let version = assembly.version.clone();
-    drop(assembly);
+    release(assembly);
     write_tortilla_of(draft, &version, &options, ctx)
 }
 
@@ -529,7 +529,7 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         .collect();
     let part = assembly_of_rows(reader.as_ref(), Some(&roots), ctx)?.into_subset(&ordered, ctx)?;
     // Its tables have a row for every sample.
-    drop((tree, reader));
+    release((tree, reader));
     if options.text_form && is_taco_name(&options.target) {
         let (dataset, version) = (draft_of_assembly(&part, ctx)?, part.version.clone());
         drop(part);
