@@ -16,7 +16,6 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 use regex::Regex;
-use sha2::{Digest, Sha256};
 
 /// Signature and implementation of a function.
 #[derive(Clone, Copy)]
@@ -148,12 +147,11 @@ const FUNCTIONS: &[FunctionEntry] = &[
         shown: "substr",
         ..scalar("text_slice", (2, 3), Gives::Text, text_slice)
     },
-    scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
+    scalar("regexp_extract", (2, 4), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
     scalar("make_date", (3, 3), Gives::Day, make_date),
     scalar("make_timestamp", (6, 6), Gives::Time, make_timestamp),
-    scalar("sha256", (1, 1), Gives::Text, sha256),
     scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
     scalar("range", (1, 3), Gives::Wholes, |c| ranges(c, false)),
     scalar("generate_series", (1, 3), Gives::Wholes, |c| {
@@ -957,7 +955,15 @@ fn regex_of(text: &str) -> PolarsResult<Regex> {
 }
 
 fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
-    let pattern = pattern(columns)?;
+    let pattern = match columns.len() {
+        4 => {
+            let options = text_of(columns, 3)?;
+            let pattern = super::text_patterns::with_options(&text_of(columns, 1)?, &options)
+                .map_err(|option| refusal(format!("{option} is no option: i, s, l, c, m, n, p")))?;
+            regex_of(&pattern)?
+        }
+        _ => pattern(columns)?,
+    };
     let group = if columns.len() > 2 {
         number_of(columns, 2)?
     } else {
@@ -1145,16 +1151,6 @@ fn make_timestamp(columns: &[Column]) -> PolarsResult<Column> {
         .into_series();
     Ok(times
         .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
-        .into_column())
-}
-
-fn sha256(columns: &[Column]) -> PolarsResult<Column> {
-    let digest = |text: &str| hex::encode(Sha256::digest(text.as_bytes()));
-    Ok(columns[0]
-        .str()?
-        .iter()
-        .map(|text| text.map(digest))
-        .collect::<StringChunked>()
         .into_column())
 }
 

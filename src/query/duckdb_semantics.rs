@@ -662,6 +662,10 @@ impl ExpressionRewrite<'_, '_> {
                 if self.is_list(left) || self.is_list(right) => {
                 two("list_concat(_0, _1)", left, right)
             }
+            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right }
+                if self.is_bytes(left) && self.is_bytes(right) => {
+                two("bytes_behind(_0, _1)", left, right)
+            }
             // Seconds since 1970, of dates too.
             Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression(
                 "epoch(_0)",
@@ -935,12 +939,7 @@ impl ExpressionRewrite<'_, '_> {
     fn is_list(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Array(_) => true,
-            Expr::Function(function) => {
-                matches!(
-                    name_of(function).as_str(),
-                    "list_value" | "list_concat" | "list_sort" | "list_distinct"
-                )
-            }
+            Expr::Function(function) => LISTS.contains(&name_of(function).as_str()),
             Expr::Nested(inner) => self.is_list(inner),
             other => matches!(self.dtype_of(other), Some(DataType::List(_))),
         }
@@ -1152,6 +1151,20 @@ impl ExpressionRewrite<'_, '_> {
             } => true,
             Expr::Nested(inner) => self.is_text(inner),
             other => matches!(self.dtype_of(other), Some(DataType::String)),
+        }
+    }
+
+    /// True for columns and constants of bytes.
+    fn is_bytes(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { data_type, .. } => {
+                matches!(
+                    data_type,
+                    SqlType::Bytea | SqlType::Blob(_) | SqlType::Varbinary(_)
+                )
+            }
+            Expr::Nested(inner) => self.is_bytes(inner),
+            other => self.dtype_of(other) == Some(&DataType::Binary),
         }
     }
 
@@ -1590,6 +1603,13 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 return Ok(None);
             }
+            "concat" if call.arguments.iter().any(|argument| self.is_list(argument)) => {
+                let lists: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
+                expression(
+                    &format!("list_concat({})", lists.join(", ")),
+                    call.arguments,
+                )
+            }
             // The engine has other texts for times here.
             "concat" | "concat_ws" => {
                 let is_text = |argument: &Expr| matches!(argument, Expr::Value(_));
@@ -1782,6 +1802,46 @@ const TYPES_OF_FIRST: [&str; 10] = [
     "max",
     "min",
     "nullif",
+];
+
+/// Functions whose results are lists.
+const LISTS: [&str; 36] = [
+    "array_agg",
+    "array_append",
+    "array_cat",
+    "array_concat",
+    "array_distinct",
+    "array_filter",
+    "array_prepend",
+    "array_reverse",
+    "array_sort",
+    "array_transform",
+    "flatten",
+    "generate_series",
+    "list",
+    "list_append",
+    "list_apply",
+    "list_cat",
+    "list_concat",
+    "list_distinct",
+    "list_filter",
+    "list_intersect",
+    "list_prepend",
+    "list_resize",
+    "list_reverse",
+    "list_reverse_sort",
+    "list_reversed",
+    "list_sort",
+    "list_sorted",
+    "list_transform",
+    "list_value",
+    "list_zip",
+    "parse_path",
+    "range",
+    "regexp_extract_all",
+    "str_split",
+    "string_split",
+    "string_to_array",
 ];
 
 /// Functions whose results are texts.

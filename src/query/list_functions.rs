@@ -44,13 +44,19 @@ const LIST_VALUE: &str = "list_value";
 /// calls no function without one.
 const NO_ELEMENTS: &str = "list_without_elements";
 
+/// Lists that are put behind one another.
+const LISTS_MAX: usize = 100;
+
 const FUNCTIONS: &[ListFunction] = &[
     list_function(LIST_VALUE, (1, 20_000), list_type, |columns| {
         list_value(columns, &common_type(&dtypes(columns))?)
     }),
     list_function(NO_ELEMENTS, (1, 1), list_type, |_| list_without_elements()),
     list_function("list_avg", (1, 1), |_| Ok(DataType::Float64), list_avg),
-    list_function("list_concat", (2, 2), concat_type, list_concat),
+    list_function("array_cat", (1, LISTS_MAX), concat_type, list_concat),
+    list_function("array_concat", (1, LISTS_MAX), concat_type, list_concat),
+    list_function("list_cat", (1, LISTS_MAX), concat_type, list_concat),
+    list_function("list_concat", (1, LISTS_MAX), concat_type, list_concat),
     list_function(
         "list_contains",
         (2, 2),
@@ -240,7 +246,7 @@ fn list_without_elements() -> PolarsResult<Column> {
         .into_column())
 }
 
-/// Elements of two lists behind one another; a null list has none.
+/// Elements of lists behind one another; a null list has none.
 fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
     let rows = row_count(columns);
     let dtype = concat_type(&dtypes(columns))?;

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::{ScalarFunction, scalar, text, texts_column};
+use super::{ScalarFunction, of_wholes, scalar, text, texts_column};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::text::PrintableLine;
@@ -14,7 +14,47 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("printf", (1, 100), text, |columns| {
         format_rows(columns, percent_parts)
     }),
+    scalar("format_bytes", (1, 1), text, |columns| {
+        sizes(columns, 1024, &BINARY_UNITS)
+    }),
+    scalar("formatreadablesize", (1, 1), text, |columns| {
+        sizes(columns, 1024, &BINARY_UNITS)
+    }),
+    scalar("formatreadabledecimalsize", (1, 1), text, |columns| {
+        sizes(columns, 1000, &DECIMAL_UNITS)
+    }),
 ];
+
+const BINARY_UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+const DECIMAL_UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+
+/// Numbers of bytes as people read them.
+fn sizes(columns: &[Column], base: u64, units: &[&str]) -> PolarsResult<Column> {
+    Ok(texts_column(of_wholes(columns, |[bytes]| {
+        Ok(Some(size_text(bytes, base, units)))
+    })?))
+}
+
+/// A number of bytes with one digit behind the point, which is cut, not rounded.
+fn size_text(bytes: i64, base: u64, units: &[&str]) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    let bytes = bytes.unsigned_abs();
+    if bytes < base {
+        let unit = if bytes == 1 { "byte" } else { "bytes" };
+        return format!("{sign}{bytes} {unit}");
+    }
+    let (mut divisor, mut names) = (base, units.iter());
+    let mut unit = names.next().copied().unwrap_or_default();
+    for larger in names {
+        if bytes / divisor < base {
+            break;
+        }
+        divisor *= base;
+        unit = larger;
+    }
+    let tenth = u128::from(bytes % divisor) * 10 / u128::from(divisor);
+    format!("{sign}{}.{tenth} {unit}", bytes / divisor)
+}
 
 /// Widest field and most digits, so that a mistaken number takes no memory.
 const WIDTH_MAX: usize = 10_000;
@@ -428,6 +468,22 @@ fn plain_double(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_those_of_duckdb() {
+        for (bytes, binary, decimal) in [
+            (0, "0 bytes", "0 bytes"),
+            (1, "1 byte", "1 byte"),
+            (1023, "1023 bytes", "1.0 kB"),
+            (1_048_575, "1023.9 KiB", "1.0 MB"),
+            (123_456_789, "117.7 MiB", "123.4 MB"),
+            (-2048, "-2.0 KiB", "-2.0 kB"),
+            (i64::MAX, "8191.9 PiB", "9223.3 PB"),
+        ] {
+            assert_eq!(size_text(bytes, 1024, &BINARY_UNITS), binary);
+            assert_eq!(size_text(bytes, 1000, &DECIMAL_UNITS), decimal);
+        }
+    }
 
     #[test]
     fn parts_are_texts_and_fields() {

@@ -8,6 +8,7 @@ mod json;
 mod lists;
 mod maps;
 mod numbers;
+mod paths;
 mod texts;
 mod times;
 
@@ -53,6 +54,7 @@ fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
         lists::FUNCTIONS,
         json::FUNCTIONS,
         maps::FUNCTIONS,
+        paths::FUNCTIONS,
         hashes::FUNCTIONS,
     ]
     .into_iter()

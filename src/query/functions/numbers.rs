@@ -52,11 +52,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             }
         })
     }),
-    scalar("nextafter", (2, 2), double, |columns| {
-        Ok(doubles_column(of_doubles(columns, |[from, to]| {
-            Ok(Some(libm::nextafter(from, to)))
-        })?))
-    }),
+    scalar("nextafter", (2, 2), float_of_both, next_after),
     scalar("signbit", (1, 1), truth, |columns| {
         Ok(truths_column(of_doubles(columns, |[number]| {
             Ok(Some(number.is_sign_negative()))
@@ -91,6 +87,33 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         ))
     }),
 ];
+
+/// FLOAT for two of them, else DOUBLE.
+fn float_of_both(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let is_single = !dtypes.is_empty() && dtypes.iter().all(|dtype| *dtype == DataType::Float32);
+    Ok(if is_single {
+        DataType::Float32
+    } else {
+        DataType::Float64
+    })
+}
+
+/// The number next to the first one, towards the second, in their type.
+fn next_after(columns: &[Column]) -> PolarsResult<Column> {
+    let dtypes: Vec<DataType> = columns
+        .iter()
+        .map(|column| column.dtype().clone())
+        .collect();
+    let dtype = float_of_both(&dtypes)?;
+    let next = of_doubles(columns, |[from, to]| {
+        Ok(Some(if dtype == DataType::Float32 {
+            f64::from(libm::nextafterf(from as f32, to as f32))
+        } else {
+            libm::nextafter(from, to)
+        }))
+    })?;
+    doubles_column(next).cast(&dtype)
+}
 
 fn of_one_double(columns: &[Column], of: fn(f64) -> PolarsResult<f64>) -> PolarsResult<Column> {
     Ok(doubles_column(of_doubles(columns, |[number]| {

@@ -10,8 +10,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use polars::prelude::*;
 use regex::Regex;
 use sha1::{Digest, Sha1};
+use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     ScalarFunction, bytes, bytes_column, double, doubles_column, list_of_texts, of_texts,
@@ -19,7 +21,7 @@ use super::{
     wholes_column,
 };
 use crate::query::engine::{refusal, type_name};
-use crate::query::nested_values::cast_to;
+use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::query::text_patterns::with_options;
 use crate::text::PrintableLine;
 
@@ -40,6 +42,23 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         Ok(texts_column(of_bytes(&columns[0], |bytes| {
             hex::encode(Sha1::digest(bytes))
         })?))
+    }),
+    scalar("sha256", (1, 1), text, |columns| {
+        Ok(texts_column(of_bytes(&columns[0], |bytes| {
+            hex::encode(<Sha256 as sha2::Digest>::digest(bytes))
+        })?))
+    }),
+    scalar("bytes_behind", (2, 2), bytes, |columns| {
+        let bytes = columns
+            .iter()
+            .map(|column| column.cast(&DataType::Binary))
+            .collect::<PolarsResult<Vec<_>>>()?;
+        let (first, second) = (bytes[0].binary()?, bytes[1].binary()?);
+        let both = |row: usize| {
+            let first = first.get(broadcast_row(first.len(), row))?;
+            Some([first, second.get(broadcast_row(second.len(), row))?].concat())
+        };
+        Ok(bytes_column((0..row_count(columns)).map(both).collect()))
     }),
     scalar("type_of", (1, 1), text, |columns| {
         let name = type_name(columns[0].dtype());
@@ -62,6 +81,16 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
     scalar("bin", (1, 1), text, binary_digits),
     scalar("to_binary", (1, 1), text, binary_digits),
+    scalar("unbin", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[digits]| {
+            from_binary(digits).map(Some)
+        })?))
+    }),
+    scalar("from_binary", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[digits]| {
+            from_binary(digits).map(Some)
+        })?))
+    }),
     scalar("unhex", (1, 1), bytes, |columns| {
         Ok(bytes_column(of_texts(columns, |[digits]| {
             from_hex(digits).map(Some)
@@ -145,6 +174,44 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         Ok(texts_column(of_texts(columns, |[text]| {
             Ok(Some(text.nfc().collect()))
         })?))
+    }),
+    scalar("left_grapheme", (2, 2), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[text, count]| {
+            let (of, count) = (Graphemes::new(text), grapheme_number(count)?);
+            let end = if count < 0 {
+                of.count().saturating_add(count)
+            } else {
+                count
+            };
+            Ok(Some(of.part(0, end)))
+        })?))
+    }),
+    scalar("right_grapheme", (2, 2), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[text, count]| {
+            let (of, count) = (Graphemes::new(text), grapheme_number(count)?);
+            let all = of.count();
+            let start = if count < 0 {
+                count.saturating_neg()
+            } else {
+                all.saturating_sub(count)
+            };
+            Ok(Some(of.part(start, all)))
+        })?))
+    }),
+    scalar("length_grapheme", (1, 1), whole, |columns| {
+        Ok(wholes_column(of_texts(columns, |[text]| {
+            Ok(Some(Graphemes::new(text).count()))
+        })?))
+    }),
+    scalar("substring_grapheme", (2, 3), text, |columns| {
+        Ok(texts_column(match columns.len() {
+            2 => of_texts(columns, |[text, first]| {
+                Graphemes::new(text).substring(first, None).map(Some)
+            })?,
+            _ => of_texts(columns, |[text, first, count]| {
+                Graphemes::new(text).substring(first, Some(count)).map(Some)
+            })?,
+        }))
     }),
     scalar("url_encode", (1, 1), text, |columns| {
         Ok(texts_column(of_texts(columns, |[text]| {
@@ -249,6 +316,62 @@ fn from_hex(digits: &str) -> PolarsResult<Vec<u8>> {
             digits.printable_line()
         ))
     })
+}
+
+/// The bytes of binary digits, of which the first byte may have fewer than eight.
+fn from_binary(digits: &str) -> PolarsResult<Vec<u8>> {
+    if let Some(other) = digits.chars().find(|digit| !matches!(digit, '0' | '1')) {
+        return Err(refusal(format!("{other} is no binary digit")));
+    }
+    let byte = |digits: &[u8]| {
+        digits
+            .iter()
+            .fold(0, |byte: u8, digit| byte << 1 | (digit - b'0'))
+    };
+    let (first, rest) = digits.as_bytes().split_at(digits.len() % 8);
+    let first = (!first.is_empty()).then(|| byte(first));
+    Ok(first.into_iter().chain(rest.chunks(8).map(byte)).collect())
+}
+
+/// A text by what a reader sees as one letter (Unicode, Annex 29).
+struct Graphemes<'a>(Vec<&'a str>);
+
+impl<'a> Graphemes<'a> {
+    fn new(text: &'a str) -> Self {
+        Self(text.graphemes(true).collect())
+    }
+
+    fn count(&self) -> i64 {
+        self.0.len() as i64
+    }
+
+    /// The letters from `start` to before `end`, counted from 0.
+    fn part(&self, start: i64, end: i64) -> String {
+        let (start, end) = (start.clamp(0, self.count()), end.clamp(0, self.count()));
+        self.0
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+            .concat()
+    }
+
+    /// As `substring`: the first position from 1, or from the end if negative, and a number of
+    /// letters, to the left if negative.
+    fn substring(&self, first: &str, count: Option<&str>) -> PolarsResult<String> {
+        let start = match grapheme_number(first)? {
+            first if first < 0 => first.saturating_add(self.count()).max(0),
+            first => first - 1,
+        };
+        let end = match count {
+            Some(count) => start.saturating_add(grapheme_number(count)?),
+            None => self.count(),
+        };
+        Ok(self.part(start.min(end), start.max(end)))
+    }
+}
+
+fn grapheme_number(text: &str) -> PolarsResult<i64> {
+    text.parse()
+        .map_err(|_| refusal(format!("'{}' is no whole number", text.printable_line())))
 }
 
 fn from_base64(code: &str) -> PolarsResult<Vec<u8>> {
@@ -476,4 +599,30 @@ fn to_base(number: i64, base: i64, length: i64) -> PolarsResult<String> {
     }
     digits.resize(digits.len().max(length as usize), '0');
     Ok(digits.into_iter().rev().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphemes_and_binary_digits_are_those_of_duckdb() {
+        let two = Graphemes::new("🤦🏼‍♂️🤦🏽‍♀️");
+        assert_eq!(two.count(), 2);
+        assert_eq!(two.part(0, 1), "🤦🏼‍♂️");
+        let text = Graphemes::new("abcd");
+        for (first, count, wanted) in [
+            ("-2", None, "cd"),
+            ("0", Some("2"), "a"),
+            ("-2", Some("1"), "c"),
+            ("3", Some("-2"), "ab"),
+            ("-10", Some("8"), "abcd"),
+        ] {
+            let found = text.substring(first, count).expect("a text");
+            assert_eq!(found, wanted, "{first} {count:?}");
+        }
+        assert_eq!(from_binary("0110").expect("digits"), [6]);
+        assert_eq!(from_binary("111100001").expect("digits"), [1, 0xE1]);
+        assert!(from_binary("012").is_err());
+    }
 }

@@ -649,6 +649,45 @@ fn lists_dates_and_powers_are_computed() {
     assert!(refused(sql).contains(instead), "{sql}: {}", refused(sql));
 }
 
+/// The values are those of DuckDB 1.4.4.
+#[test]
+fn lists_paths_letters_and_bytes_have_the_functions_of_duckdb() {
+    all(&[
+        (
+            "SELECT concat([1, 2], NULL, [3]) AS a, list_cat([2, 3], [4], [7]) AS b, \
+                list_concat([1]) AS c",
+            "\"[1,2,3]\",\"[2,3,4,7]\",[1]",
+        ),
+        (
+            "SELECT hex('a'::BLOB || 'b'::BLOB) AS a, hex(from_binary('0110')) AS b",
+            "6162,06",
+        ),
+        (
+            "SELECT left_grapheme('🤦🏼‍♂️b', 1) AS a, right_grapheme('abc', -1) AS b, \
+                length_grapheme('🤦🏼‍♂️🤦🏽‍♀️') AS c, substring_grapheme('a🤦🏼‍♂️bc', 2, 2) AS d",
+            "🤦🏼‍♂️,bc,2,🤦🏼‍♂️b",
+        ),
+        (
+            "SELECT parse_filename('a/b.tif', true) AS a, parse_dirpath('a/b/c.tif') AS b, \
+                parse_dirname('a/b/c.tif') AS c, parse_path('a/b.tif')[2] AS d, \
+                parse_filename('a/b.tif', 'backslash') AS e",
+            "b,a/b,a,b.tif,a/b.tif",
+        ),
+        (
+            "SELECT regexp_extract('ABC', '([a-z])(b)', 1, 'i') AS a, format_bytes(16000) AS b, \
+                formatReadableDecimalSize(16000) AS c, datepart('hour', TIMESTAMP '2023-05-06 \
+                07:00:00') AS d",
+            "A,15.6 KiB,16.0 kB,7",
+        ),
+        (
+            "SELECT greatest_common_divisor(42, 57) AS a, least_common_multiple(4, 6) AS b, \
+                list_negative_inner_product([1, 2], [3, 4]) AS c, \
+                CAST(nextafter(1::FLOAT, 2::FLOAT) AS DOUBLE) AS d",
+            "3,12,-11.0,1.0000001192092896",
+        ),
+    ]);
+}
+
 /// The values are those of the spatial extension of DuckDB 1.4.4.
 #[test]
 fn geometries_are_measured_moved_and_made_as_in_duckdb() {
