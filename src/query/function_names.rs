@@ -177,6 +177,8 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("log2", "binary_logarithm(_0)"),
     ("pi", "CAST(3.141592653589793 AS DOUBLE)"),
     ("array_extract", "array_get(_0, _1)"),
+    ("formatreadablesize", "format_bytes(_0)"),
+    ("from_binary", "unbin(_0)"),
     ("array_grade_up", "list_grade_up(_0)"),
     (
         "array_negative_dot_product",

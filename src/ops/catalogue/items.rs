@@ -84,8 +84,12 @@ impl NamePool {
     pub fn get_among(&mut self, name: Arc<str>, most: usize) -> Arc<str> {
         match self.0.get(&name) {
             Some(known) => known.clone(),
-            None if self.0.len() < most => self.get(&name),
-            None => name,
+            None => {
+                if self.0.len() < most {
+                    self.0.insert(name.clone());
+                }
+                name
+            }
         }
     }
 }

@@ -17,9 +17,6 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("format_bytes", (1, 1), text, |columns| {
         sizes(columns, 1024, &BINARY_UNITS)
     }),
-    scalar("formatreadablesize", (1, 1), text, |columns| {
-        sizes(columns, 1024, &BINARY_UNITS)
-    }),
     scalar("formatreadabledecimalsize", (1, 1), text, |columns| {
         sizes(columns, 1000, &DECIMAL_UNITS)
     }),

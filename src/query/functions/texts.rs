@@ -86,11 +86,6 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             from_binary(digits).map(Some)
         })?))
     }),
-    scalar("from_binary", (1, 1), bytes, |columns| {
-        Ok(bytes_column(of_texts(columns, |[digits]| {
-            from_binary(digits).map(Some)
-        })?))
-    }),
     scalar("unhex", (1, 1), bytes, |columns| {
         Ok(bytes_column(of_texts(columns, |[digits]| {
             from_hex(digits).map(Some)
