@@ -11,7 +11,7 @@ mod signals;
 
 pub use async_value::{AsyncState, AsyncValue};
 pub use current::{CurrentJob, adopt, current};
-pub use discard::{discard, release};
+pub use discard::{discard, release, return_large_blocks};
 pub use panics::{catch_quietly, panic_error};
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
