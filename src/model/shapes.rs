@@ -139,10 +139,9 @@ impl Shapes {
             &self.nodes[wanted as usize].children,
             &self.nodes[found as usize].children,
         );
-        if a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0) {
-            if sort_symbols(a) == sort_symbols(b) {
-                return false;
-            }
+        let is_other = a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0);
+        if is_other && sort_symbols(a) == sort_symbols(b) {
+            return false;
         }
         a.iter().zip(b.iter()).all(|(a, b)| {
             let same = a.0 == b.0

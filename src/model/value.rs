@@ -104,6 +104,16 @@ impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// The value of any numeric type as a float; `None` for other types.
+    pub fn to_float(&self) -> Option<f64> {
+        match self {
+            Value::Int(value) => Some(*value as f64),
+            Value::UInt(value) => Some(*value as f64),
+            Value::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`,
