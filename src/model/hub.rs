@@ -48,23 +48,24 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     }
     let (host, path) = text.strip_prefix("https://")?.split_once('/')?;
     let path = path.split(['?', '#']).next().unwrap_or(path);
-    let parts = || {
-        path.split('/')
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-    };
     match host.to_ascii_lowercase().as_str() {
         "huggingface.co" | "www.huggingface.co" | "hf.co" => {
-            HubRepository::of_page(&parts()).map(|repository| repository.address())
+            HubRepository::of_page(&split_page_path(path)).map(|repository| repository.address())
         }
-        "source.coop" | "www.source.coop" | "beta.source.coop" => source_page(&parts()),
-        "zenodo.org" | "www.zenodo.org" => zenodo_page(&parts()),
+        "source.coop" | "www.source.coop" | "beta.source.coop" => {
+            source_page(&split_page_path(path))
+        }
+        "zenodo.org" | "www.zenodo.org" => zenodo_page(&split_page_path(path)),
         "doi.org" | "dx.doi.org" => {
             let number = path.strip_prefix("10.5281/zenodo.")?.trim_end_matches('/');
             is_number(number).then(|| format!("https://zenodo.org/records/{number}"))
         }
         _ => None,
     }
+}
+
+fn split_page_path(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
 }
 
 /// A repository of Hugging Face at a revision, and a path in it.
@@ -112,27 +113,25 @@ impl HubRepository {
             ["spaces", rest @ ..] => (Some("spaces"), rest),
             _ => (None, parts),
         };
-        let repository = |owner: &str, name: &str, revision: &str, path: String| {
-            Some(Self {
-                kind,
-                id: format!("{owner}/{name}"),
-                revision: revision.to_owned(),
-                path,
-            })
-        };
-        match parts {
+        let (owner, name, revision, path) = match parts {
             [
                 owner,
                 name,
                 "blob" | "tree" | "raw" | "resolve",
                 revision,
                 path @ ..,
-            ] => repository(owner, name, revision, path.join("/")),
+            ] => (owner, name, *revision, path.join("/")),
             // The page of the repository, and the pages about it. Two parts alone are also other
             // pages than those of models.
-            [owner, name, ..] if kind.is_some() => repository(owner, name, MAIN, String::new()),
-            _ => None,
-        }
+            [owner, name, ..] if kind.is_some() => (owner, name, MAIN, String::new()),
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            id: format!("{owner}/{name}"),
+            revision: revision.to_owned(),
+            path,
+        })
     }
 
     fn address(&self) -> String {
@@ -221,12 +220,7 @@ impl HubListing {
     /// For the address of a repository, record or folder; `None` on other servers.
     pub fn from_address(address: &Address) -> Option<Self> {
         let text = address.to_string();
-        let path = |server: &str| {
-            text.strip_prefix(server)?
-                .strip_prefix('/')
-                .map(|path| path.trim_end_matches('/'))
-        };
-        if let Some(path) = path(&HUGGING_FACE) {
+        if let Some(path) = strip_server(&text, &HUGGING_FACE) {
             let parts: Vec<&str> = path.split('/').collect();
             let kinds = parts
                 .first()
@@ -247,7 +241,7 @@ impl HubListing {
                 answer: HubAnswer::HuggingFace,
             });
         }
-        if let Some(path) = path(SOURCE_DATA) {
+        if let Some(path) = strip_server(&text, SOURCE_DATA) {
             let (account, below) = path.split_once('/')?;
             let prefix = format!("{}/", percent_decode_str(below).decode_utf8_lossy());
             let query = utf8_percent_encode(&prefix, ENCODED);
@@ -260,7 +254,8 @@ impl HubListing {
                 answer: HubAnswer::Source,
             });
         }
-        let number = path("https://zenodo.org/records").filter(|number| is_number(number))?;
+        let number =
+            strip_server(&text, "https://zenodo.org/records").filter(|number| is_number(number))?;
         Some(Self {
             request: format!("https://zenodo.org/api/records/{number}"),
             root: format!("https://zenodo.org/records/{number}"),
@@ -284,6 +279,14 @@ impl HubListing {
         let wanted = names.iter().filter(|name| name.starts_with(&self.below));
         Some(wanted.map(|name| root.child(name).to_string()).collect())
     }
+}
+
+/// The path of an address on a server; `None` for one of another server.
+fn strip_server<'a>(address: &'a str, server: &str) -> Option<&'a str> {
+    address
+        .strip_prefix(server)?
+        .strip_prefix('/')
+        .map(|path| path.trim_end_matches('/'))
 }
 
 fn folder_prefix(parts: &[&str]) -> String {
