@@ -1,4 +1,4 @@
-//! The docks: the panels, their initial arrangements, and the look of their tabs.
+//! The docks: the initial arrangements of the panels, and the look of their tabs.
 
 use egui::{Response, Sense, Ui};
 use egui_tiles::{
@@ -7,146 +7,9 @@ use egui_tiles::{
 };
 
 use super::arrangements::Arrangement;
-use super::icons;
+use super::pane::{DockSide, Pane};
 use super::theme;
 use super::widgets::{Tone, tab};
-
-/// One panel.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-pub enum Pane {
-    /// The tree of samples.
-    Hierarchy,
-    /// One level as a table.
-    Table,
-    /// Map of the samples.
-    Map,
-    /// The selected raster.
-    Preview,
-    /// Thumbnails of the samples.
-    Gallery,
-    /// SQL queries.
-    Query,
-    /// Column explorer.
-    Columns,
-    /// Pooled statistics, classes and splits.
-    Statistics,
-    /// Byte map of the container.
-    Bytes,
-    /// Matrix of roots and pattern positions.
-    Structure,
-    /// Placement of unplaced files by name.
-    Pattern,
-    /// Extension runner.
-    Extensions,
-    /// A plan of parts, and what was done of it.
-    Plan,
-    /// Engine that builds the parts of a plan.
-    Engine,
-    /// The selected part of a plan.
-    Part,
-    /// The selected sample's fields.
-    Sample,
-    /// COLLECTION.json.
-    Collection,
-    Problems,
-    Jobs,
-    /// Log of the session.
-    Log,
-    /// Source of the dataset and remote requests.
-    Source,
-}
-
-impl Pane {
-    /// Every panel.
-    pub const ALL: [Pane; 21] = [
-        Pane::Hierarchy,
-        Pane::Table,
-        Pane::Map,
-        Pane::Preview,
-        Pane::Gallery,
-        Pane::Query,
-        Pane::Columns,
-        Pane::Statistics,
-        Pane::Bytes,
-        Pane::Structure,
-        Pane::Pattern,
-        Pane::Extensions,
-        Pane::Plan,
-        Pane::Engine,
-        Pane::Part,
-        Pane::Sample,
-        Pane::Collection,
-        Pane::Problems,
-        Pane::Jobs,
-        Pane::Log,
-        Pane::Source,
-    ];
-
-    /// Title of the tab.
-    pub fn title(self) -> &'static str {
-        match self {
-            Pane::Hierarchy => tr!("Hierarchy"),
-            Pane::Table => tr!("Table"),
-            Pane::Map => tr!("Map"),
-            Pane::Preview => tr!("Preview"),
-            Pane::Gallery => tr!("Gallery"),
-            Pane::Query => tr!("Query"),
-            Pane::Columns => tr!("Columns"),
-            Pane::Statistics => tr!("Statistics"),
-            Pane::Bytes => tr!("Bytes"),
-            Pane::Structure => tr!("Structure"),
-            Pane::Pattern => tr!("Pattern"),
-            Pane::Extensions => tr!("Extensions"),
-            Pane::Plan => tr!("Plan"),
-            Pane::Engine => tr!("Engine"),
-            Pane::Part => tr!("Part"),
-            Pane::Sample => tr!("Sample"),
-            Pane::Collection => tr!("Collection"),
-            Pane::Problems => tr!("Problems"),
-            Pane::Jobs => tr!("Jobs"),
-            Pane::Log => tr!("Log"),
-            Pane::Source => tr!("Source"),
-        }
-    }
-
-    fn icon(self) -> Option<&'static str> {
-        match self {
-            Pane::Hierarchy => Some(icons::TREE_STRUCTURE),
-            Pane::Table => Some(icons::TABLE),
-            Pane::Map => Some(icons::MAP_TRIFOLD),
-            Pane::Preview => Some(icons::IMAGE),
-            Pane::Gallery => Some(icons::SQUARES_FOUR),
-            Pane::Query => Some(icons::DATABASE),
-            Pane::Columns => Some(icons::COLUMNS),
-            Pane::Statistics => Some(icons::CHART_BAR),
-            Pane::Bytes => Some(icons::MEMORY),
-            Pane::Structure => Some(icons::TREE_STRUCTURE),
-            Pane::Pattern => Some(icons::MAGIC_WAND),
-            Pane::Extensions => Some(icons::PUZZLE_PIECE),
-            Pane::Plan => Some(icons::STACK),
-            Pane::Engine => Some(icons::GAUGE),
-            Pane::Part => Some(icons::FILE_ZIP),
-            Pane::Sample | Pane::Collection => None,
-            Pane::Problems => Some(icons::WARNING_OCTAGON),
-            Pane::Jobs => Some(icons::QUEUE),
-            Pane::Log => Some(icons::TERMINAL_WINDOW),
-            Pane::Source => Some(icons::CLOUD),
-        }
-    }
-}
-
-/// A side of the window that can be hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DockSide {
-    /// The hierarchy.
-    Left,
-    /// Sample and collection.
-    Right,
-    /// Problems, jobs, log.
-    Bottom,
-}
 
 /// Panels that are shown with the plan alone, each with the panel that replaces it.
 const PLANNING: [(Pane, Pane); 2] = [(Pane::Engine, Pane::Hierarchy), (Pane::Part, Pane::Sample)];
@@ -196,33 +59,24 @@ impl Dock {
     /// The initial arrangement.
     pub fn arranged_for(arrangement: Arrangement) -> Self {
         let mut tiles = Tiles::default();
-        let mut tabs = |panes: &[Pane]| {
-            let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
+        let mut tabs = |panes: Vec<Pane>| {
+            let children = panes
+                .into_iter()
+                .map(|pane| tiles.insert_pane(pane))
+                .collect();
             tiles.insert_tab_tile(children)
         };
-        let left = tabs(&[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
         let has_picture_beside = arrangement == Arrangement::Exploring;
-        let mut center_panes = vec![Pane::Table, Pane::Map];
-        center_panes.extend(Some(Pane::Preview).filter(|_| !has_picture_beside));
-        center_panes.extend([
-            Pane::Gallery,
-            Pane::Query,
-            Pane::Structure,
-            Pane::Extensions,
-            Pane::Pattern,
-            Pane::Plan,
-        ]);
-        let center = tabs(&center_panes);
-        let fields = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
-        let picture = has_picture_beside.then(|| tabs(&[Pane::Preview]));
-        let bottom = tabs(&[
-            Pane::Problems,
-            Pane::Jobs,
-            Pane::Log,
-            Pane::Source,
-            Pane::Statistics,
-            Pane::Bytes,
-        ]);
+        let mut side = |side: Option<DockSide>| {
+            let is_apart = |pane: &Pane| has_picture_beside && *pane == Pane::Preview;
+            let panes = Pane::ALL.into_iter().filter(|pane| pane.side() == side);
+            tabs(panes.filter(|pane| !is_apart(pane)).collect())
+        };
+        let left = side(Some(DockSide::Left));
+        let center = side(None);
+        let fields = side(Some(DockSide::Right));
+        let bottom = side(Some(DockSide::Bottom));
+        let picture = has_picture_beside.then(|| tabs(vec![Pane::Preview]));
         let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
             let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
             parts

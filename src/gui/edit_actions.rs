@@ -3,9 +3,9 @@
 use super::App;
 use super::action::Action;
 use super::dialogs::{Dialog, DialogEvent};
-use super::dock::Pane;
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
+use super::pane::Pane;
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};

@@ -4,10 +4,10 @@
 use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
-use super::dock::Pane;
 use super::document_key::revision;
 use super::documentation_page::Page;
 use super::icons;
+use super::pane::Pane;
 use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;
 use crate::extensions::ExtensionScope;

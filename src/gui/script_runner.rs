@@ -15,8 +15,8 @@ use egui::{
 
 use super::App;
 use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
-use super::dock::Pane;
 use super::outline::matches;
+use super::pane::Pane;
 use super::panel_context::Request;
 use super::session::Session;
 use super::theme::{self, Theme};

@@ -14,10 +14,10 @@ use egui::{
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
 use crate::gui::action_enabled::disabled_reason;
-use crate::gui::dock::Pane;
 use crate::gui::document_key::revision;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::outline::matches;
+use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, Tone, VirtualRows, paint};

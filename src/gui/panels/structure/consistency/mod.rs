@@ -13,8 +13,8 @@ use egui::{
 
 use super::state::{StructureSummary, StructureView};
 use crate::draft::{Care, Edit, FixPlan, FixVerb};
-use crate::gui::dock::Pane;
 use crate::gui::icons;
+use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
