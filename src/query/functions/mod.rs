@@ -172,14 +172,17 @@ fn of_texts<const N: usize, R>(
         .iter()
         .map(|series| series.str())
         .collect::<PolarsResult<Vec<_>>>()?;
-    (0..row_count(columns))
-        .map(|row| {
-            let arguments = texts
-                .iter()
-                .map(|texts| texts.get(broadcast_row(texts.len(), row)));
-            collect_arguments(arguments).map_or(Ok(None), &of)
-        })
-        .collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = texts
+            .iter()
+            .map(|texts| texts.get(broadcast_row(texts.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
 }
 
 /// The results of a function of `N` numbers as DOUBLE, row by row; null where a number is null.
@@ -195,14 +198,17 @@ fn of_doubles<const N: usize, R>(
         .iter()
         .map(|column| column.f64())
         .collect::<PolarsResult<Vec<_>>>()?;
-    (0..row_count(columns))
-        .map(|row| {
-            let arguments = numbers
-                .iter()
-                .map(|column| column.get(broadcast_row(column.len(), row)));
-            collect_arguments(arguments).map_or(Ok(None), &of)
-        })
-        .collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = numbers
+            .iter()
+            .map(|column| column.get(broadcast_row(column.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
 }
 
 /// The results of a function of `N` integers, row by row; null where one is null.
@@ -218,14 +224,17 @@ fn of_wholes<const N: usize, R>(
         .iter()
         .map(|column| column.i64())
         .collect::<PolarsResult<Vec<_>>>()?;
-    (0..row_count(columns))
-        .map(|row| {
-            let arguments = numbers
-                .iter()
-                .map(|column| column.get(broadcast_row(column.len(), row)));
-            collect_arguments(arguments).map_or(Ok(None), &of)
-        })
-        .collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = numbers
+            .iter()
+            .map(|column| column.get(broadcast_row(column.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
 }
 
 /// The arguments of one row; `None` where one is null.
