@@ -47,12 +47,16 @@ fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
 
 /// True for `JOIN`, `LEFT JOIN`, `LEFT OUTER JOIN` and so on.
 fn joins(tokens: &[TokenWithSpan]) -> bool {
-    let is_kind = |token: &TokenWithSpan| {
-        [Keyword::LEFT, Keyword::INNER, Keyword::OUTER]
-            .iter()
-            .any(|keyword| is_keyword(Some(token), *keyword))
-    };
-    is_keyword(tokens.iter().find(|token| !is_kind(token)), Keyword::JOIN)
+    is_keyword(
+        tokens.iter().find(|token| !is_join_kind(token)),
+        Keyword::JOIN,
+    )
+}
+
+fn is_join_kind(token: &TokenWithSpan) -> bool {
+    [Keyword::LEFT, Keyword::INNER, Keyword::OUTER]
+        .iter()
+        .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
 /// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds

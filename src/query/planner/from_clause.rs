@@ -89,14 +89,6 @@ impl Planner<'_> {
                 relations: Vec::new(),
             });
         };
-        let extends_left = |table: &TableWithJoins| {
-            table.joins.iter().any(|join| {
-                matches!(
-                    kind_of(&join.join_operator),
-                    Some(JoinKind::Right | JoinKind::Full)
-                )
-            })
-        };
         // WHERE applies after an outer join adds its rows, so its equalities can't be join keys.
         let mut none = Vec::new();
         let conditions = if from.iter().any(extends_left) {
@@ -146,11 +138,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<JoinedFrame> {
-        let refused = |summary: String, hint: &str| {
-            Err(self
-                .source
-                .locate(Error::usage(summary).hint(hint), factor.span()))
-        };
+        let refused = |summary: String, hint: &str| Err(self.refuse_factor(factor, summary, hint));
         if let Some(turned) = self.plan_pivot_factor(factor, ctes)? {
             return Ok(turned);
         }
@@ -227,6 +215,11 @@ impl Planner<'_> {
                 "name a table, or a subquery with a name: (SELECT …) AS t",
             ),
         }
+    }
+
+    fn refuse_factor(&self, factor: &TableFactor, summary: String, hint: &str) -> Error {
+        let error = Error::usage(summary).hint(hint);
+        self.source.locate(error, factor.span())
     }
 
     fn table_named(&self, name: &ObjectName, ctes: &Ctes) -> Result<(LazyFrame, String)> {
@@ -378,14 +371,8 @@ impl Planner<'_> {
         match constraint_of(operator) {
             Some(JoinConstraint::On(condition)) => {
                 conjuncts(condition, &mut asked);
-                let is_mark = |condition: &Expr| {
-                    matches!(
-                        condition,
-                        Expr::Identifier(ident) if ident.value == ASOF
-                    )
-                };
-                is_asof = asked.iter().any(is_mark);
-                asked.retain(|condition| !is_mark(condition));
+                is_asof = asked.iter().any(is_asof_mark);
+                asked.retain(|condition| !is_asof_mark(condition));
             }
             Some(JoinConstraint::Using(names)) => {
                 let mut names: Vec<(String, Span)> = names
@@ -486,10 +473,7 @@ impl Planner<'_> {
                 !taken
             });
         } else {
-            let refused = |condition: &Expr| {
-                let summary = format!("a join of this kind can't have the condition {condition}");
-                Err(self.source.locate(unequal(summary), condition.span()))
-            };
+            let refused = |condition: &Expr| Err(self.refuse_join_condition(condition));
             let filters_right = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
             if let Some((_, condition)) = rest.first() {
                 return refused(condition);
@@ -507,13 +491,8 @@ impl Planner<'_> {
             }
         }
         if kind != JoinKind::Inner {
-            let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
-                conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
-                    self.engine.filter_rows(frame, &bound)
-                })
-            };
-            right.frame = one_side(right.frame, only_right)?;
-            joined.frame = one_side(joined.frame.clone(), only_left)?;
+            right.frame = self.filter_side(right.frame, only_right)?;
+            joined.frame = self.filter_side(joined.frame.clone(), only_left)?;
         } else {
             rest.extend(only_left);
             rest.extend(only_right);
@@ -563,6 +542,18 @@ impl Planner<'_> {
             joined.frame = self.engine.filter_rows(joined.frame.clone(), &bound)?;
         }
         Ok(())
+    }
+
+    fn refuse_join_condition(&self, condition: &Expr) -> Error {
+        let summary = format!("a join of this kind can't have the condition {condition}");
+        self.source.locate(unequal(summary), condition.span())
+    }
+
+    /// The rows of one side of a join that meet the conditions, which are bound and as written.
+    fn filter_side(&self, frame: LazyFrame, conditions: Vec<(Expr, Expr)>) -> Result<LazyFrame> {
+        conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
+            self.engine.filter_rows(frame, &bound)
+        })
     }
 
     /// The condition by which rows are joined with rows that are made of them; `None` for all.
@@ -730,11 +721,7 @@ impl Planner<'_> {
         mut conditions: AsofConditions,
     ) -> Result<()> {
         let span = conditions.span;
-        let wrong = |what: &str| {
-            let error = Error::usage(format!("an ASOF join {what}"));
-            self.source
-                .locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
-        };
+        let wrong = |what: &str| self.refuse_asof(what, span);
         let (of_left, of_right) = (joined.names(), right.names());
         // The last column after USING is that of the inequality.
         let nearest = match conditions.rest.as_slice() {
@@ -792,7 +779,7 @@ impl Planner<'_> {
         };
         let condition = expression(template, vec![column(&near_left), column(&near_right)]);
         let pairs = self.engine.filter_rows(pairs, &condition)?;
-        let by = || Selector::ByName {
+        let by = Selector::ByName {
             names: [PlSmallStr::from(number.as_str())].into(),
             strict: true,
         };
@@ -801,7 +788,7 @@ impl Planner<'_> {
             .with_maintain_order(true);
         let nearest = pairs
             .sort_by_exprs([col(near_right.as_str())], options)
-            .unique_stable(Some(by()), UniqueKeepStrategy::First);
+            .unique_stable(Some(by), UniqueKeepStrategy::First);
         joined.frame = if conditions.keeps_left {
             let shown = right
                 .relations
@@ -828,6 +815,12 @@ impl Planner<'_> {
         };
         joined.relations.extend(right.relations);
         Ok(())
+    }
+
+    fn refuse_asof(&self, what: &str, span: Span) -> Error {
+        let error = Error::usage(format!("an ASOF join {what}"));
+        self.source
+            .locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
     }
 
     /// Renames columns of the right side that the left side also has.
@@ -863,20 +856,11 @@ impl Planner<'_> {
     ) -> Result<Vec<(String, String)>> {
         let mut pairs = Vec::new();
         for (name, span) in names {
-            let find = |joined: &mut JoinedFrame, hide: bool| {
-                let columns = joined
-                    .relations
-                    .iter_mut()
-                    .flat_map(|relation| relation.columns.iter_mut());
-                let mut found = columns.filter(|column| {
-                    column.name.eq_ignore_ascii_case(&name) && !column.qualified_only
-                });
-                let column = found.next()?;
-                column.qualified_only |= hide;
-                Some(column.inner.clone())
-            };
             let hide_left = kind == JoinKind::Right;
-            match (find(left, hide_left), find(right, !hide_left)) {
+            match (
+                find_shared_column(left, &name, hide_left),
+                find_shared_column(right, &name, !hide_left),
+            ) {
                 (Some(one), Some(other)) => pairs.push((one, other)),
                 _ => {
                     let error = Error::usage(format!("{name} is not a column of both tables"));
@@ -976,12 +960,8 @@ impl Planner<'_> {
                         .locate(error.hint("convert one of them: CAST(x AS VARCHAR)"), span));
                 }
             };
-            let cast = |side: EngineExpr| match &common {
-                Some(dtype) => side.cast(dtype.clone()),
-                None => side,
-            };
-            keys.0.push(cast(left));
-            keys.1.push(cast(right));
+            keys.0.push(cast_key(left, common.as_ref()));
+            keys.1.push(cast_key(right, common.as_ref()));
         }
         Ok(keys)
     }
@@ -1056,18 +1036,6 @@ fn explode_column(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFram
 /// One row per element of the longest list of several, in which shorter ones have nulls; empty and
 /// null lists alone have no rows.
 pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame {
-    let padded = || {
-        let others = |first: &str| {
-            columns
-                .iter()
-                .filter(|other| **other != first)
-                .map(|other| col(*other))
-                .collect::<Vec<_>>()
-        };
-        let padded =
-            |column: &&str| padded_list().call([vec![col(*column)], others(column)].concat());
-        columns.iter().map(padded).collect::<Vec<_>>()
-    };
     match columns {
         [] => frame,
         [only] => explode_column(frame, only, false),
@@ -1076,7 +1044,12 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
                 bounds::exploding(frame, column, true)
             });
             let frame = frame
-                .with_columns(padded())
+                .with_columns(
+                    columns
+                        .iter()
+                        .map(|column| pad_list(column, columns))
+                        .collect::<Vec<_>>(),
+                )
                 .filter(col(*first).list().len().gt(lit(0)));
             let names = columns
                 .iter()
@@ -1094,6 +1067,49 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
             )
         }
     }
+}
+
+/// A list with nulls up to the length of the longest of `columns`.
+fn pad_list(column: &str, columns: &[&str]) -> EngineExpr {
+    let others = columns
+        .iter()
+        .filter(|other| **other != column)
+        .map(|other| col(*other));
+    padded_list().call(std::iter::once(col(column)).chain(others).collect())
+}
+
+/// The column with this name, which unqualified names find no more if `hide` is set.
+fn find_shared_column(joined: &mut JoinedFrame, name: &str, hide: bool) -> Option<String> {
+    let columns = joined
+        .relations
+        .iter_mut()
+        .flat_map(|relation| relation.columns.iter_mut());
+    let mut found =
+        columns.filter(|column| column.name.eq_ignore_ascii_case(name) && !column.qualified_only);
+    let column = found.next()?;
+    column.qualified_only |= hide;
+    Some(column.inner.clone())
+}
+
+fn cast_key(side: EngineExpr, common: Option<&DataType>) -> EngineExpr {
+    match common {
+        Some(dtype) => side.cast(dtype.clone()),
+        None => side,
+    }
+}
+
+/// True if an outer join adds rows to the tables before it.
+fn extends_left(table: &TableWithJoins) -> bool {
+    table.joins.iter().any(|join| {
+        matches!(
+            kind_of(&join.join_operator),
+            Some(JoinKind::Right | JoinKind::Full)
+        )
+    })
+}
+
+fn is_asof_mark(condition: &Expr) -> bool {
+    matches!(condition, Expr::Identifier(ident) if ident.value == ASOF)
 }
 
 fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
