@@ -59,7 +59,7 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
-/// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
+/// Marks ASOF joins in their condition, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
 /// WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every WITH is planned in one
 /// way.
 pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
@@ -106,6 +106,13 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
             at += 3;
         } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
             waits_for_condition = true;
+            at += 1;
+        } else if is_word(Some(token), "POSITIONAL") && is_keyword(next(1), Keyword::JOIN) {
+            found.push(word("STRAIGHT_JOIN", Keyword::STRAIGHT_JOIN, span));
+            at += 2;
+        } else if is_keyword(Some(token), Keyword::STRAIGHT_JOIN) {
+            // A name like others to DuckDB.
+            found.push(word("straight_join", Keyword::NoKeyword, span));
             at += 1;
         } else if waits_for_condition && is_keyword(Some(token), Keyword::ON) {
             waits_for_condition = false;

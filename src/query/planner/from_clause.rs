@@ -52,6 +52,8 @@ enum JoinKind {
     Full,
     Semi,
     Anti,
+    /// POSITIONAL JOIN: the rows of both sides in their order.
+    Positional,
 }
 
 impl JoinedFrame {
@@ -336,9 +338,15 @@ impl Planner<'_> {
     ) -> Result<()> {
         let Some(kind) = kind_of(operator) else {
             let error = Error::usage("a join of this kind is not supported");
-            let hint = "there are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN";
+            let hint = "there are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI, ASOF and POSITIONAL JOIN";
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
+        if lacks_condition(operator) {
+            let error = Error::usage("a join needs a condition").hint(
+                "JOIN b ON a.id = b.key, or JOIN b USING (id); CROSS JOIN pairs each row with all",
+            );
+            return Err(self.source.locate(error, factor.span()));
+        }
         if let Some((alias, list)) = list_of(factor) {
             let keeps_all = kind == JoinKind::Left
                 && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
@@ -365,6 +373,10 @@ impl Planner<'_> {
             _ => self.relation(factor, ctes)?,
         };
         self.keep_apart(joined, &mut right);
+        if kind == JoinKind::Positional {
+            self.join_by_position(joined, right);
+            return Ok(());
+        }
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut asked: Vec<Expr> = Vec::new();
         let mut is_asof = false;
@@ -519,7 +531,8 @@ impl Planner<'_> {
             JoinKind::Inner => JoinType::Inner,
             JoinKind::Left => JoinType::Left,
             JoinKind::Right => JoinType::Right,
-            JoinKind::Full => JoinType::Full,
+            // A positional join is one by row numbers, which is made above.
+            JoinKind::Full | JoinKind::Positional => JoinType::Full,
             JoinKind::Semi => JoinType::Semi,
             JoinKind::Anti => JoinType::Anti,
         };
@@ -817,6 +830,22 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The rows of both sides in their order; the shorter side is filled with nulls.
+    fn join_by_position(&self, joined: &mut JoinedFrame, right: JoinedFrame) {
+        let number = self.engine.unique("__row");
+        let key = || vec![col(number.as_str())];
+        let arguments = JoinArgs {
+            coalesce: JoinCoalesce::CoalesceColumns,
+            ..JoinArgs::new(JoinType::Full)
+        };
+        let left = joined.frame.clone().with_row_index(number.as_str(), None);
+        let right_frame = right.frame.with_row_index(number.as_str(), None);
+        joined.frame = left
+            .join(right_frame, key(), key(), arguments)
+            .sort_by_exprs(key(), SortMultipleOptions::default());
+        joined.relations.extend(right.relations);
+    }
+
     fn refuse_asof(&self, what: &str, span: Span) -> Error {
         let error = Error::usage(format!("an ASOF join {what}"));
         self.source
@@ -1103,7 +1132,7 @@ fn extends_left(table: &TableWithJoins) -> bool {
     table.joins.iter().any(|join| {
         matches!(
             kind_of(&join.join_operator),
-            Some(JoinKind::Right | JoinKind::Full)
+            Some(JoinKind::Right | JoinKind::Full | JoinKind::Positional)
         )
     })
 }
@@ -1122,8 +1151,15 @@ fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
         JoinOperator::FullOuter(_) => JoinKind::Full,
         JoinOperator::Semi(_) | JoinOperator::LeftSemi(_) => JoinKind::Semi,
         JoinOperator::Anti(_) | JoinOperator::LeftAnti(_) => JoinKind::Anti,
+        JoinOperator::StraightJoin(_) => JoinKind::Positional,
         _ => return None,
     })
+}
+
+/// True for a join, other than CROSS and POSITIONAL, without ON, USING and NATURAL.
+fn lacks_condition(operator: &JoinOperator) -> bool {
+    !matches!(operator, JoinOperator::CrossJoin(_))
+        && matches!(constraint_of(operator), Some(JoinConstraint::None))
 }
 
 fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
