@@ -196,11 +196,7 @@ impl Dock {
     /// The initial arrangement.
     pub fn arranged_for(arrangement: Arrangement) -> Self {
         let mut tiles = Tiles::default();
-        let mut tabs = |panes: &[Pane]| {
-            let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
-            tiles.insert_tab_tile(children)
-        };
-        let left = tabs(&[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
+        let left = insert_tabs(&mut tiles, &[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
         let has_picture_beside = arrangement == Arrangement::Exploring;
         let mut center_panes = vec![Pane::Table, Pane::Map];
         center_panes.extend(Some(Pane::Preview).filter(|_| !has_picture_beside));
@@ -212,44 +208,65 @@ impl Dock {
             Pane::Pattern,
             Pane::Plan,
         ]);
-        let center = tabs(&center_panes);
-        let fields = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
-        let picture = has_picture_beside.then(|| tabs(&[Pane::Preview]));
-        let bottom = tabs(&[
-            Pane::Problems,
-            Pane::Jobs,
-            Pane::Log,
-            Pane::Source,
-            Pane::Statistics,
-            Pane::Bytes,
-        ]);
-        let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
-            let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
-            parts
-                .into_iter()
-                .for_each(|(tile, share)| linear.shares.set_share(tile, share));
-            tiles.insert_container(Container::Linear(linear))
-        };
+        let center = insert_tabs(&mut tiles, &center_panes);
+        let fields = insert_tabs(&mut tiles, &[Pane::Sample, Pane::Collection, Pane::Part]);
+        let picture = has_picture_beside.then(|| insert_tabs(&mut tiles, &[Pane::Preview]));
+        let bottom = insert_tabs(
+            &mut tiles,
+            &[
+                Pane::Problems,
+                Pane::Jobs,
+                Pane::Log,
+                Pane::Source,
+                Pane::Statistics,
+                Pane::Bytes,
+            ],
+        );
         // Shares for 1440 × 836 points between the bars.
         let root = match picture {
             Some(picture) => {
-                let right = split(LinearDir::Vertical, [(picture, 520.0), (fields, 316.0)]);
-                let middle = split(LinearDir::Vertical, [(center, 561.0), (bottom, 275.0)]);
-                let main = split(LinearDir::Horizontal, [(middle, 720.0), (right, 460.0)]);
-                split(LinearDir::Horizontal, [(left, 260.0), (main, 1180.0)])
+                let right = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(picture, 520.0), (fields, 316.0)],
+                );
+                let middle = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(center, 561.0), (bottom, 275.0)],
+                );
+                let main = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(middle, 720.0), (right, 460.0)],
+                );
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 260.0), (main, 1180.0)],
+                )
             }
             None => {
-                let upper = split(LinearDir::Horizontal, [(center, 808.0), (fields, 336.0)]);
+                let upper = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(center, 808.0), (fields, 336.0)],
+                );
                 let height = if arrangement == Arrangement::Checking {
                     380.0
                 } else {
                     275.0
                 };
-                let main = split(
+                let main = insert_split(
+                    &mut tiles,
                     LinearDir::Vertical,
                     [(upper, 836.0 - height), (bottom, height)],
                 );
-                split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 296.0), (main, 1144.0)],
+                )
             }
         };
         let mut dock = Self::from_tree(Tree::new(egui::Id::unique("dock"), root, tiles));
@@ -485,6 +502,20 @@ impl Dock {
         let id = self.tree.tiles.find_pane(&pane)?;
         self.tree.tiles.parent_of(id)
     }
+}
+
+fn insert_tabs(tiles: &mut Tiles<Pane>, panes: &[Pane]) -> TileId {
+    let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
+    tiles.insert_tab_tile(children)
+}
+
+/// `parts` are tiles with their shares.
+fn insert_split(tiles: &mut Tiles<Pane>, dir: LinearDir, parts: [(TileId, f32); 2]) -> TileId {
+    let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
+    parts
+        .into_iter()
+        .for_each(|(tile, share)| linear.shares.set_share(tile, share));
+    tiles.insert_container(Container::Linear(linear))
 }
 
 /// Contents of the panels.
