@@ -59,51 +59,57 @@ impl Dock {
     /// The initial arrangement.
     pub fn arranged_for(arrangement: Arrangement) -> Self {
         let mut tiles = Tiles::default();
-        let mut tabs = |panes: Vec<Pane>| {
-            let children = panes
-                .into_iter()
-                .map(|pane| tiles.insert_pane(pane))
-                .collect();
-            tiles.insert_tab_tile(children)
-        };
-        let has_picture_beside = arrangement == Arrangement::Exploring;
-        let mut side = |side: Option<DockSide>| {
-            let is_apart = |pane: &Pane| has_picture_beside && *pane == Pane::Preview;
-            let panes = Pane::ALL.into_iter().filter(|pane| pane.side() == side);
-            tabs(panes.filter(|pane| !is_apart(pane)).collect())
-        };
-        let left = side(Some(DockSide::Left));
-        let center = side(None);
-        let fields = side(Some(DockSide::Right));
-        let bottom = side(Some(DockSide::Bottom));
-        let picture = has_picture_beside.then(|| tabs(vec![Pane::Preview]));
-        let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
-            let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
-            parts
-                .into_iter()
-                .for_each(|(tile, share)| linear.shares.set_share(tile, share));
-            tiles.insert_container(Container::Linear(linear))
-        };
+        let apart = (arrangement == Arrangement::Exploring).then_some(Pane::Preview);
+        let left = insert_side(&mut tiles, Some(DockSide::Left), apart);
+        let center = insert_side(&mut tiles, None, apart);
+        let fields = insert_side(&mut tiles, Some(DockSide::Right), apart);
+        let picture = apart.map(|pane| insert_tabs(&mut tiles, [pane]));
+        let bottom = insert_side(&mut tiles, Some(DockSide::Bottom), apart);
         // Shares for 1440 × 836 points between the bars.
         let root = match picture {
             Some(picture) => {
-                let right = split(LinearDir::Vertical, [(picture, 520.0), (fields, 316.0)]);
-                let middle = split(LinearDir::Vertical, [(center, 561.0), (bottom, 275.0)]);
-                let main = split(LinearDir::Horizontal, [(middle, 720.0), (right, 460.0)]);
-                split(LinearDir::Horizontal, [(left, 260.0), (main, 1180.0)])
+                let right = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(picture, 520.0), (fields, 316.0)],
+                );
+                let middle = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(center, 561.0), (bottom, 275.0)],
+                );
+                let main = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(middle, 720.0), (right, 460.0)],
+                );
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 260.0), (main, 1180.0)],
+                )
             }
             None => {
-                let upper = split(LinearDir::Horizontal, [(center, 808.0), (fields, 336.0)]);
+                let upper = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(center, 808.0), (fields, 336.0)],
+                );
                 let height = if arrangement == Arrangement::Checking {
                     380.0
                 } else {
                     275.0
                 };
-                let main = split(
+                let main = insert_split(
+                    &mut tiles,
                     LinearDir::Vertical,
                     [(upper, 836.0 - height), (bottom, height)],
                 );
-                split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 296.0), (main, 1144.0)],
+                )
             }
         };
         let mut dock = Self::from_tree(Tree::new(egui::Id::unique("dock"), root, tiles));
@@ -339,6 +345,27 @@ impl Dock {
         let id = self.tree.tiles.find_pane(&pane)?;
         self.tree.tiles.parent_of(id)
     }
+}
+
+/// The panels of a side but for `apart`.
+fn insert_side(tiles: &mut Tiles<Pane>, side: Option<DockSide>, apart: Option<Pane>) -> TileId {
+    let panes = Pane::ALL.into_iter().filter(|pane| pane.side() == side);
+    insert_tabs(tiles, panes.filter(|pane| Some(*pane) != apart))
+}
+
+fn insert_tabs(tiles: &mut Tiles<Pane>, panes: impl IntoIterator<Item = Pane>) -> TileId {
+    let panes = panes.into_iter();
+    let children = panes.map(|pane| tiles.insert_pane(pane)).collect();
+    tiles.insert_tab_tile(children)
+}
+
+/// `parts` are tiles with their shares.
+fn insert_split(tiles: &mut Tiles<Pane>, dir: LinearDir, parts: [(TileId, f32); 2]) -> TileId {
+    let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
+    parts
+        .into_iter()
+        .for_each(|(tile, share)| linear.shares.set_share(tile, share));
+    tiles.insert_container(Container::Linear(linear))
 }
 
 /// Contents of the panels.

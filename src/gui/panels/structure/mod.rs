@@ -326,9 +326,7 @@ fn toolbar_ui(
                     .count(off),
             ];
             let words = |ui: &Ui, text: &str| {
-                paint::layout_unwrapped_line(ui.painter(), text, theme::font::medium(13.0), t.tx)
-                    .size()
-                    .x
+                paint::measure_text_width(ui.painter(), text, theme::font::medium(13.0), t.tx)
             };
             let count = cx
                 .session
