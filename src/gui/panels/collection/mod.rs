@@ -109,7 +109,9 @@ impl Form<'_, '_> {
                     let bad = self.fields_with(Severity::Error);
                     let valid = REQUIRED
                         .iter()
-                        .filter(|key| !bad.contains(**key) && self.is_filled(key))
+                        .filter(|key| {
+                            !bad.contains(**key) && tabs::has_field_content(self.collection, key)
+                        })
                         .count();
                     ui.label(
                         theme::rich_text(tr!("7 required"))
@@ -183,15 +185,6 @@ impl Form<'_, '_> {
     /// The top-level fields with findings of this severity.
     fn fields_with(&self, severity: Severity) -> std::collections::BTreeSet<String> {
         fields_with(&self.cx.studio.report().findings, severity)
-    }
-
-    fn is_filled(&self, key: &str) -> bool {
-        match self.collection.get(key) {
-            Some(Json::String(text)) => !text.is_empty(),
-            Some(Json::Array(items)) => !items.is_empty(),
-            Some(_) => true,
-            None => false,
-        }
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {

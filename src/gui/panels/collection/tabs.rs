@@ -64,7 +64,7 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
 }
 
 /// White space alone does not fill a field.
-fn has_field_content(collection: &Collection, key: &str) -> bool {
+pub(super) fn has_field_content(collection: &Collection, key: &str) -> bool {
     match collection.get(key) {
         None | Some(Json::Null) => false,
         Some(Json::String(text)) => !text.trim().is_empty(),
