@@ -77,18 +77,16 @@ fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Band
     tally
         .info()
         .warn_of_variable(&source.asset().to_string(), ctx);
-    let band = |position: usize| {
+    let mut bands = Vec::with_capacity(tally.band_count());
+    for position in 0..tally.band_count() {
         let summary = tally.summary(position, &[], ctx)?;
-        Ok(summary.map(|band| {
-            let [min, max] = band.range;
-            BandMoments {
-                min,
-                max,
-                mean: band.mean,
-                std: band.std,
-                count: band.count as f64,
-            }
-        }))
-    };
-    (0..tally.band_count()).map(band).collect()
+        bands.push(summary.map(|band| BandMoments {
+            min: band.range[0],
+            max: band.range[1],
+            mean: band.mean,
+            std: band.std,
+            count: band.count as f64,
+        }));
+    }
+    Ok(bands)
 }
