@@ -65,7 +65,7 @@ pub(super) fn likeness(wanted: &str, found: &str) -> usize {
         return 0;
     }
     let chars = |text: &str| text.chars().collect::<Vec<char>>();
-    500 + percent_of_common_ends(&chars(wanted), &chars(found))
+    500 + measure_common_ends(&chars(wanted), &chars(found))
 }
 
 /// True when `all` has each of the words, or one with a typing error in it. A number or a single
@@ -81,7 +81,7 @@ fn contains_words(all: &[String], words: &[String]) -> bool {
 }
 
 /// Letters at the beginning and at the end that both have, in percent of the longer name.
-fn percent_of_common_ends(a: &[char], b: &[char]) -> usize {
+fn measure_common_ends(a: &[char], b: &[char]) -> usize {
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let tail = a
         .iter()

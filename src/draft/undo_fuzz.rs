@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::model::{
-    Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, padding_file,
+    Collection, Dataset, FieldSpec, NodePath, Sample, Tortilla, Value, padding_file,
 };
 
 struct Dice(ChaCha8Rng);

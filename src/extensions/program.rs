@@ -179,10 +179,8 @@ pub fn json_lines(answer: &str) -> Result<Vec<Json>> {
 fn parse_json_line(line: &str) -> Result<Json> {
     serde_json::from_str(line).map_err(|error| {
         let start: String = line.chars().take(80).collect();
-        Error::format(format!(
-            "the program's answer is not a line of JSON: {start}"
-        ))
-        .because(error)
+        let summary = format!("the program's answer is not a line of JSON: {start}");
+        Error::format(summary).because(error)
     })
 }
 

@@ -209,33 +209,32 @@ fn parse_requested_columns(given: &Json) -> Result<Vec<RequestedColumn>> {
             .collect(),
         Json::Object(columns) => columns
             .iter()
-            .map(|(name, what)| {
-                let declared = match what {
-                    Json::String(dtype) => Declared {
-                        dtype: Some(dtype.clone()),
-                        from: None,
-                        lenient: false,
-                        description: String::new(),
-                    },
-                    Json::Object(_) => serde_json::from_value(what.clone())
-                        .map_err(|error| invalid_columns_error(what).because(error))?,
-                    _ => return Err(invalid_columns_error(what)),
-                };
-                Ok(RequestedColumn {
-                    from: declared.from.unwrap_or_else(|| name.clone()),
-                    name: name.clone(),
-                    dtype: declared
-                        .dtype
-                        .as_deref()
-                        .map(parse_declared_type)
-                        .transpose()?,
-                    lenient: declared.lenient,
-                    description: declared.description,
-                })
-            })
+            .map(|(name, what)| parse_requested_column(name, what))
             .collect(),
         other => Err(invalid_columns_error(other)),
     }
+}
+
+fn parse_requested_column(name: &str, what: &Json) -> Result<RequestedColumn> {
+    let declared = match what {
+        Json::String(dtype) => Declared {
+            dtype: Some(dtype.clone()),
+            from: None,
+            lenient: false,
+            description: String::new(),
+        },
+        Json::Object(_) => serde_json::from_value(what.clone())
+            .map_err(|error| invalid_columns_error(what).because(error))?,
+        _ => return Err(invalid_columns_error(what)),
+    };
+    let dtype = declared.dtype.as_deref().map(parse_declared_type);
+    Ok(RequestedColumn {
+        from: declared.from.unwrap_or_else(|| name.to_owned()),
+        name: name.to_owned(),
+        dtype: dtype.transpose()?,
+        lenient: declared.lenient,
+        description: declared.description,
+    })
 }
 
 fn invalid_columns_error(what: &Json) -> Error {

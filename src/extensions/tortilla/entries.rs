@@ -414,9 +414,8 @@ fn collect_leak_samples(
         match sample.children() {
             Some(children) if !here => collect_leak_samples(&path, part, children, samples),
             _ => {
-                let facts = LeakFacts::from_row_values(&|name| {
-                    typed_value_of_sample(tortilla, sample, name)
-                });
+                let facts =
+                    LeakFacts::from_row_values(&|name| find_typed_value(tortilla, sample, name));
                 samples.push(LeakSample {
                     path,
                     part: part.clone(),
@@ -427,7 +426,7 @@ fn collect_leak_samples(
     }
 }
 
-fn typed_value_of_sample(tortilla: &Tortilla, sample: &Sample, name: &str) -> (Value, DataType) {
+fn find_typed_value(tortilla: &Tortilla, sample: &Sample, name: &str) -> (Value, DataType) {
     match tortilla.field(name) {
         Some(index) => (
             sample.value(index).clone(),

@@ -470,7 +470,7 @@ struct ProjectColumns {
 
 impl ProjectColumns {
     fn from_table(table: &LevelTable) -> Result<Self> {
-        let typed = |name: &str, dtype: DataType| column_of_type(table, name, &dtype);
+        let typed = |name: &str, dtype: DataType| read_column_of_type(table, name, &dtype);
         Ok(Self {
             ids: strings(table, "id")?,
             kinds: typed("kind", DataType::UInt8)?,
@@ -496,7 +496,7 @@ impl ProjectColumns {
     }
 }
 
-fn column_of_type(table: &LevelTable, name: &str, dtype: &DataType) -> Result<ArrayRef> {
+fn read_column_of_type(table: &LevelTable, name: &str, dtype: &DataType) -> Result<ArrayRef> {
     let array = column(table, name)?;
     if array.data_type() == dtype {
         Ok(array)
