@@ -344,16 +344,12 @@ impl DatasetHandle {
         });
         let image = image?.rgba;
         let failed = |error| Error::internal("the picture can't be written").because(error);
-        let side_of = |side: usize| {
-            u32::try_from(side)
-                .map_err(|error| Error::too_large("the picture is too wide").because(error))
-        };
         let mut bytes = Vec::new();
         PngEncoder::new(&mut bytes)
             .write_image(
                 &image.data,
-                side_of(image.width)?,
-                side_of(image.height)?,
+                convert_picture_side(image.width)?,
+                convert_picture_side(image.height)?,
                 ExtendedColorType::Rgba8,
             )
             .map_err(failed)?;
@@ -471,6 +467,10 @@ impl DatasetHandle {
             }
         }
     }
+}
+
+fn convert_picture_side(side: usize) -> Result<u32> {
+    u32::try_from(side).map_err(|error| Error::too_large("the picture is too wide").because(error))
 }
 
 /// The path as the program may know it: credentials in an address are taken off and kept apart.

@@ -192,19 +192,20 @@ pub fn special(kind: FileType) -> Option<&'static str> {
 pub fn is_device_name(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end();
     let device = |known: &str| stem.eq_ignore_ascii_case(known);
-    // Windows treats COM¹ as COM1.
-    let numbered = || {
-        let mut letters = stem.chars();
-        let number = letters
-            .next_back()
-            .is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
-        let port = letters.as_str();
-        number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
-    };
     ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"]
         .into_iter()
         .any(device)
-        || numbered()
+        || is_port_name(stem)
+}
+
+/// `COM` or `LPT` with a digit; Windows treats COM¹ as COM1.
+fn is_port_name(stem: &str) -> bool {
+    let mut letters = stem.chars();
+    let number = letters
+        .next_back()
+        .is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
+    let port = letters.as_str();
+    number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
 }
 
 /// The text of a relative path with the separator that every system reads.
@@ -498,13 +499,7 @@ impl Root {
 
     /// Checks the parent folders of `below` that are not cached.
     fn enter(&self, below: &str) -> Result<(), Outside> {
-        let seen = |part: &str| {
-            self.known
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(part)
-        };
-        if seen(below) {
+        if self.knows_folder(below) {
             return Ok(());
         }
         for end in below
@@ -513,7 +508,7 @@ impl Root {
             .chain([below.len()])
         {
             let part = &below[..end];
-            if seen(part) {
+            if self.knows_folder(part) {
                 continue;
             }
             self.look(part)?;
@@ -524,6 +519,13 @@ impl Root {
             known.insert(part.into());
         }
         Ok(())
+    }
+
+    fn knows_folder(&self, folder: &str) -> bool {
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(folder)
     }
 
     /// Checks one path component in a folder known to be inside: only a symbolic link needs its

@@ -138,13 +138,14 @@ pub fn of_thread() -> Option<Language> {
 
 /// The current language of this thread; English by default.
 pub fn current_language() -> Language {
-    let of_window = || {
-        Language::ALL
-            .get(usize::from(LANGUAGES.window.load(Ordering::Relaxed)))
-            .copied()
-            .unwrap_or_default()
-    };
-    OF_THREAD.get().unwrap_or_else(of_window)
+    OF_THREAD.get().unwrap_or_else(read_window_language)
+}
+
+fn read_window_language() -> Language {
+    Language::ALL
+        .get(usize::from(LANGUAGES.window.load(Ordering::Relaxed)))
+        .copied()
+        .unwrap_or_default()
 }
 
 /// The translation of a text. Prefer `tr!`; this function is for texts from tables, marked there
@@ -380,17 +381,18 @@ fn is_deceptive(before: Option<char>, letter: char, after: Option<char>) -> bool
             !(before.is_some_and(|before| joins(before) || before == '\u{fe0f}')
                 && after.is_some_and(joins))
         }
-        // One variation selector chooses the form of a Chinese character, a symbol, or a digit as
-        // an emoji.
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
-            let varies = |letter: char| {
-                (letter >= '\u{2000}' && !is_invisible(letter))
-                    || matches!(letter, '0'..='9' | '#' | '*' | '©' | '®')
-            };
-            !before.is_some_and(varies)
+            !before.is_some_and(takes_variation_selector)
         }
         letter => letter.is_control() || is_invisible(letter),
     }
+}
+
+/// One variation selector chooses the form of a Chinese character, a symbol, or a digit as an
+/// emoji.
+fn takes_variation_selector(letter: char) -> bool {
+    (letter >= '\u{2000}' && !is_invisible(letter))
+        || matches!(letter, '0'..='9' | '#' | '*' | '©' | '®')
 }
 
 /// True for characters without a picture of their own: those with the properties

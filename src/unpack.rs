@@ -115,14 +115,8 @@ impl UnpackedMember {
                 crc: *crc,
             }
         };
-        let named = |error: Error| {
-            if error.place().is_some() {
-                error
-            } else {
-                error.at_place(member)
-            }
-        };
-        let data = unpack_cached(&packed, expected).map_err(named)?;
+        let data = unpack_cached(&packed, expected)
+            .map_err(|error| name_member_in_error(error, member))?;
         match offset.checked_add(*size) {
             Some(end) if end <= data.size_bytes() => Ok(Self {
                 data,
@@ -162,6 +156,15 @@ impl UnpackedMember {
             Unpacked::Folder(archive) => Some(archive),
             Unpacked::Memory(_) | Unpacked::File(..) => None,
         }
+    }
+}
+
+/// Names the member in an error that names no place.
+fn name_member_in_error(error: Error, member: &PackedMember) -> Error {
+    if error.place().is_some() {
+        error
+    } else {
+        error.at_place(member)
     }
 }
 

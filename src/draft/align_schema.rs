@@ -32,13 +32,8 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
             });
         }
     }
-    let lines = |schema: &Schema| {
-        schema
-            .iter()
-            .map(|field| format!("{} {}", field.name, dtype_name(&field.dtype)))
-            .collect()
-    };
-    let (affects, preview) = (edits.len() as u64, (lines(odd?), lines(&schema)));
+    let preview = (describe_fields(odd?), describe_fields(&schema));
+    let affects = edits.len() as u64;
     let label = tr_n!(
         affects,
         "Give {n} tortilla of level {level} the same fields",
@@ -62,6 +57,13 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     })
 }
 
+fn describe_fields(schema: &Schema) -> Vec<String> {
+    schema
+        .iter()
+        .map(|field| format!("{} {}", field.name, dtype_name(&field.dtype)))
+        .collect()
+}
+
 /// Both tortillas as one: the samples of `first`, then those of `second`. Fields are chosen as in
 /// [`one_schema`].
 ///
@@ -75,16 +77,19 @@ pub fn join_tortillas(first: &Tortilla, second: &Tortilla) -> Result<Tortilla> {
         ))
         .hint("rename the field on one side first")
     })?;
-    let fitted = |tortilla: &Tortilla| {
-        if tortilla.schema == schema {
-            tortilla.clone()
-        } else {
-            with_schema(tortilla, &schema)
-        }
-    };
-    let mut joined = fitted(first);
-    joined.samples.extend(fitted(second).samples);
+    let mut joined = fit_to_schema(first, &schema);
+    joined
+        .samples
+        .extend(fit_to_schema(second, &schema).samples);
     Ok(joined)
+}
+
+fn fit_to_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
+    if tortilla.schema == *schema {
+        tortilla.clone()
+    } else {
+        with_schema(tortilla, schema)
+    }
 }
 
 /// The fields of all tortillas in order of their first appearance, each with the type of its first
@@ -100,13 +105,7 @@ fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String>
         }
     }
     for field in &mut fields {
-        let lost = |dtype: &DataType| {
-            let field = FieldSpec {
-                dtype: dtype.clone(),
-                ..field.clone()
-            };
-            tortillas.iter().any(|tortilla| loses(tortilla, &field))
-        };
+        let lost = |dtype: &DataType| loses_value_as(tortillas, field, dtype);
         if lost(&field.dtype) {
             let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
             let wider = [DataType::Int64, DataType::Float64]
@@ -117,6 +116,15 @@ fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String>
         }
     }
     Ok(fields.into())
+}
+
+/// True when a tortilla loses a value of the field as another type.
+fn loses_value_as(tortillas: &[&Tortilla], field: &FieldSpec, dtype: &DataType) -> bool {
+    let field = FieldSpec {
+        dtype: dtype.clone(),
+        ..field.clone()
+    };
+    tortillas.iter().any(|tortilla| loses(tortilla, &field))
 }
 
 fn collect<'a>(
@@ -138,24 +146,23 @@ fn collect<'a>(
     }
 }
 
-/// True when the cast would lose a value of the field. A string that does not survive the round
-/// trip through a number, like `007`, stays a string.
+/// True when the cast would lose a value of the field.
 fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
     let Some(index) = tortilla.field(&field.name) else {
         return false;
     };
     let from = &tortilla.schema[index].dtype;
-    let lost = |sample: &Sample| {
-        let value = sample.value(index);
-        let differs = |new: Value| {
-            matches!(
-                value,
-                Value::Text(text) if value_text(&new, &field.dtype) != **text
-            )
-        };
-        cast(value, from, &field.dtype).is_none_or(differs)
-    };
-    *from != field.dtype && tortilla.samples.iter().any(lost)
+    let mut values = tortilla.samples.iter().map(|sample| sample.value(index));
+    *from != field.dtype && values.any(|value| is_lost_in_cast(value, from, &field.dtype))
+}
+
+/// A string that does not survive the round trip through a number, like `007`, stays a string.
+fn is_lost_in_cast(value: &Value, from: &DataType, to: &DataType) -> bool {
+    match (cast(value, from, to), value) {
+        (None, _) => true,
+        (Some(new), Value::Text(text)) => value_text(&new, to) != **text,
+        (Some(_), _) => false,
+    }
 }
 
 fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
@@ -163,27 +170,31 @@ fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
         .iter()
         .map(|field| tortilla.field(&field.name))
         .collect();
-    let row = |sample: &Sample| -> Arc<[Value]> {
-        let cell = |(field, source): (&FieldSpec, &Option<usize>)| match *source {
-            Some(index) => cast(
-                sample.value(index),
-                &tortilla.schema[index].dtype,
-                &field.dtype,
-            )
-            .unwrap_or_default(),
-            None => Value::Null,
-        };
-        schema.iter().zip(&sources).map(cell).collect()
-    };
     let samples = tortilla.samples.iter().map(|sample| Sample {
         id: sample.id.clone(),
         payload: sample.payload.clone(),
-        values: row(sample),
+        values: cast_values(sample, tortilla, schema, &sources),
     });
     Tortilla {
         schema: schema.clone(),
         samples: samples.collect(),
     }
+}
+
+/// The values of a sample in the fields of `schema`; `sources` has the index of each in
+/// `tortilla`.
+fn cast_values(
+    sample: &Sample,
+    tortilla: &Tortilla,
+    schema: &Schema,
+    sources: &[Option<usize>],
+) -> Arc<[Value]> {
+    let values = schema.iter().zip(sources).map(|(field, source)| {
+        let index = (*source)?;
+        let from = &tortilla.schema[index].dtype;
+        cast(sample.value(index), from, &field.dtype)
+    });
+    values.map(Option::unwrap_or_default).collect()
 }
 
 /// Converts a value to another type; `None` when that would lose information.
@@ -197,25 +208,9 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     if is_binary(from) && is_binary(to) {
         return bytes_of(value).map(Value::Bytes);
     }
-    let fits = |number: i64| match to {
-        DataType::Int8 => i8::try_from(number).is_ok(),
-        DataType::Int16 => i16::try_from(number).is_ok(),
-        DataType::Int32 => i32::try_from(number).is_ok(),
-        DataType::Int64 => true,
-        _ => false,
-    };
-    let unsigned = |number: u64| match to {
-        DataType::UInt8 => u8::try_from(number).is_ok(),
-        DataType::UInt16 => u16::try_from(number).is_ok(),
-        DataType::UInt32 => u32::try_from(number).is_ok(),
-        DataType::UInt64 => true,
-        _ => false,
-    };
-    // Integers beyond 2^53 would be rounded.
-    let exact = |number: i64| {
-        number.unsigned_abs() <= 1 << 53
-            && (*to == DataType::Float64 || number.unsigned_abs() <= 1 << 24)
-    };
+    let fits = |number: i64| fits_signed_type(number, to);
+    let unsigned = |number: u64| fits_unsigned_type(number, to);
+    let exact = |number: i64| is_exact_in_float(number, to);
     let plain =
         from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
     match (value, to) {
@@ -250,6 +245,32 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+fn fits_signed_type(number: i64, dtype: &DataType) -> bool {
+    match dtype {
+        DataType::Int8 => i8::try_from(number).is_ok(),
+        DataType::Int16 => i16::try_from(number).is_ok(),
+        DataType::Int32 => i32::try_from(number).is_ok(),
+        DataType::Int64 => true,
+        _ => false,
+    }
+}
+
+fn fits_unsigned_type(number: u64, dtype: &DataType) -> bool {
+    match dtype {
+        DataType::UInt8 => u8::try_from(number).is_ok(),
+        DataType::UInt16 => u16::try_from(number).is_ok(),
+        DataType::UInt32 => u32::try_from(number).is_ok(),
+        DataType::UInt64 => true,
+        _ => false,
+    }
+}
+
+/// Integers beyond 2^53, or 2^24 in single precision, would be rounded.
+fn is_exact_in_float(number: i64, dtype: &DataType) -> bool {
+    number.unsigned_abs() <= 1 << 53
+        && (*dtype == DataType::Float64 || number.unsigned_abs() <= 1 << 24)
 }
 
 fn is_text(dtype: &DataType) -> bool {

@@ -134,15 +134,7 @@ impl Kinds {
         if self.read.is_none() || sample.children().is_some() {
             return KindMatch::Unknown;
         }
-        let typical = |position: usize| {
-            let child = wanted
-                .samples
-                .get(position)
-                .filter(|child| child.children().is_none() && !child.is_padding())?;
-            let mut path = above.to_vec();
-            path.push(child.id.clone());
-            self.typical(dataset, &path)
-        };
+        let typical = |position| self.find_typical_child(dataset, above, wanted, position);
         let Some(wanted_kind) = typical(position) else {
             return KindMatch::Unknown;
         };
@@ -162,6 +154,24 @@ impl Kinds {
                 }
             }
         }
+    }
+
+    /// Contents of the other roots at a child of the FOLDER at `above`; `None` for a FOLDER and
+    /// for padding.
+    fn find_typical_child(
+        &self,
+        dataset: &Dataset,
+        above: &[Arc<str>],
+        wanted: &Tortilla,
+        position: usize,
+    ) -> Typical {
+        let child = wanted
+            .samples
+            .get(position)
+            .filter(|child| child.children().is_none() && !child.is_padding())?;
+        let mut path = above.to_vec();
+        path.push(child.id.clone());
+        self.typical(dataset, &path)
     }
 }
 

@@ -104,15 +104,24 @@ pub fn apply_alike(
     root: usize,
 ) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.has_same_shape(root, other));
-    let label = |roots: u64| {
-        tr_n!(
-            roots,
-            "Fix {n} root alike",
-            "Fix {n} roots alike",
-            n = roots
-        )
-    };
-    fix_each_root(dataset, structure, tray, kinds, alike, |_| true, label)
+    fix_each_root(
+        dataset,
+        structure,
+        tray,
+        kinds,
+        alike,
+        |_| true,
+        label_alike_fix,
+    )
+}
+
+fn label_alike_fix(roots: u64) -> String {
+    tr_n!(
+        roots,
+        "Fix {n} root alike",
+        "Fix {n} roots alike",
+        n = roots
+    )
 }
 
 /// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number
@@ -487,44 +496,29 @@ fn fit_root(
 fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<Fix> {
     let model = model_of(dataset, structure)?;
     let odd = odd_types(dataset, model);
-    let label = |roots: u64| {
-        tr_n!(
-            roots,
-            "Give {n} root the type of the others",
-            "Give {n} roots the type of the others",
-            n = roots
-        )
-    };
-    let (mut care, mut renames, mut drops) = (Care::Safe, Vec::new(), Vec::new());
-    let note = |actions: &FittingActions| {
-        care = care.max(actions.care());
-        renames.extend_from_slice(&actions.renames);
-        drops.extend_from_slice(&actions.drops);
-        true
+    let no_tray = TrayIndex::default();
+    let mut made = TypeFixSummary {
+        care: Care::Safe,
+        renames: Vec::new(),
+        drops: Vec::new(),
     };
     let (edit, affects) = fix_each_root(
         dataset,
         structure,
-        &TrayIndex::default(),
+        &no_tray,
         kinds,
         odd.iter().copied(),
-        note,
-        label,
+        |actions| {
+            made.add_actions(actions);
+            true
+        },
+        label_type_fix,
     )?;
     // Roots that cannot be made to fit are left unchanged.
-    let fits = |root: usize| {
-        fit_root(
-            dataset,
-            structure,
-            root as u32,
-            &TrayIndex::default(),
-            kinds,
-        )
-        .is_some()
-    };
+    let fits = |root| fit_root(dataset, structure, root, &no_tray, kinds).is_some();
     let shown: Vec<&Sample> = odd
         .iter()
-        .filter(|&&index| fits(index))
+        .filter(|&&index| fits(index as u32))
         .take(8)
         .map(|&index| &dataset.root.samples[index])
         .collect();
@@ -539,12 +533,36 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
         verb: FixVerb::Give,
         label: edit.label(),
         edit,
-        care,
+        care: made.care,
         affects,
         preview,
-        renames,
-        drops,
+        renames: made.renames,
+        drops: made.drops,
     })
+}
+
+fn label_type_fix(roots: u64) -> String {
+    tr_n!(
+        roots,
+        "Give {n} root the type of the others",
+        "Give {n} roots the type of the others",
+        n = roots
+    )
+}
+
+/// The actions on all roots whose type is changed.
+struct TypeFixSummary {
+    care: Care,
+    renames: Vec<(Arc<str>, Arc<str>)>,
+    drops: Vec<String>,
+}
+
+impl TypeFixSummary {
+    fn add_actions(&mut self, actions: &FittingActions) {
+        self.care = self.care.max(actions.care());
+        self.renames.extend_from_slice(&actions.renames);
+        self.drops.extend_from_slice(&actions.drops);
+    }
 }
 
 /// The roots that are of another type than the model.

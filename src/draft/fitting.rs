@@ -213,17 +213,16 @@ impl<'a> Fitting<'a> {
             .zip(&wanted.samples)
             .filter(|((_, place), _)| place.is_none())
             .map(|(_, model)| model);
-        let extra = || {
-            aligned
-                .extra
-                .iter()
-                .filter_map(|&index| found.samples.get(index))
-        };
+        let extra = aligned.extra.iter();
+        let extra = extra
+            .filter_map(|&index| found.samples.get(index))
+            .take(COMPARED);
         // Another date or tile instead of the expected one: neither its removal nor another name
         // for it is a repair.
-        if missing.take(COMPARED).any(|model| {
-            extra()
-                .take(COMPARED)
+        let mut missing = missing.take(COMPARED);
+        if missing.any(|model| {
+            extra
+                .clone()
                 .any(|sample| differ_in_data(&model.id, &sample.id))
         }) {
             self.actions.impossible = true;

@@ -130,14 +130,11 @@ pub(super) fn relocate(
 /// Values of a sample of `from` in the order of the fields of `to`; values without a field of the
 /// same name and type are dropped.
 pub(super) fn values_for(sample: &Sample, from: &Tortilla, to: &Tortilla) -> Arc<[Value]> {
-    let value = |field: &FieldSpec| {
+    let values = to.schema.iter().map(|field| {
         let index = from.field(&field.name)?;
         cast(sample.value(index), &from.schema[index].dtype, &field.dtype)
-    };
-    to.schema
-        .iter()
-        .map(|field| value(field).unwrap_or_default())
-        .collect()
+    });
+    values.map(Option::unwrap_or_default).collect()
 }
 
 pub(super) fn set_row(

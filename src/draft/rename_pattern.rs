@@ -176,18 +176,21 @@ enum SiblingKey {
 impl SiblingKey {
     /// The first date in a name, else the first number.
     fn from_parts(pattern: &NamePattern, texts: &[&str]) -> Self {
-        let text_of = |kind: PartKind| {
-            let mut parts = pattern.parts().iter().zip(texts);
-            parts
-                .find(|(part, _)| part.kind == kind)
-                .map(|(_, text)| *text)
-        };
+        let text_of = |kind: PartKind| find_part_text(pattern, texts, kind);
         if let Some(date) = text_of(PartKind::Date) {
             return Self::Date(date.chars().filter(char::is_ascii_digit).collect());
         }
         let number = text_of(PartKind::Integer).and_then(|text| text.parse().ok());
         number.map_or(Self::None, Self::Number)
     }
+}
+
+/// The text of the first part of this kind.
+fn find_part_text<'a>(pattern: &NamePattern, texts: &[&'a str], kind: PartKind) -> Option<&'a str> {
+    let mut parts = pattern.parts().iter().zip(texts);
+    parts
+        .find(|(part, _)| part.kind == kind)
+        .map(|(_, text)| *text)
 }
 
 /// Previews numbering the siblings of the samples at `place`.
@@ -269,16 +272,7 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
         let id = &*tortilla.samples.get(position)?.id;
         *ids.entry(id).or_default() += 1;
         let pair = generalize_id(id);
-        let has_sibling = || {
-            let others = tortilla
-                .samples
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| *index != position);
-            others
-                .take(SIBLINGS)
-                .any(|(_, sibling)| generalize_id(&sibling.id).0 == pair.0)
-        };
+        let has_sibling = || has_sibling_of_form(tortilla, position, &pair.0);
         if number < ROOTS && !distinguishing.contains(&pair.0) && has_sibling() {
             distinguishing.insert(pair.0.clone());
         }
@@ -298,8 +292,8 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
     Some((from, to))
 }
 
-/// The last of the longest ones.
-fn longest_run_of_digits(text: &str) -> Option<Range<usize>> {
+/// The longest run of digits; of several, the last one.
+fn find_longest_number(text: &str) -> Option<Range<usize>> {
     let mut longest: Option<Range<usize>> = None;
     let mut start = 0;
     for (end, letter) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -318,6 +312,18 @@ fn longest_run_of_digits(text: &str) -> Option<Range<usize>> {
     longest
 }
 
+/// True where another of the first siblings has the same id with another number or date.
+fn has_sibling_of_form(tortilla: &Tortilla, position: usize, form: &str) -> bool {
+    let others = tortilla
+        .samples
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != position);
+    others
+        .take(SIBLINGS)
+        .any(|(_, sibling)| generalize_id(&sibling.id).0 == form)
+}
+
 /// An id with its longest run of digits as a field, and the id without it and the separator before
 /// it; with it where no letter is left before the extension. A date is a field of its own.
 fn generalize_id(id: &str) -> (String, String) {
@@ -327,7 +333,7 @@ fn generalize_id(id: &str) -> (String, String) {
     let date = DATE
         .as_ref()
         .and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
-    let digits = || Some((longest_run_of_digits(id)?, "{n}"));
+    let digits = || Some((find_longest_number(id)?, "{n}"));
     let Some((range, field)) = date.or_else(digits) else {
         return whole;
     };
@@ -345,16 +351,16 @@ fn generalize_id(id: &str) -> (String, String) {
             }
         ),
     };
-    let stem = |name: &str| {
-        name.rsplit_once('.')
-            .map_or(name, |(stem, _)| stem)
-            .chars()
-            .any(char::is_alphabetic)
-    };
     // Of a number alone only the extension would be left.
-    let named =
-        (!before.is_empty() || stem(after)) && stem(&kept) && check_sample_id(&kept).is_ok();
+    let named = (!before.is_empty() || has_letters_in_stem(after))
+        && has_letters_in_stem(&kept)
+        && check_sample_id(&kept).is_ok();
     (from.clone(), if named { kept } else { from })
+}
+
+fn has_letters_in_stem(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    stem.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]

@@ -15,23 +15,22 @@ pub(super) fn near_identical(a: &str, b: &str) -> bool {
     let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
     let endings = endings_agree(a_ending, b_ending);
     let (a, b) = (words(a), words(b));
-    // Words may be joined or split; two adjacent numbers must not be joined.
-    let joined = |words: &[String]| {
-        let number = |word: &String| word.starts_with(char::is_numeric);
-        words
-            .iter()
-            .map(|word| {
-                if number(word) {
-                    format!("_{word}_")
-                } else {
-                    word.clone()
-                }
-            })
-            .collect::<String>()
-    };
-    let alike = joined(&a) == joined(&b)
+    let alike = join_words(&a) == join_words(&b)
         || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
     endings && !a.is_empty() && alike
+}
+
+/// Words may be joined or split; two adjacent numbers must not be joined.
+fn join_words(words: &[String]) -> String {
+    let mut joined = String::new();
+    for word in words {
+        if word.starts_with(char::is_numeric) {
+            joined.push_str(&format!("_{word}_"));
+        } else {
+            joined.push_str(word);
+        }
+    }
+    joined
 }
 
 /// How much `found` looks like another name of `wanted`: 1000 for two spellings of one name; 500
@@ -49,15 +48,6 @@ pub(super) fn likeness(wanted: &str, found: &str) -> usize {
         return 0;
     }
     let (a, b) = (words(wanted), words(found));
-    let inside = |some: &[String], all: &[String]| {
-        // A number or a single letter alone names nothing.
-        some.iter()
-            .any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
-            && some.iter().all(|word| {
-                all.iter()
-                    .any(|other| word == other || is_one_slip(word, other))
-            })
-    };
     let is_number = |word: &&String| word.starts_with(char::is_numeric);
     let has_number = |all: &[String], number: &String| all.iter().any(|other| other == number);
     let invents = a
@@ -70,21 +60,36 @@ pub(super) fn likeness(wanted: &str, found: &str) -> usize {
         .any(|number| !has_number(&a, number));
     let named = a.iter().any(|word| word.chars().all(char::is_alphabetic));
     let affix = contains_part(found, wanted) || contains_part(wanted, found);
-    if invents || (loses && !named) || !(affix || inside(&a, &b) || inside(&b, &a)) {
+    if invents || (loses && !named) || !(affix || contains_words(&b, &a) || contains_words(&a, &b))
+    {
         return 0;
     }
-    let common = |a: &[char], b: &[char]| {
-        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let tail = a
-            .iter()
-            .rev()
-            .zip(b.iter().rev())
-            .take_while(|(a, b)| a == b)
-            .count();
-        100 * (head + tail).min(a.len().min(b.len())) / a.len().max(b.len()).max(1)
-    };
     let chars = |text: &str| text.chars().collect::<Vec<char>>();
-    500 + common(&chars(wanted), &chars(found))
+    500 + measure_common_ends(&chars(wanted), &chars(found))
+}
+
+/// True when `all` has each of the words, or one with a typing error in it. A number or a single
+/// letter alone names nothing.
+fn contains_words(all: &[String], words: &[String]) -> bool {
+    words
+        .iter()
+        .any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
+        && words.iter().all(|word| {
+            all.iter()
+                .any(|other| word == other || is_one_slip(word, other))
+        })
+}
+
+/// Letters at the beginning and at the end that both have, in percent of the longer name.
+fn measure_common_ends(a: &[char], b: &[char]) -> usize {
+    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let tail = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    100 * (head + tail).min(a.len().min(b.len())) / a.len().max(b.len()).max(1)
 }
 
 /// True when two names are made alike and differ in their numbers, as those of time steps and tiles
@@ -92,33 +97,35 @@ pub(super) fn likeness(wanted: &str, found: &str) -> usize {
 pub(super) fn differ_in_data(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let (a, b) = (split_ending(&a).0, split_ending(&b).0);
-    let numbers = |name: &str| {
-        words(name)
-            .into_iter()
-            .filter(|word| word.starts_with(char::is_numeric))
-            .collect::<Vec<_>>()
-    };
+    let (own, other) = (list_numbers(a), list_numbers(b));
     // `t9` and `t10` have the same letters; tiles such as `T31UFS` the same kinds of characters.
-    let letters = |name: &str| {
-        name.chars()
-            .filter(|c| c.is_alphabetic())
-            .collect::<String>()
-    };
-    let (own, other) = (numbers(a), numbers(b));
     own != other
         && !own.is_empty()
         && !other.is_empty()
-        && (letters(a) == letters(b) || form_of(a) == form_of(b))
+        && (keep_letters(a) == keep_letters(b) || form_of(a) == form_of(b))
+}
+
+fn list_numbers(name: &str) -> Vec<String> {
+    let mut words = words(name);
+    words.retain(|word| word.starts_with(char::is_numeric));
+    words
+}
+
+fn keep_letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphabetic()).collect()
 }
 
 /// A name with `0` for each digit and `a` for each letter.
 fn form_of(name: &str) -> String {
-    let kind = |c: char| match c {
-        c if c.is_numeric() => '0',
-        c if c.is_alphabetic() => 'a',
-        c => c,
-    };
-    name.chars().map(kind).collect()
+    let mut form = String::with_capacity(name.len());
+    for c in name.chars() {
+        form.push(match c {
+            c if c.is_numeric() => '0',
+            c if c.is_alphabetic() => 'a',
+            c => c,
+        });
+    }
+    form
 }
 
 /// True when `part` occurs in `name` between separators, or at its start or end.
@@ -132,13 +139,17 @@ fn contains_part(name: &str, part: &str) -> bool {
 
 /// False for extensions of two file formats.
 fn endings_agree(a: Option<&str>, b: Option<&str>) -> bool {
-    let alias = |ending| match ending {
+    a.zip(b)
+        .is_none_or(|(a, b)| shorten_ending(a) == shorten_ending(b))
+}
+
+fn shorten_ending(ending: &str) -> &str {
+    match ending {
         "tiff" => "tif",
         "jpeg" => "jpg",
         "hdf5" => "h5",
         other => other,
-    };
-    a.zip(b).is_none_or(|(a, b)| alias(a) == alias(b))
+    }
 }
 
 fn split_ending(name: &str) -> (&str, Option<&str>) {

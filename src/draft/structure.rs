@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::file_kind::{KindMatch, Kinds};
 use super::spelling::likeness;
 use crate::model::{
-    Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding,
+    Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Shapes, Tortilla, is_padding,
 };
 
 /// State of a position of the pattern, best first.
@@ -261,13 +261,10 @@ impl Structure {
             return;
         }
         let shapes = self.shapes.shapes();
-        let ids = |shape: ShapeId| {
-            shapes
-                .children(shape)
-                .map(|(id, _)| &**id)
-                .collect::<Vec<&str>>()
-        };
-        let aligned = align(&ids(wanted), &ids(found));
+        let aligned = align(
+            &list_child_ids(shapes, wanted),
+            &list_child_ids(shapes, found),
+        );
         *extra += aligned.extra.len() as u32;
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let (_, below) = shapes.child(wanted, position);
@@ -314,17 +311,11 @@ impl Structure {
             .shapes
             .used_shapes()
             .min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
-        let first = || {
-            self.shapes
-                .roots()
-                .iter()
-                .position(|root| root.shape == longest)
-        };
-        if shapes.total(longest) > 0 {
-            first()
-        } else {
-            None
+        if shapes.total(longest) == 0 {
+            return None;
         }
+        let mut roots = self.shapes.roots().iter();
+        roots.position(|root| root.shape == longest)
     }
 
     /// Index of the first root that has the pattern's shape.
@@ -369,14 +360,13 @@ impl Structure {
     /// whole dataset.
     pub fn strip(&self, width: usize) -> Vec<PositionState> {
         let (roots, width) = (self.roots(), width.min(self.roots()));
-        let cell = |cell: usize| {
-            (cell * roots / width..(cell + 1) * roots / width)
-                .map(|root| self.worst(root))
-                .max()
-        };
-        (0..width)
-            .map(|index| cell(index).unwrap_or(PositionState::Present))
-            .collect()
+        let mut strip = Vec::with_capacity(width);
+        for cell in 0..width {
+            let group = cell * roots / width..(cell + 1) * roots / width;
+            let worst = group.map(|root| self.worst(root)).max();
+            strip.push(worst.unwrap_or(PositionState::Present));
+        }
+        strip
     }
 
     /// For each position, the number of roots by state.
@@ -457,13 +447,7 @@ impl Structure {
             let mut path = vec![index as u32];
             let mut shape = root.shape;
             for below in (0..level).rev() {
-                let inside = |shape: ShapeId| {
-                    if below == 0 {
-                        1
-                    } else {
-                        shapes.counts(shape).get(below - 1).copied().unwrap_or(0)
-                    }
-                };
+                let inside = |shape| count_samples_at(shapes, shape, below);
                 let mut place = None;
                 for (position, (_, child)) in shapes.children(shape).enumerate() {
                     if rest < inside(child) {
@@ -493,6 +477,18 @@ impl Structure {
         self.shapes
             .used_shapes()
             .map(|(shape, count)| (shape, u64::from(count)))
+    }
+}
+
+fn list_child_ids(shapes: &Shapes, shape: ShapeId) -> Vec<&str> {
+    shapes.children(shape).map(|(id, _)| &**id).collect()
+}
+
+/// Number of samples `depth` levels below a sample of this shape; at 0 the sample itself.
+fn count_samples_at(shapes: &Shapes, shape: ShapeId, depth: usize) -> u32 {
+    match depth.checked_sub(1) {
+        None => 1,
+        Some(level) => shapes.counts(shape).get(level).copied().unwrap_or(0),
     }
 }
 

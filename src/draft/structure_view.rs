@@ -221,16 +221,17 @@ pub fn alike_plan(
             .find(|fix| fix.care == like.care && fix.verb == like.verb)?;
         Some((other, fix))
     });
-    let label = |roots: u64| {
-        tr_n!(
-            roots,
-            "{verb} in {n} root",
-            "{verb} in {n} roots",
-            verb = like.verb.text(),
-            n = roots
-        )
-    };
-    plan(dataset, chosen, label)
+    plan(dataset, chosen, |roots| label_fix_of_roots(like, roots))
+}
+
+fn label_fix_of_roots(like: &Fix, roots: u64) -> String {
+    tr_n!(
+        roots,
+        "{verb} in {n} root",
+        "{verb} in {n} roots",
+        verb = like.verb.text(),
+        n = roots
+    )
 }
 
 /// One plan for each kind of fix of the roots that violate PIT-1, with all roots that have this

@@ -61,24 +61,24 @@ impl TrayIndex {
         let (wanted, end) = split_name(id);
         let candidates = self.by_word.get(words(&wanted).next()?)?;
         let above: Vec<String> = above.iter().map(|folder| folder.to_lowercase()).collect();
-        let fits = |index: u32| {
-            let Some(file) = self.files.get(index as usize) else {
-                return false;
-            };
-            let path = file.path.to_string_lossy().to_lowercase();
-            let (name, found) =
-                split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
-            (end.is_none() || found == end)
-                && contains_word(&name, &wanted)
-                && above.iter().all(|folder| contains_word(&path, folder))
-        };
-        let mut fitting = candidates
-            .iter()
-            .copied()
-            .filter(|&index| !used.contains(&index) && fits(index));
+        let mut fitting = candidates.iter().copied().filter(|&index| {
+            let file = self.files.get(index as usize);
+            !used.contains(&index)
+                && file.is_some_and(|file| file_matches(file, &wanted, end.as_deref(), &above))
+        });
         let first = fitting.next()?;
         fitting.next().is_none().then_some(first)
     }
+}
+
+/// True for a file with the word `name` in its name, this extension if one is given, and the words
+/// `above` in its path; all in lower case.
+fn file_matches(file: &Unplaced, name: &str, end: Option<&str>, above: &[String]) -> bool {
+    let path = file.path.to_string_lossy().to_lowercase();
+    let (own, found) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
+    (end.is_none() || found.as_deref() == end)
+        && contains_word(&own, name)
+        && above.iter().all(|folder| contains_word(&path, folder))
 }
 
 #[cfg(test)]

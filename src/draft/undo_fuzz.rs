@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::model::{
-    Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, padding_file,
+    Collection, Dataset, FieldSpec, NodePath, Sample, Tortilla, Value, padding_file,
 };
 
 struct Dice(ChaCha8Rng);
@@ -112,11 +112,6 @@ impl Dice {
     }
 
     fn edit(&mut self, content: &Content, depth: usize) -> Edit {
-        let many = |dice: &mut Self| {
-            (0..1 + dice.up_to(3))
-                .map(|_| dice.path(content, false))
-                .collect::<Vec<_>>()
-        };
         match self.up_to(if depth == 0 { 24 } else { 23 }) {
             0 => Edit::Insert {
                 parent: self.path(content, true),
@@ -169,10 +164,10 @@ impl Dice {
                 values: vec![self.value(), self.value()],
             },
             12 => Edit::RemoveMany {
-                samples: many(self),
+                samples: self.choose_paths(content),
             },
             13 | 14 => Edit::MoveMany {
-                samples: many(self),
+                samples: self.choose_paths(content),
                 to: self.path(content, true),
                 at: self.up_to(3) as u32,
             },
@@ -195,7 +190,8 @@ impl Dice {
                 folder: self.path(content, false),
             },
             18 => Edit::RenameMany {
-                names: many(self)
+                names: self
+                    .choose_paths(content)
                     .into_iter()
                     .map(|path| (path, self.id()))
                     .collect(),
@@ -223,6 +219,12 @@ impl Dice {
                 edits: (0..3).map(|_| self.edit(content, 1)).collect(),
             },
         }
+    }
+
+    fn choose_paths(&mut self, content: &Content) -> Vec<NodePath> {
+        (0..1 + self.up_to(3))
+            .map(|_| self.path(content, false))
+            .collect()
     }
 
     fn change(&mut self) -> ColumnChange {
@@ -362,15 +364,13 @@ fn unchanged_parts_are_shared_with_the_previous_draft() {
     edits
         .into_iter()
         .for_each(|edit| drop(draft.apply(edit).expect("applies")));
-    let children = |sample: &Sample| match &sample.payload {
-        Payload::Folder(children) => children.clone(),
-        _ => panic!("is a FOLDER"),
-    };
     for (index, sample) in draft.dataset().root.samples.iter().enumerate() {
         assert!(
             Arc::ptr_eq(
-                &children(sample),
-                &children(&before.root.samples[49 - index])
+                sample.children().expect("is a FOLDER"),
+                before.root.samples[49 - index]
+                    .children()
+                    .expect("is a FOLDER")
             ),
             "{}",
             sample.id

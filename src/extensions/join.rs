@@ -7,15 +7,17 @@ use std::path::PathBuf;
 
 use arrow::array::StringArray;
 use arrow::datatypes::DataType;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::tortilla::columns::NAMED;
 use super::typed_text::{TextType, text_type};
 use super::{CallTarget, ExtensionCall};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
-use crate::table::{JoinRequest, KeyedTable, proposed_field_name};
+use crate::model::{
+    Dataset, FieldSpec, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name,
+};
+use crate::table::{JoinRequest, KeyedTable, LevelTable, proposed_field_name};
 
 /// Number of rows in the preview.
 const SHOWN: usize = 8;
@@ -143,62 +145,79 @@ impl JoinPreview {
         typed: impl Fn(usize, &str) -> bool,
         named: impl Fn(usize, &JoinColumn) -> Option<String>,
     ) -> Vec<ExtensionCall> {
-        let by = if self.by_path { "path" } else { "id" };
-        let call = |level: &JoinLevel| {
-            let usable = level
-                .columns
-                .iter()
-                .filter(|column| wanted(level.level, &column.name));
-            let chosen: Vec<(String, &JoinColumn)> = usable
-                .filter_map(|column| Some((named(level.level, column)?, column)))
-                .collect();
-            let offered = |column: &JoinColumn| {
-                column
-                    .offer
-                    .clone()
-                    .filter(|_| typed(level.level, &column.name))
-            };
-            let is_plain = |(name, column): &(String, &JoinColumn)| {
-                *name == column.name && offered(column).is_none()
-            };
-            let names = if chosen.iter().all(is_plain) {
-                json!(chosen.iter().map(|(name, _)| name).collect::<Vec<_>>())
-            } else {
-                let column = |(name, column): &(String, &JoinColumn)| {
-                    let mut how = offered(column).map_or(
-                        json!({}),
-                        |offer| json!({ "type": offer.kind, "lenient": true }),
-                    );
-                    if *name != column.name {
-                        how["from"] = json!(column.name);
-                    }
-                    (name.clone(), how)
+        let mut calls = Vec::new();
+        for level in &self.levels {
+            let mut chosen = Vec::new();
+            let columns = level.columns.iter();
+            for column in columns.filter(|column| wanted(level.level, &column.name)) {
+                let Some(name) = named(level.level, column) else {
+                    continue;
                 };
-                chosen
-                    .iter()
-                    .map(column)
-                    .collect::<serde_json::Map<_, _>>()
-                    .into()
-            };
-            let options = json!({
-                "table": self.table,
-                "key": self.key,
-                "by": by,
-                "columns": names,
-                "missing": "keep",
-            });
-            let target = CallTarget {
-                level: level.level,
-                positions: Vec::new(),
-            };
-            (!chosen.is_empty()).then(|| ExtensionCall {
-                extension: "columns".into(),
-                options,
-                target,
-                schema_only: false,
-            })
+                let offer = column.offer.as_ref();
+                chosen.push(ChosenColumn {
+                    name,
+                    from: &column.name,
+                    offer: offer.filter(|_| typed(level.level, &column.name)),
+                });
+            }
+            if !chosen.is_empty() {
+                calls.push(self.build_call(level.level, &chosen));
+            }
+        }
+        calls
+    }
+
+    /// The call that joins these columns to a level.
+    fn build_call(&self, level: usize, chosen: &[ChosenColumn<'_>]) -> ExtensionCall {
+        let columns = if chosen.iter().all(ChosenColumn::keeps_name_and_type) {
+            json!(chosen.iter().map(|column| &column.name).collect::<Vec<_>>())
+        } else {
+            let options = chosen.iter().map(ChosenColumn::describe_options);
+            options.collect::<serde_json::Map<_, _>>().into()
         };
-        self.levels.iter().filter_map(call).collect()
+        let options = json!({
+            "table": self.table,
+            "key": self.key,
+            "by": if self.by_path { "path" } else { "id" },
+            "columns": columns,
+            "missing": "keep",
+        });
+        ExtensionCall {
+            extension: "columns".into(),
+            options,
+            target: CallTarget {
+                level,
+                positions: Vec::new(),
+            },
+            schema_only: false,
+        }
+    }
+}
+
+/// A column to join, with the name and type that it gets.
+struct ChosenColumn<'a> {
+    name: String,
+    /// Its name in the table.
+    from: &'a str,
+    /// The type that its text is read as.
+    offer: Option<&'a JoinOffer>,
+}
+
+impl ChosenColumn<'_> {
+    fn keeps_name_and_type(&self) -> bool {
+        self.name == self.from && self.offer.is_none()
+    }
+
+    /// Its entry in the option `columns`.
+    fn describe_options(&self) -> (String, Json) {
+        let mut options = self.offer.map_or(
+            json!({}),
+            |offer| json!({ "type": offer.kind, "lenient": true }),
+        );
+        if self.name != self.from {
+            options["from"] = json!(self.from);
+        }
+        (self.name.clone(), options)
     }
 }
 
@@ -225,30 +244,6 @@ pub fn join_preview(
     let table = &keyed.table;
     let schemas = schemas(&dataset.root);
     let given = table.fields();
-    let column = |level: usize, rows: &MatchedLevel, at: usize| {
-        let field = &given[at];
-        let row = &rows
-            .matched_rows()
-            .find(|&row| !table.value(row, at).is_null())?;
-        Some(JoinColumn {
-            name: field.name.clone(),
-            kind: dtype_name(&field.dtype),
-            example: table.text(*row, at),
-            there: schemas
-                .get(level)
-                .is_some_and(|known| known.contains(field.name.as_str())),
-            refused: check_field_name(&field.name)
-                .err()
-                .map(crate::model::IdFault::localized_text),
-            proposed: None,
-            offer: table
-                .strings(&field.name)
-                .ok()
-                .flatten()
-                .filter(|_| field.dtype == DataType::Utf8)
-                .and_then(|texts| offer_of(&texts)),
-        })
-    };
     let joined = keyed.columns();
     let levels = found
         .levels
@@ -262,9 +257,10 @@ pub fn join_preview(
             .flatten()
             .map(|name| (*name).to_owned())
             .collect();
+        let known = schemas.get(level);
         let mut columns: Vec<JoinColumn> = joined
             .iter()
-            .filter_map(|&at| column(level, rows, at))
+            .filter_map(|&at| describe_column(table, &given[at], at, rows, known))
             .collect();
         propose_names(&mut columns, [names.as_slice(), &existing].concat());
         JoinLevel {
@@ -276,12 +272,7 @@ pub fn join_preview(
             existing,
         }
     });
-    let lonely = || {
-        keyed
-            .keyed_rows()
-            .filter(|(row, _)| found.samples[*row].is_none())
-            .map(|(_, key)| key.to_owned())
-    };
+    let lonely = || list_unmatched_keys(&keyed, &found);
     let unnamed = table.rows() - keyed.keyed_rows().count();
     Ok(JoinPreview {
         table: request.table.clone(),
@@ -301,6 +292,43 @@ pub fn join_preview(
         key: keyed.key().to_owned(),
         names,
     })
+}
+
+/// The column with index `at` of the table; `None` where no row of the level has a value.
+fn describe_column(
+    table: &LevelTable,
+    field: &FieldSpec,
+    at: usize,
+    rows: &MatchedLevel,
+    known: Option<&HashSet<&str>>,
+) -> Option<JoinColumn> {
+    let row = rows
+        .matched_rows()
+        .find(|&row| !table.value(row, at).is_null())?;
+    Some(JoinColumn {
+        name: field.name.clone(),
+        kind: dtype_name(&field.dtype),
+        example: table.text(row, at),
+        there: known.is_some_and(|known| known.contains(field.name.as_str())),
+        refused: check_field_name(&field.name)
+            .err()
+            .map(crate::model::IdFault::localized_text),
+        proposed: None,
+        offer: table
+            .strings(&field.name)
+            .ok()
+            .flatten()
+            .filter(|_| field.dtype == DataType::Utf8)
+            .and_then(|texts| offer_of(&texts)),
+    })
+}
+
+/// The keys of the rows that belong to no sample.
+fn list_unmatched_keys(keyed: &KeyedTable, found: &MatchedRows) -> impl Iterator<Item = String> {
+    keyed
+        .keyed_rows()
+        .filter(|(row, _)| found.samples[*row].is_none())
+        .map(|(_, key)| key.to_owned())
 }
 
 /// The rows of a table that belong to the samples of a draft.
@@ -407,20 +435,22 @@ pub fn read_for_draft(
     request: &JoinRequest,
     ctx: &JobContext,
 ) -> Result<KeyedTable> {
-    let show_samples = |see: &mut dyn FnMut(&str, &str)| {
-        walk(
-            &dataset.root,
-            &mut String::new(),
-            0,
-            ctx,
-            &mut |_, sample, path| {
-                if !sample.is_padding() {
-                    see(path, &sample.id);
-                }
-            },
-        )
-    };
-    KeyedTable::read_for_samples(request, &|_| false, &show_samples, ctx)
+    let root = &dataset.root;
+    KeyedTable::read_for_samples(
+        request,
+        &|_| false,
+        &|see| visit_samples(root, ctx, see),
+        ctx,
+    )
+}
+
+/// Calls `see(path, id)` for every sample but padding.
+fn visit_samples(root: &Tortilla, ctx: &JobContext, see: &mut dyn FnMut(&str, &str)) -> Result<()> {
+    walk(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+        if !sample.is_padding() {
+            see(path, &sample.id);
+        }
+    })
 }
 
 /// Calls `each(level, sample, path)` for every sample, depth first.

@@ -188,20 +188,20 @@ const EXAMPLES: usize = 10;
 impl LeakFacts {
     /// Reads the columns through `value`, which returns a column's value and type.
     pub fn from_row_values(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
-        let text = |name: &str| match value(name).0 {
-            Value::Text(text) => Some(text),
-            _ => None,
-        };
         let SampleTimes { start, end, .. } = times_of_row(value);
         let time = match (start, end) {
             (Some(start), Some(end)) => Some([start.min(end), start.max(end)]),
             (Some(at), None) | (None, Some(at)) => Some([at, at]),
             (None, None) => None,
         };
+        let hash = match value(HASH_COLUMN).0 {
+            Value::Text(hash) => Some(hash),
+            _ => None,
+        };
         Self {
             stated: StatedLocation::from_column_values(&|name| value(name).0),
             time,
-            hash: text(HASH_COLUMN),
+            hash,
         }
     }
 }
@@ -243,13 +243,10 @@ pub fn leakage(
         .collect();
     names.sort_unstable();
     names.dedup();
-    let part_of = |sample: usize| {
-        samples[sample]
-            .part
-            .as_ref()
-            .and_then(|part| names.binary_search(&part).ok())
-    };
-    let parts: Vec<Option<usize>> = (0..samples.len()).map(part_of).collect();
+    let parts: Vec<Option<usize>> = samples
+        .iter()
+        .map(|sample| names.binary_search(&sample.part.as_ref()?).ok())
+        .collect();
     let grounds = grounds(samples, ctx)?;
     let mut found = LeakFinder {
         samples,
@@ -352,37 +349,40 @@ fn part_summaries(
 
 /// Location of each sample that is in a part.
 fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
-    let stated = |sample: &LeakSample| {
-        if sample.part.is_some() {
-            sample.facts.stated.clone()
-        } else {
-            StatedLocation::default()
-        }
-    };
-    let stated: Vec<StatedLocation> = samples.iter().map(stated).collect();
+    let stated: Vec<StatedLocation> = samples
+        .iter()
+        .map(|sample| sample.part.as_ref().map(|_| sample.facts.stated.clone()))
+        .map(Option::unwrap_or_default)
+        .collect();
     let found = footprint::resolve(&stated, Detail::Exact, ground_of, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
 
 fn ground_of(unfolded: &Unfolded) -> Option<Ground> {
-    let line = |points: &[[f64; 2]]| {
-        LineString::from(points.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>())
-    };
-    let polygon = |rings: &Vec<Vec<[f64; 2]>>| {
-        let mut rings = rings.iter().map(|ring| line(ring));
-        Some(Polygon::new(rings.next()?, rings.collect()))
-    };
-    let shape = MultiPolygon(unfolded.areas.iter().filter_map(polygon).collect());
+    let polygons = unfolded
+        .areas
+        .iter()
+        .filter_map(|rings| build_polygon(rings));
+    let shape = MultiPolygon(polygons.collect());
     let area = shape.unsigned_area();
     if area > 0.0 {
         return Some(Ground::Area { shape, area });
     }
     if !unfolded.lines.is_empty() {
-        return Some(Ground::Line(MultiLineString(
-            unfolded.lines.iter().map(|points| line(points)).collect(),
-        )));
+        let lines = unfolded.lines.iter().map(|points| build_line(points));
+        return Some(Ground::Line(MultiLineString(lines.collect())));
     }
     unfolded.points.first().map(|&place| Ground::Point(place))
+}
+
+/// The first ring is the outer one; `None` without rings.
+fn build_polygon(rings: &[Vec<[f64; 2]>]) -> Option<Polygon> {
+    let mut rings = rings.iter().map(|ring| build_line(ring));
+    Some(Polygon::new(rings.next()?, rings.collect()))
+}
+
+fn build_line(points: &[[f64; 2]]) -> LineString {
+    points.iter().map(|&[x, y]| (x, y)).collect()
 }
 
 #[derive(Default)]
@@ -515,13 +515,16 @@ impl LeakFinder<'_> {
     }
 
     fn build_leaks(&self, found: &BTreeMap<(usize, usize), Pairs>) -> Vec<Leak> {
-        let leak = |(&(a, b), pairs): (&(usize, usize), &Pairs)| Leak {
-            parts: [self.names[a].to_string(), self.names[b].to_string()],
-            pairs: pairs.pairs,
-            samples: [pairs.members[0].len() as u64, pairs.members[1].len() as u64],
-            examples: pairs.examples.clone(),
-        };
-        found.iter().map(leak).collect()
+        let mut leaks = Vec::with_capacity(found.len());
+        for (&(a, b), pairs) in found {
+            leaks.push(Leak {
+                parts: [self.names[a].to_string(), self.names[b].to_string()],
+                pairs: pairs.pairs,
+                samples: [pairs.members[0].len() as u64, pairs.members[1].len() as u64],
+                examples: pairs.examples.clone(),
+            });
+        }
+        leaks
     }
 }
 
@@ -587,15 +590,16 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
 }
 
 fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
-    let beyond = |at: usize| {
-        let bounds = match &grounds[at] {
-            Some(Ground::Area { shape, .. }) => shape.bounding_rect(),
-            Some(Ground::Line(lines)) => lines.bounding_rect(),
-            _ => None,
-        };
-        bounds.is_some_and(|bounds| bounds.max().x > 180.0)
+    extends_beyond_180(grounds[a].as_ref()) && extends_beyond_180(grounds[b].as_ref())
+}
+
+fn extends_beyond_180(ground: Option<&Ground>) -> bool {
+    let bounds = match ground {
+        Some(Ground::Area { shape, .. }) => shape.bounding_rect(),
+        Some(Ground::Line(lines)) => lines.bounding_rect(),
+        _ => None,
     };
-    beyond(a) && beyond(b)
+    bounds.is_some_and(|bounds| bounds.max().x > 180.0)
 }
 
 /// `Some` when two locations overlap, with the overlapping share when both are footprints.

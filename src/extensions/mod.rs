@@ -335,15 +335,18 @@ pub struct CallTarget {
 impl CallTarget {
     /// Whether the sample with this path of ids is selected; true without positions.
     pub fn names(&self, ids: &[&str]) -> bool {
-        let Some(id) = ids.last() else { return false };
-        let matched = |pattern: &String| {
-            if pattern.contains('/') {
-                id_matches(pattern, &ids.join("/"))
-            } else {
-                id_matches(pattern, id)
-            }
-        };
-        self.positions.is_empty() || self.positions.iter().any(matched)
+        let positions = &self.positions;
+        !ids.is_empty()
+            && (positions.is_empty() || positions.iter().any(|pattern| path_matches(pattern, ids)))
+    }
+}
+
+/// A pattern with a slash is of the path, one without is of the last id.
+fn path_matches(pattern: &str, ids: &[&str]) -> bool {
+    if pattern.contains('/') {
+        id_matches(pattern, &ids.join("/"))
+    } else {
+        ids.last().is_some_and(|id| id_matches(pattern, id))
     }
 }
 

@@ -171,18 +171,23 @@ pub fn with_command_words(given: &Json) -> Result<Json> {
 
 /// A line that [`split_command_line`] reads as these words.
 pub fn join_command_line(words: &[String]) -> String {
-    let quoted = |word: &String| {
-        let plain = !word.is_empty()
-            && !word
-                .chars()
-                .any(|letter| letter.is_whitespace() || matches!(letter, '"' | '\''));
-        match plain {
-            true => word.clone(),
-            false if !word.contains('\'') => format!("'{word}'"),
-            false => format!("\"{}\"", word.replace('"', "\\\"")),
-        }
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
+    words.join(" ")
+}
+
+/// Puts a word in quotes where [`split_command_line`] would split it otherwise.
+fn quote_word(word: &str) -> String {
+    let is_plain = !word.is_empty()
+        && !word
+            .chars()
+            .any(|letter| letter.is_whitespace() || matches!(letter, '"' | '\''));
+    if is_plain {
+        word.to_owned()
+    } else if !word.contains('\'') {
+        format!("'{word}'")
+    } else {
+        format!("\"{}\"", word.replace('"', "\\\""))
+    }
 }
 
 /// Validates and deserializes the options of `extension`: null counts as absent, and defaults are

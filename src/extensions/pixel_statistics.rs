@@ -4,7 +4,7 @@
 use super::pooled_statistics::{BandMoments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::raster::{self, RasterSource};
+use crate::raster::{self, BandSummary, RasterSource};
 
 /// Mean, standard deviation, minimum and maximum of each band over all valid pixels of the given
 /// (path, raster) pairs. A raster that cannot be read is a warning and counts as a sample without
@@ -77,18 +77,21 @@ fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Band
     tally
         .info()
         .warn_of_variable(&source.asset().to_string(), ctx);
-    let band = |position: usize| {
+    let mut bands = Vec::with_capacity(tally.band_count());
+    for position in 0..tally.band_count() {
         let summary = tally.summary(position, &[], ctx)?;
-        Ok(summary.map(|band| {
-            let [min, max] = band.range;
-            BandMoments {
-                min,
-                max,
-                mean: band.mean,
-                std: band.std,
-                count: band.count as f64,
-            }
-        }))
-    };
-    (0..tally.band_count()).map(band).collect()
+        bands.push(summary.as_ref().map(take_moments));
+    }
+    Ok(bands)
+}
+
+fn take_moments(band: &BandSummary) -> BandMoments {
+    let [min, max] = band.range;
+    BandMoments {
+        min,
+        max,
+        mean: band.mean,
+        std: band.std,
+        count: band.count as f64,
+    }
 }

@@ -141,34 +141,27 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
     let weighted = given
         .iter()
         .all(|sample| sample.pixels.is_some_and(|pixels| pixels > 0));
-    let weight = |sample: &SampleStats| {
-        if weighted {
-            sample.pixels.unwrap_or(1) as f64
-        } else {
-            1.0
-        }
-    };
     let pooled = if continuous {
         Pooled::Continuous {
             bands: (0..bands)
-                .map(|band| pool_moments(&given, band, &weight))
+                .map(|band| pool_moments(&given, band, weighted))
                 .collect(),
         }
     } else {
         Pooled::Categorical {
             bands: (0..bands)
-                .map(|band| pool_shares(&given, band, &weight))
+                .map(|band| pool_shares(&given, band, weighted))
                 .collect::<Result<_>>()?,
         }
     };
-    let broken = |sample: &&SampleStats| {
-        continuous
-            && sample
-                .bands
-                .iter()
-                .any(|band| has_pixels_but_no_numbers(band))
+    let not_finite = if continuous {
+        given
+            .iter()
+            .filter(|sample| has_broken_band(sample))
+            .count() as u64
+    } else {
+        0
     };
-    let not_finite = given.iter().filter(broken).count() as u64;
     Ok(PooledReport {
         samples: given.len() as u64,
         without,
@@ -176,6 +169,20 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
         weighted,
         pooled,
     })
+}
+
+fn has_broken_band(sample: &SampleStats) -> bool {
+    let mut bands = sample.bands.iter();
+    bands.any(|band| has_pixels_but_no_numbers(band))
+}
+
+/// The number of pixels of a sample, else 1.
+fn weigh_sample(sample: &SampleStats, weighted: bool) -> f64 {
+    if weighted {
+        sample.pixels.unwrap_or(1) as f64
+    } else {
+        1.0
+    }
 }
 
 /// True when nine numbers are continuous statistics: they do not sum to 1 as nine class shares do.
@@ -195,36 +202,33 @@ fn has_pixels_but_no_numbers(band: &[f64]) -> bool {
     )
 }
 
-fn pool_moments(
-    samples: &[SampleStats],
-    band: usize,
-    weight: &dyn Fn(&SampleStats) -> f64,
-) -> Option<BandMoments> {
-    let of = |sample: &SampleStats| {
-        let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else {
-            return None;
-        };
-        let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
-        let finite = [min, max, mean, std]
-            .iter()
-            .all(|number| number.is_finite());
-        let [min, max] = [min, max].map(PixelNumber::Real);
-        (count > 0.0 && finite).then_some(BandMoments {
-            min,
-            max,
-            mean,
-            std,
-            count,
-        })
-    };
-    samples.iter().filter_map(of).reduce(merge)
+fn pool_moments(samples: &[SampleStats], band: usize, weighted: bool) -> Option<BandMoments> {
+    samples
+        .iter()
+        .filter_map(|sample| read_moments(sample, band, weighted))
+        .reduce(merge)
 }
 
-fn pool_shares(
-    samples: &[SampleStats],
-    band: usize,
-    weight: &dyn Fn(&SampleStats) -> f64,
-) -> Result<Vec<f64>> {
+/// `None` for a band without pixels, or with numbers that are not finite.
+fn read_moments(sample: &SampleStats, band: usize, weighted: bool) -> Option<BandMoments> {
+    let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else {
+        return None;
+    };
+    let count = weigh_sample(sample, weighted) * valid.clamp(0.0, 100.0) / 100.0;
+    let finite = [min, max, mean, std]
+        .iter()
+        .all(|number| number.is_finite());
+    let [min, max] = [min, max].map(PixelNumber::Real);
+    (count > 0.0 && finite).then_some(BandMoments {
+        min,
+        max,
+        mean,
+        std,
+        count,
+    })
+}
+
+fn pool_shares(samples: &[SampleStats], band: usize, weighted: bool) -> Result<Vec<f64>> {
     let mut shares: Vec<f64> = Vec::new();
     let (mut sum, mut model) = (0.0, None::<&SampleStats>);
     for sample in samples {
@@ -247,7 +251,7 @@ fn pool_shares(
             }
             Some(_) => {}
         }
-        let weight = weight(sample);
+        let weight = weigh_sample(sample, weighted);
         shares
             .iter_mut()
             .zip(own)

@@ -107,24 +107,16 @@ impl Program {
             .chars()
             .skip(said.chars().count().saturating_sub(SAID_LIMIT))
             .collect();
-        let with_reason = |error: Error| {
-            if said.is_empty() {
-                error
-            } else {
-                error.because(said.clone())
-            }
-        };
         let status = ended.map_err(|error| {
             if error.is_cancelled() {
                 error
             } else {
-                with_reason(error)
+                add_program_output(error, &said)
             }
         })?;
         if !status.success() {
-            return Err(with_reason(failed(format!(
-                "the program {name} ended with {status}"
-            ))));
+            let error = failed(format!("the program {name} ended with {status}"));
+            return Err(add_program_output(error, &said));
         }
         answered.map_err(|_| {
             failed(format!(
@@ -163,26 +155,33 @@ impl Program {
     }
 }
 
+/// Adds what the program wrote to its standard error as the reason.
+fn add_program_output(error: Error, said: &str) -> Error {
+    if said.is_empty() {
+        error
+    } else {
+        error.because(said.to_owned())
+    }
+}
+
 /// The non-empty lines of a program's output as JSON.
 ///
 /// # Errors
 /// [`Kind::Format`] for a line that is no JSON.
 pub fn json_lines(answer: &str) -> Result<Vec<Json>> {
-    let line = |line: &str| {
-        let wrong = |error: serde_json::Error| {
-            let start: String = line.chars().take(80).collect();
-            Error::format(format!(
-                "the program's answer is not a line of JSON: {start}"
-            ))
-            .because(error)
-        };
-        serde_json::from_str::<Json>(line).map_err(wrong)
-    };
     answer
         .lines()
         .filter(|line| !line.trim().is_empty())
-        .map(line)
+        .map(parse_json_line)
         .collect()
+}
+
+fn parse_json_line(line: &str) -> Result<Json> {
+    serde_json::from_str(line).map_err(|error| {
+        let start: String = line.chars().take(80).collect();
+        let summary = format!("the program's answer is not a line of JSON: {start}");
+        Error::format(summary).because(error)
+    })
 }
 
 /// Ends the process group.

@@ -290,12 +290,15 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
 
 /// Whether a call targets each row; never padding.
 fn find_targeted_rows(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
+    rows.iter()
+        .map(|row| is_targeted_row(row, call, files_only))
+        .collect()
+}
+
+fn is_targeted_row(row: &TargetRow, call: &ExtensionCall, files_only: bool) -> bool {
     let by_name = !call.target.positions.is_empty();
-    let is_wanted = |row: &TargetRow| {
-        let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
-        right_kind && !row.sample.is_padding() && call.target.names(&row.ids)
-    };
-    rows.iter().map(is_wanted).collect()
+    let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
+    right_kind && !row.sample.is_padding() && call.target.names(&row.ids)
 }
 
 /// The rows that a call targets, of which there has to be one.
@@ -469,15 +472,7 @@ fn run_batches(
         let earlier = run.columns.get(level).cloned().unwrap_or_default();
         let views: Vec<SampleView> = (0..rows.len())
             .filter(|&index| target[index])
-            .map(|index| {
-                SampleView::new(
-                    rows[index].sample,
-                    rows[index].tortilla,
-                    rows[index].ids.clone(),
-                    index,
-                    &earlier,
-                )
-            })
+            .map(|index| view_row(&rows[index], index, &earlier))
             .collect();
         ctx.stage(&call.extension, Some(views.len() as u64));
         let size = batch.size().max(1);
@@ -541,11 +536,10 @@ fn run_tortilla(
     let mut failed = std::collections::HashSet::new();
     if !call.schema_only {
         ctx.stage(&call.extension, Some(picked.len() as u64));
-        let view = |&index: &usize| {
-            let row = &rows[index];
-            SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
-        };
-        let samples = picked.iter().map(view).collect();
+        let samples = picked
+            .iter()
+            .map(|&index| view_row(&rows[index], index, &earlier))
+            .collect();
         let view = TortillaView {
             level,
             samples,
@@ -617,6 +611,15 @@ fn run_tortilla(
         }
     }
     Ok(())
+}
+
+/// The sample of the row with this index; `earlier` are the columns computed in this run.
+fn view_row<'a>(
+    row: &TargetRow<'a>,
+    index: usize,
+    earlier: &'a [ComputedColumn],
+) -> SampleView<'a> {
+    SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, earlier)
 }
 
 /// Converts a panic into a failure of this sample.

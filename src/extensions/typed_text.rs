@@ -61,16 +61,9 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         .flatten()
         .filter(|cell| !is_missing(cell))
         .count();
-    let fitting = |dtype: &DataType| {
-        cells
-            .clone()
-            .flatten()
-            .filter(|cell| value_of_text(cell, dtype, writing).is_some())
-            .count()
-    };
     let best = candidates
         .into_iter()
-        .map(|dtype| (fitting(&dtype), dtype))
+        .map(|dtype| (count_fitting_cells(cells.clone(), &dtype, writing), dtype))
         .rev()
         .max_by_key(|(count, _)| *count)?;
     let (values, dtype) = best;
@@ -91,20 +84,7 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         }
     }
     let dates = matches!(dtype, DataType::Date32 | DataType::Timestamp(..));
-    let slashed = || {
-        cells
-            .clone()
-            .flatten()
-            .any(|cell| day_and_month(cell).is_some())
-    };
-    let proven = || {
-        cells
-            .clone()
-            .flatten()
-            .filter_map(day_and_month)
-            .any(|(first, second)| first > 12 || second > 12)
-    };
-    let assumes_day_first = dates && slashed() && !proven();
+    let assumes_day_first = dates && has_ambiguous_dates(cells.clone());
     let is_number = matches!(dtype, DataType::Int64 | DataType::Float64);
     let loses_zeros = is_number && loses_zeros(cells.flatten(), writing);
     Some(TextType {
@@ -116,6 +96,23 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         assumes_day_first,
         loses_zeros,
     })
+}
+
+fn count_fitting_cells<'a>(
+    cells: impl Iterator<Item = Option<&'a str>>,
+    dtype: &DataType,
+    writing: TextWriting,
+) -> usize {
+    cells
+        .flatten()
+        .filter(|cell| value_of_text(cell, dtype, writing).is_some())
+        .count()
+}
+
+/// True for cells with dates such as `03/04/2020` of which none proves which number is the day.
+fn has_ambiguous_dates<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> bool {
+    let mut dates = cells.flatten().filter_map(day_and_month).peekable();
+    dates.peek().is_some() && dates.all(|(first, second)| first <= 12 && second <= 12)
 }
 
 /// True when a number begins with a zero that is not its only digit before the decimals, or some
@@ -141,16 +138,11 @@ fn loses_zeros<'a>(cells: impl Iterator<Item = &'a str>, writing: TextWriting) -
 
 /// How a column writes numbers and dates, from all its cells.
 pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> TextWriting {
-    // A comma before other than three digits can't separate thousands.
-    let decimal = |cell: &str| match cell.rsplit_once(',') {
-        Some((head, tail)) => {
-            !head.contains(',')
-                && (tail.len() != 3 || head.trim_start_matches(['-', '+']) == "0")
-                && !tail.contains('.')
-        }
-        None => false,
-    };
-    let decimal_comma = cells.clone().flatten().map(str::trim).any(decimal);
+    let decimal_comma = cells
+        .clone()
+        .flatten()
+        .map(str::trim)
+        .any(has_decimal_comma);
     let month_first = cells
         .flatten()
         .filter_map(day_and_month)
@@ -158,6 +150,19 @@ pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> T
     TextWriting {
         decimal_comma,
         month_first,
+    }
+}
+
+/// True where a comma separates decimals: before other than three digits it can't separate
+/// thousands.
+fn has_decimal_comma(cell: &str) -> bool {
+    match cell.rsplit_once(',') {
+        Some((head, tail)) => {
+            !head.contains(',')
+                && (tail.len() != 3 || head.trim_start_matches(['-', '+']) == "0")
+                && !tail.contains('.')
+        }
+        None => false,
     }
 }
 

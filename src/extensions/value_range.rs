@@ -29,25 +29,12 @@ pub fn value_range(
         tr!("Looking for the lowest and highest values"),
         Some(views.len() as u64),
     );
-    let one = |view: &SampleView<'_>| -> Result<Option<(f64, f64)>> {
-        let tally = view.tally(ctx)?;
-        let mut range: Option<(f64, f64)> = None;
-        let chosen =
-            (0..tally.band_count()).filter(|band| bands.is_empty() || bands.contains(&(band + 1)));
-        for band in chosen {
-            let Some(summary) = tally.summary(band, &[], ctx)? else {
-                continue;
-            };
-            range = join_ranges(range, Some((summary.min, summary.max)));
-        }
-        Ok(range)
-    };
     let found: Vec<Option<(f64, f64)>> = views
         .into_par_iter()
         .map(|view| {
             ctx.check()?;
             // The view goes with the pixels that it holds.
-            let range = match one(&view) {
+            let range = match compute_range_of_bands(&view, bands, ctx) {
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {
                     ctx.warn(format!("{}: {error}", view.path()));
@@ -60,6 +47,25 @@ pub fn value_range(
         })
         .collect::<Result<_>>()?;
     Ok(found.into_iter().fold(None, join_ranges))
+}
+
+/// The range over the chosen bands of one raster; all without `bands`.
+fn compute_range_of_bands(
+    view: &SampleView<'_>,
+    bands: &[usize],
+    ctx: &JobContext,
+) -> Result<Option<(f64, f64)>> {
+    let tally = view.tally(ctx)?;
+    let mut range: Option<(f64, f64)> = None;
+    let chosen =
+        (0..tally.band_count()).filter(|band| bands.is_empty() || bands.contains(&(band + 1)));
+    for band in chosen {
+        let Some(summary) = tally.summary(band, &[], ctx)? else {
+            continue;
+        };
+        range = join_ranges(range, Some((summary.min, summary.max)));
+    }
+    Ok(range)
 }
 
 /// The range that has both.

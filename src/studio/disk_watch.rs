@@ -3,7 +3,7 @@
 //! fail; tables that are in memory stay those of the opened version.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -52,29 +52,9 @@ impl DiskWatch {
         let change: Arc<Mutex<Option<DiskChange>>> = Arc::default();
         let (running, ended) = channel();
         let (told, jobs) = (change.clone(), jobs.clone());
-        let look = move || {
-            let mut files: Vec<OpenedFile> = places
-                .iter()
-                .flat_map(|place| files_of(place))
-                .map(OpenedFile::new)
-                .collect();
-            // The file may have changed between its opening and this look.
-            if let (Some(first), Some(size)) = (files.first_mut(), size) {
-                first.mark = first.mark.filter(|(length, _)| *length == size);
-            }
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
-                let found = files.iter().find_map(OpenedFile::change);
-                let mut known = told.lock().unwrap_or_else(PoisonError::into_inner);
-                if *known != found {
-                    *known = found;
-                    drop(known);
-                    jobs.wake();
-                }
-            }
-        };
         std::thread::Builder::new()
             .name("dataset on disk".into())
-            .spawn(look)
+            .spawn(move || watch_places(&places, size, &told, &ended, &jobs))
             .ok()?;
         Some(Self {
             change,
@@ -88,6 +68,35 @@ impl DiskWatch {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+}
+
+/// Compares the files of the places with their opened version until the watch ends; `size` is that
+/// of the opened container.
+fn watch_places(
+    places: &[PathBuf],
+    size: Option<u64>,
+    change: &Mutex<Option<DiskChange>>,
+    ended: &Receiver<()>,
+    jobs: &Jobs,
+) {
+    let mut files: Vec<OpenedFile> = places
+        .iter()
+        .flat_map(|place| files_of(place))
+        .map(OpenedFile::new)
+        .collect();
+    // The file may have changed between its opening and this look.
+    if let (Some(first), Some(size)) = (files.first_mut(), size) {
+        first.mark = first.mark.filter(|(length, _)| *length == size);
+    }
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+        let found = files.iter().find_map(OpenedFile::change);
+        let mut known = change.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != found {
+            *known = found;
+            drop(known);
+            jobs.wake();
+        }
     }
 }
 
@@ -119,20 +128,21 @@ fn files_of(place: &Path) -> Vec<PathBuf> {
     if !place.is_dir() {
         return vec![place.to_owned()];
     }
-    let list = |folder: PathBuf| {
-        let entries = std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        entries
-            .filter(|path| path.is_file())
-            .take(FILES_MAX)
-            .collect::<Vec<_>>()
-    };
-    let mut files = list(place.to_owned());
-    files.extend(list(place.join("METADATA")));
+    let mut files = list_watched_files(place);
+    files.extend(list_watched_files(&place.join("METADATA")));
     files
+}
+
+fn list_watched_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    entries
+        .filter(|path| path.is_file())
+        .take(FILES_MAX)
+        .collect()
 }
 
 #[cfg(test)]

@@ -66,6 +66,18 @@ struct RunningJob {
     topic: Option<JobTopic>,
 }
 
+impl RunningJob {
+    fn build_view(&self) -> JobView {
+        JobView {
+            id: self.job.id(),
+            topic: self.topic,
+            label: self.job.label().to_owned(),
+            progress: self.job.progress(),
+            elapsed: self.job.elapsed_time(),
+        }
+    }
+}
+
 /// What a job works on, where other code asks for such a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobTopic {
@@ -541,14 +553,7 @@ impl Studio {
 
     /// The running jobs, oldest first.
     pub fn jobs(&self) -> Vec<JobView> {
-        let view = |RunningJob { job, topic, .. }: &RunningJob| JobView {
-            id: job.id(),
-            topic: *topic,
-            label: job.label().to_owned(),
-            progress: job.progress(),
-            elapsed: job.elapsed_time(),
-        };
-        self.running.iter().map(view).collect()
+        self.running.iter().map(RunningJob::build_view).collect()
     }
 
     /// True while any job or the live check runs.

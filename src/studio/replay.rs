@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
+use super::document::Document;
 use super::script::{Expect, ReplayLine, ScriptLine, Step, read_script};
 use super::{Event, Studio, command_for};
 use crate::error::{Error, Result};
@@ -94,11 +95,7 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
 }
 
 fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> {
-    let document = || {
-        studio
-            .document()
-            .ok_or_else(|| "nothing is open".to_owned())
-    };
+    let document = || require_document(studio);
     if let Some(rows) = &expect.rows {
         let found: Vec<usize> = document()?
             .tree()
@@ -167,6 +164,12 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
         compare("result", rows, &found)?;
     }
     Ok(())
+}
+
+fn require_document(studio: &Studio) -> Result<&Document, String> {
+    studio
+        .document()
+        .ok_or_else(|| "nothing is open".to_owned())
 }
 
 fn compare<T: PartialEq + std::fmt::Debug>(

@@ -250,12 +250,11 @@ fn removed_command_error(command: &str) -> Option<String> {
 /// consent of the user of this session. Nothing is run.
 pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     let text = read_json_document(file, "read the command file")?;
-    let wrong = |error| {
+    let mut lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(|error| {
         Error::usage("the command file is not a list of commands")
             .because(error)
             .at_path(file)
-    };
-    let mut lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(wrong)?;
+    })?;
     let base = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())

@@ -261,19 +261,10 @@ impl Studio {
                         let mut left = FILES_OPENED;
                         if has_few_files(&dataset.root, &mut left) {
                             let sources = validate::sources(&dataset, ctx)?;
-                            let shown = |finding: &Finding| {
-                                matches!(
-                                    finding.rule,
-                                    Rule::RasterRead
-                                        | Rule::SidecarLeft
-                                        | Rule::FileTorn
-                                        | Rule::PitTransposed
-                                )
-                            };
                             sources
                                 .findings
                                 .into_iter()
-                                .filter(shown)
+                                .filter(is_shown_during_editing)
                                 .for_each(|finding| report.push(finding));
                         }
                         if let Some(compare) = &compare {
@@ -490,6 +481,14 @@ impl Studio {
             Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER")
         })
     }
+}
+
+/// True for faults of files, which a check of the draft alone does not find.
+fn is_shown_during_editing(finding: &Finding) -> bool {
+    matches!(
+        finding.rule,
+        Rule::RasterRead | Rule::SidecarLeft | Rule::FileTorn | Rule::PitTransposed
+    )
 }
 
 fn import_label(paths: usize) -> String {

@@ -178,20 +178,13 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
 
 fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let (sender, receiver) = channel();
-    let told = |sender: Sender<PathBuf>| {
-        move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else { return };
-            if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
-                // The receiver is gone once the folder is not watched.
-                event
-                    .paths
-                    .into_iter()
-                    .for_each(|path| drop(sender.send(path)));
-            }
-        }
-    };
     let mut watcher: Option<Box<dyn Watcher + Send>> = None;
-    match RecommendedWatcher::new(told(sender.clone()), Config::default()) {
+    let first = sender.clone();
+    let recommended = RecommendedWatcher::new(
+        move |event| send_changed_paths(event, &first),
+        Config::default(),
+    );
+    match recommended {
         Ok(mut told) => match told.watch(folder, RecursiveMode::Recursive) {
             Ok(()) => watcher = Some(Box::new(told)),
             Err(error) => tracing::warn!(
@@ -201,17 +194,15 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         },
         Err(error) => tracing::warn!("folders are looked at every few seconds: {error}"),
     }
-    let failed = |error: notify::Error| {
-        Error::new(crate::error::Kind::Io, "the folder can't be watched")
-            .because(error)
-            .at_path(folder)
-    };
+    let failed = |error| unwatched_folder_error(folder, error);
     let watcher = match watcher {
         Some(watcher) => watcher,
         None => {
-            let mut polled =
-                PollWatcher::new(told(sender), Config::default().with_poll_interval(POLL))
-                    .map_err(failed)?;
+            let mut polled = PollWatcher::new(
+                move |event| send_changed_paths(event, &sender),
+                Config::default().with_poll_interval(POLL),
+            )
+            .map_err(failed)?;
             polled
                 .watch(folder, RecursiveMode::Recursive)
                 .map_err(failed)?;
@@ -232,6 +223,23 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         arrived,
         _watcher: watcher,
     })
+}
+
+fn send_changed_paths(event: notify::Result<notify::Event>, sender: &Sender<PathBuf>) {
+    let Ok(event) = event else { return };
+    if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
+        // The receiver is gone once the folder is not watched.
+        event
+            .paths
+            .into_iter()
+            .for_each(|path| drop(sender.send(path)));
+    }
+}
+
+fn unwatched_folder_error(folder: &Path, error: notify::Error) -> Error {
+    Error::new(crate::error::Kind::Io, "the folder can't be watched")
+        .because(error)
+        .at_path(folder)
 }
 
 /// A file that may still be written.

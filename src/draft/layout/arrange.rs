@@ -139,6 +139,24 @@ impl PathReading {
         }
         key
     }
+
+    fn join_folders(&self) -> String {
+        self.folders.join("_")
+    }
+
+    /// The part of the stem, else the last folder.
+    fn take_stem_or_folder(&self) -> String {
+        let stem = self.stem.and_then(|at| self.parts.get(at));
+        let stem = stem.filter(|text| !text.is_empty());
+        stem.or(self.folders.last()).cloned().unwrap_or_default()
+    }
+
+    fn join_parts(&self, with_split: bool) -> String {
+        let split = self.split.iter().filter(|_| with_split);
+        let parts = split.chain(&self.parts).map(String::as_str);
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join("_")
+    }
 }
 
 /// Lower case, with `_` between the words.
@@ -232,14 +250,7 @@ fn own_words(
     paths: &[ParsedPath],
     cells: &[Option<PathReading>],
 ) -> HashMap<String, HashSet<String>> {
-    #[derive(Default)]
-    struct Stream {
-        common: Option<HashSet<String>>,
-        all: HashSet<String>,
-        files: usize,
-        is_main: bool,
-    }
-    let mut streams: BTreeMap<String, Stream> = BTreeMap::new();
+    let mut streams: BTreeMap<String, PositionWords> = BTreeMap::new();
     for wanted_main in [true, false] {
         for (path, cell) in paths.iter().zip(cells) {
             let Some(cell) = cell.as_ref().filter(|_| path.is_main == wanted_main) else {
@@ -266,15 +277,9 @@ fn own_words(
         }
     }
     // Numbers and dates stay; words with digits where a file keeps another number.
-    let numbers = |word: &TextToken| {
-        !matches!(
-            word.kind,
-            TokenKind::Word | TokenKind::Band | TokenKind::Resolution
-        )
-    };
     let stems = || paths.iter().flat_map(|path| &path.stem);
     let fixed: HashSet<&str> = stems()
-        .filter(|word| numbers(word))
+        .filter(|word| is_numeric_token(word))
         .map(|word| word.lower.as_str())
         .collect();
     let identifiers: HashSet<&str> = stems()
@@ -283,42 +288,61 @@ fn own_words(
         .collect();
     let mut own = HashMap::new();
     for (name, stream) in &streams {
-        let missing = |word: &String| {
-            streams
-                .iter()
-                .any(|(other, found)| other != name && found.is_main && !found.all.contains(word))
-        };
         let mut words: HashSet<String> = stream
             .common
             .iter()
             .flatten()
-            .filter(|word| missing(word))
+            .filter(|word| is_missing_elsewhere(word, name, &streams))
             .cloned()
             .collect();
         words.retain(|word| {
             !fixed.contains(word.as_str())
                 && (stream.files > 1 || !identifiers.contains(word.as_str()))
         });
-        let in_stream = |cell: &Option<PathReading>| {
+        let in_stream = paths.iter().zip(cells).filter(|(_, cell)| {
             cell.as_ref()
                 .is_some_and(|cell| cell.position.join("/") == *name)
-        };
-        let keeps = |path: &ParsedPath| {
-            path.stem
-                .iter()
-                .any(|word| word.is_identifier() && !words.contains(&word.lower))
-        };
-        if !paths
-            .iter()
-            .zip(cells)
-            .filter(|(_, cell)| in_stream(cell))
-            .all(|(path, _)| keeps(path))
-        {
+        });
+        let mut in_stream = in_stream.map(|(path, _)| path);
+        if !in_stream.all(|path| has_identifier_besides(path, &words)) {
             words.retain(|word| !identifiers.contains(word.as_str()));
         }
         own.insert(name.clone(), words);
     }
     own
+}
+
+/// Words in the stems of the files of one position.
+#[derive(Default)]
+struct PositionWords {
+    common: Option<HashSet<String>>,
+    all: HashSet<String>,
+    files: usize,
+    is_main: bool,
+}
+
+fn is_numeric_token(word: &TextToken) -> bool {
+    !matches!(
+        word.kind,
+        TokenKind::Word | TokenKind::Band | TokenKind::Resolution
+    )
+}
+
+/// True where the main files of another position lack the word.
+fn is_missing_elsewhere(
+    word: &str,
+    position: &str,
+    streams: &BTreeMap<String, PositionWords>,
+) -> bool {
+    streams
+        .iter()
+        .any(|(other, found)| other != position && found.is_main && !found.all.contains(word))
+}
+
+fn has_identifier_besides(path: &ParsedPath, words: &HashSet<String>) -> bool {
+    path.stem
+        .iter()
+        .any(|word| word.is_identifier() && !words.contains(&word.lower))
 }
 
 /// The root's and the position's words of a stem.
@@ -442,15 +466,16 @@ fn places_of(
 
 /// By depth, the folder that is above all main files.
 fn fixed_folders(paths: &[ParsedPath], depth: usize) -> Vec<Option<String>> {
-    let only = |at: usize| {
-        let mut names = paths
-            .iter()
-            .filter(|path| path.is_main)
-            .map(|path| path.folders.get(at).map(|folder| &folder.text));
-        let first = names.next()??;
-        names.all(|name| name == Some(first)).then(|| first.clone())
-    };
-    (0..depth).map(only).collect()
+    (0..depth).map(|at| find_fixed_folder(paths, at)).collect()
+}
+
+fn find_fixed_folder(paths: &[ParsedPath], depth: usize) -> Option<String> {
+    let mut names = paths
+        .iter()
+        .filter(|path| path.is_main)
+        .map(|path| path.folders.get(depth).map(|folder| &folder.text));
+    let first = names.next()??;
+    names.all(|name| name == Some(first)).then(|| first.clone())
 }
 
 pub(super) fn arrange(
@@ -752,31 +777,42 @@ fn position_ids(texts: &[String]) -> Vec<String> {
         .iter()
         .map(|parts| &parts[..parts.len() - shared])
         .collect();
-    let text = |parts: &[&str], length: usize| {
-        let kept: Vec<String> = parts[parts.len().saturating_sub(length)..]
-            .iter()
-            .map(|part| singular(part))
-            .collect();
-        if kept.is_empty() {
-            "image".to_owned()
-        } else {
-            kept.join("_")
-        }
-    };
     // How many positions end with each text.
     let mut ends: HashMap<String, usize> = HashMap::new();
     for parts in &parts {
         let own: HashSet<String> = (0..=parts.len())
-            .map(|length| text(parts, length.max(1)).to_lowercase())
+            .map(|length| join_last_parts(parts, length.max(1)).to_lowercase())
             .collect();
         own.into_iter()
             .for_each(|end| *ends.entry(end).or_default() += 1);
     }
-    let shortest = |parts: &&[&str]| {
-        let unique = |length: &usize| ends.get(&text(parts, *length).to_lowercase()) == Some(&1);
-        text(parts, (1..=parts.len()).find(unique).unwrap_or(parts.len()))
-    };
-    parts.iter().map(shortest).collect()
+    parts
+        .iter()
+        .map(|parts| choose_position_id(parts, &ends))
+        .collect()
+}
+
+fn join_last_parts(parts: &[&str], length: usize) -> String {
+    let kept: Vec<String> = parts[parts.len().saturating_sub(length)..]
+        .iter()
+        .map(|part| singular(part))
+        .collect();
+    if kept.is_empty() {
+        "image".to_owned()
+    } else {
+        kept.join("_")
+    }
+}
+
+/// The shortest end of the parts that no other position has; `ends` counts the positions by end.
+fn choose_position_id(parts: &[&str], ends: &HashMap<String, usize>) -> String {
+    for length in 1..parts.len() {
+        let id = join_last_parts(parts, length);
+        if ends.get(&id.to_lowercase()) == Some(&1) {
+            return id;
+        }
+    }
+    join_last_parts(parts, parts.len())
 }
 
 /// Names of the roots: the folder's or the stem's alone where that tells them apart, else all
@@ -788,94 +824,73 @@ fn root_names(
 ) -> Vec<String> {
     let first = |files: &Vec<usize>| cells[files[0]].clone().unwrap_or_default();
     let cells_of: Vec<PathReading> = by_root.values().map(first).collect();
-    let has = |names: &[String]| {
-        let distinct: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        distinct.len() == names.len() && names.iter().all(|name| !name.is_empty())
-    };
-    let stem = |cell: &PathReading| {
-        cell.stem
-            .and_then(|at| cell.parts.get(at))
-            .cloned()
-            .unwrap_or_default()
-    };
-    let stem_or_folder = |cell: &PathReading| match stem(cell) {
-        text if text.is_empty() => cell.folders.last().cloned().unwrap_or_default(),
-        text => text,
-    };
-    let folders = |cell: &PathReading| cell.folders.join("_");
-    let all = |cell: &PathReading| {
-        let split = cell.split.clone().filter(|_| with_split);
-        split
-            .into_iter()
-            .chain(cell.parts.iter().cloned())
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("_")
-    };
     // A folder that is a scene comes before what its files are called.
-    let attempts: [&dyn Fn(&PathReading) -> String; 3] = [&folders, &stem_or_folder, &all];
+    let attempts: [&dyn Fn(&PathReading) -> String; 3] = [
+        &PathReading::join_folders,
+        &PathReading::take_stem_or_folder,
+        &|cell| cell.join_parts(with_split),
+    ];
     for name in attempts {
         let names: Vec<String> = cells_of.iter().map(name).collect();
-        if has(&names) {
+        if are_distinct_names(&names) {
             return names;
         }
     }
-    cells_of.iter().map(all).collect()
+    cells_of
+        .iter()
+        .map(|cell| cell.join_parts(with_split))
+        .collect()
+}
+
+fn are_distinct_names(names: &[String]) -> bool {
+    let distinct: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    distinct.len() == names.len() && names.iter().all(|name| !name.is_empty())
 }
 
 /// Makes ids valid and unique, whatever the case of their letters.
 fn mend_ids(arrangement: &mut ArrangedFiles) {
     let mut renamed = Vec::new();
-    let mut mend = |ids: Vec<&mut String>| {
-        let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
-        let mut used: HashSet<String> = HashSet::new();
-        for id in ids {
-            let mut to = if check_sample_id(id).is_ok() {
-                id.clone()
-            } else {
-                portable_name(id.trim_start_matches('_'))
-            };
-            if check_sample_id(&to).is_err() || to.is_empty() {
-                to = format!("sample_{}", used.len());
-            }
-            let base = to.clone();
-            let mut number = 2;
-            while used.contains(&to.to_lowercase())
-                || (to != *id && taken.contains(&to.to_lowercase()))
-            {
-                to = match base.rsplit_once('.') {
-                    Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
-                    _ => format!("{base}_{number}"),
-                };
-                number += 1;
-            }
-            used.insert(to.to_lowercase());
-            taken.insert(to.to_lowercase());
-            if to != *id {
-                renamed.push(RenamedId {
-                    from: std::mem::replace(id, to.clone()),
-                    to,
-                });
-            }
-        }
-    };
-    mend(
-        arrangement
-            .roots
-            .iter_mut()
-            .map(|root| &mut root.id)
-            .collect(),
-    );
+    let roots = arrangement.roots.iter_mut();
+    mend_sibling_ids(roots.map(|root| &mut root.id).collect(), &mut renamed);
     if !arrangement.has_file_roots_unnamed() {
-        mend(
-            arrangement
-                .positions
-                .iter_mut()
-                .map(|position| &mut position.id)
-                .collect(),
-        );
+        let positions = arrangement.positions.iter_mut();
+        let ids = positions.map(|position| &mut position.id);
+        mend_sibling_ids(ids.collect(), &mut renamed);
     }
     arrangement.renamed = renamed;
+}
+
+fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
+    let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
+    let mut used: HashSet<String> = HashSet::new();
+    for id in ids {
+        let mut to = if check_sample_id(id).is_ok() {
+            id.clone()
+        } else {
+            portable_name(id.trim_start_matches('_'))
+        };
+        if check_sample_id(&to).is_err() || to.is_empty() {
+            to = format!("sample_{}", used.len());
+        }
+        let base = to.clone();
+        let mut number = 2;
+        while used.contains(&to.to_lowercase()) || (to != *id && taken.contains(&to.to_lowercase()))
+        {
+            to = match base.rsplit_once('.') {
+                Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
+                _ => format!("{base}_{number}"),
+            };
+            number += 1;
+        }
+        used.insert(to.to_lowercase());
+        taken.insert(to.to_lowercase());
+        if to != *id {
+            renamed.push(RenamedId {
+                from: std::mem::replace(id, to.clone()),
+                to,
+            });
+        }
+    }
 }
 
 impl ArrangedFiles {

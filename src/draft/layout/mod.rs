@@ -88,17 +88,6 @@ impl LayoutReading {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for another form.
     pub fn of_pattern(pattern: &str) -> Result<Self> {
-        let wrong = |part: &str| {
-            Error::usage(format!("{part} is not a part of a layout"))
-                .hint(
-                    "a layout is auto, folders, stems, a .json file, or a pattern such as \
-                    {split}/{position}/{root}",
-                )
-                .hint(
-                    "folders are {root}, {position}, {split}, {COLUMN}, * or a name; files \
-                    {root}, {root}_{position}, {position} or {date}",
-                )
-        };
         let mut parts: Vec<&str> = pattern.split('/').collect();
         let last = parts.pop().unwrap_or_default();
         let stem = last
@@ -109,7 +98,7 @@ impl LayoutReading {
             "{root}_{position}" | "{position}_{root}" => NameRole::RootAndPosition,
             "{position}" => NameRole::Position,
             "{date}" | "{root}_{date}" => NameRole::Date,
-            _ => return Err(wrong(last)),
+            _ => return Err(unknown_layout_part_error(last)),
         };
         let mut folders = Vec::with_capacity(parts.len());
         for part in parts {
@@ -124,11 +113,11 @@ impl LayoutReading {
                 (_, Some(column)) if crate::model::check_field_name(column).is_ok() => {
                     FolderRole::Column(column.to_owned())
                 }
-                ("", _) => return Err(wrong("an empty name")),
+                ("", _) => return Err(unknown_layout_part_error("an empty name")),
                 (name, None) if !name.contains(['{', '}', '*']) => {
                     FolderRole::Named(name.to_owned())
                 }
-                _ => return Err(wrong(part)),
+                _ => return Err(unknown_layout_part_error(part)),
             });
         }
         let names = BTreeMap::from([(folders.len(), name)]);
@@ -172,4 +161,16 @@ impl LayoutReading {
             .iter()
             .any(|role| matches!(role, FolderRole::Position | FolderRole::NumberedPosition))
     }
+}
+
+fn unknown_layout_part_error(part: &str) -> Error {
+    Error::usage(format!("{part} is not a part of a layout"))
+        .hint(
+            "a layout is auto, folders, stems, a .json file, or a pattern such as \
+            {split}/{position}/{root}",
+        )
+        .hint(
+            "folders are {root}, {position}, {split}, {COLUMN}, * or a name; files \
+            {root}, {root}_{position}, {position} or {date}",
+        )
 }

@@ -182,14 +182,10 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
             .push(file);
     }
     for members in scenes.values().filter(|members| members.len() > 1) {
-        let rest = |file: usize| {
-            let stem = &parsed[file].stem;
-            stem[scene_words(stem)..]
-                .iter()
-                .map(|word| word.lower.as_str())
-                .collect::<Vec<_>>()
-        };
-        let rests: HashSet<Vec<&str>> = members.iter().map(|&file| rest(file)).collect();
+        let rests: HashSet<Vec<&str>> = members
+            .iter()
+            .map(|&file| list_words_after_scene(&parsed[file].stem))
+            .collect();
         let shortest = rests.iter().map(Vec::len).min().unwrap_or(0);
         let Some(first) = rests.iter().next().filter(|_| rests.len() > 1) else {
             continue;
@@ -206,4 +202,11 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
             }
         }
     }
+}
+
+fn list_words_after_scene(stem: &[TextToken]) -> Vec<&str> {
+    stem[scene_words(stem)..]
+        .iter()
+        .map(|word| word.lower.as_str())
+        .collect()
 }

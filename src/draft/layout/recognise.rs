@@ -6,7 +6,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
-use super::arrange::{ArrangedFiles, arrange, root_and_position};
+use super::arrange::{ArrangedFiles, ArrangedRoot, arrange, root_and_position};
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::words::TextToken;
@@ -174,27 +174,30 @@ fn sample_of(parsed: &[ParsedPath]) -> Vec<ParsedPath> {
     if share <= 1 {
         return parsed.to_vec();
     }
-    let belongs = |path: &&ParsedPath| {
-        let stem = path.stem.iter().filter(|word| word.is_identifier());
-        let mut words: BTreeSet<&str> = stem.map(|word| word.lower.as_str()).collect();
-        if words.is_empty() {
-            let above = path
-                .folders
-                .iter()
-                .flat_map(|folder| &folder.words)
-                .filter(|word| word.is_identifier());
-            words.extend(above.map(|word| word.lower.as_str()));
-        }
-        let mut hasher = DefaultHasher::new();
-        words.last().hash(&mut hasher);
-        hasher.finish().is_multiple_of(share)
-    };
-    let kept: Vec<ParsedPath> = parsed.iter().filter(belongs).cloned().collect();
+    let kept = parsed.iter().filter(|path| is_in_share(path, share));
+    let kept: Vec<ParsedPath> = kept.cloned().collect();
     if kept.iter().filter(|path| path.is_main).count() < 2 {
         parsed.iter().take(FILES_TRIED).cloned().collect()
     } else {
         kept
     }
+}
+
+/// True for one of `share` scenes, chosen by the last identifier of the path in alphabetical order.
+fn is_in_share(path: &ParsedPath, share: u64) -> bool {
+    let stem = path.stem.iter().filter(|word| word.is_identifier());
+    let mut words: BTreeSet<&str> = stem.map(|word| word.lower.as_str()).collect();
+    if words.is_empty() {
+        let above = path
+            .folders
+            .iter()
+            .flat_map(|folder| &folder.words)
+            .filter(|word| word.is_identifier());
+        words.extend(above.map(|word| word.lower.as_str()));
+    }
+    let mut hasher = DefaultHasher::new();
+    words.last().hash(&mut hasher);
+    hasher.finish().is_multiple_of(share)
 }
 
 fn levels_of(main: &[&ParsedPath]) -> Vec<LevelKind> {
@@ -217,15 +220,9 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     let count = |wanted: &dyn Fn(&[TextToken]) -> bool| {
         values.values().filter(|words| wanted(words)).count()
     };
-    let identifiers = |words: &[TextToken]| {
-        words
-            .iter()
-            .filter(|word| word.is_identifier() && !word.is_role())
-            .count()
-    };
     let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role()).count();
     let is_split = |words: &[TextToken]| {
-        words.iter().any(TextToken::is_split) && identifiers(words) == 0 && roles(words) == 0
+        words.iter().any(TextToken::is_split) && count_identifiers(words) == 0 && roles(words) == 0
     };
     if count(&is_split) == values.len() {
         return LevelKind::Split;
@@ -243,35 +240,34 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
         && values
             .keys()
             .any(|text| text.bytes().any(|b| b.is_ascii_digit()));
-    let is_product = |words: &[TextToken]| roles(words) > 0 && roles(words) >= identifiers(words);
+    let is_product =
+        |words: &[TextToken]| roles(words) > 0 && roles(words) >= count_identifiers(words);
     if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
         return LevelKind::Products;
     }
-    if count(&|words| identifiers(words) > 0) * 2 > values.len() {
+    if count(&|words| count_identifiers(words) > 0) * 2 > values.len() {
         LevelKind::Scenes
     } else {
         LevelKind::Open
     }
 }
 
+fn count_identifiers(words: &[TextToken]) -> usize {
+    words
+        .iter()
+        .filter(|word| word.is_identifier() && !word.is_role())
+        .count()
+}
+
 fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> {
     let mut folders: Vec<Vec<FolderRole>> = vec![Vec::new()];
-    // Years of products are no parts of scenes: images_2006, images_2012.
-    let has_year = |at: usize| {
-        let is_year = |word: &TextToken| {
-            word.kind == TokenKind::Number
-                && word.text.len() == 4
-                && (word.text.starts_with("19") || word.text.starts_with("20"))
-        };
-        main.iter()
-            .filter_map(|path| path.folders.get(at))
-            .any(|folder| folder.words.iter().any(is_year))
-    };
     for (at, level) in levels.iter().enumerate() {
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
-            LevelKind::Products if has_year(at) => &[FolderRole::Position, FolderRole::Root],
+            LevelKind::Products if contain_years(main, at) => {
+                &[FolderRole::Position, FolderRole::Root]
+            }
             LevelKind::Products => &[
                 FolderRole::Position,
                 FolderRole::NumberedPosition,
@@ -309,14 +305,13 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         if dated {
             roles.push(NameRole::Date);
         }
-        let with = |known: &BTreeMap<usize, NameRole>, role: NameRole| {
-            let mut next = known.clone();
-            next.insert(depth, role);
-            next
-        };
         names = names
             .iter()
-            .flat_map(|known| roles.iter().map(move |&role| with(known, role)))
+            .flat_map(|known| {
+                roles
+                    .iter()
+                    .map(move |&role| add_name_role(known, depth, role))
+            })
             .collect();
         names.truncate(READINGS_TRIED / 4);
     }
@@ -327,6 +322,29 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         })
     });
     all.take(READINGS_TRIED).collect()
+}
+
+/// Years of products are no parts of scenes: images_2006, images_2012.
+fn contain_years(main: &[&ParsedPath], depth: usize) -> bool {
+    main.iter()
+        .filter_map(|path| path.folders.get(depth))
+        .any(|folder| folder.words.iter().any(is_year_token))
+}
+
+fn is_year_token(word: &TextToken) -> bool {
+    word.kind == TokenKind::Number
+        && word.text.len() == 4
+        && (word.text.starts_with("19") || word.text.starts_with("20"))
+}
+
+fn add_name_role(
+    known: &BTreeMap<usize, NameRole>,
+    depth: usize,
+    role: NameRole,
+) -> BTreeMap<usize, NameRole> {
+    let mut roles = known.clone();
+    roles.insert(depth, role);
+    roles
 }
 
 /// A reading and how it fits.
@@ -468,14 +486,9 @@ fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
             let path = &paths[index];
             endings.insert(&path.ending);
             all += 1;
-            let of_folder = |word: &TextToken| {
-                path.folders
-                    .iter()
-                    .flat_map(|folder| &folder.words)
-                    .any(|other| other.lower == word.lower)
-            };
-            repeats += usize::from(path.stem.iter().any(of_folder));
-            let own: Vec<&TextToken> = path.stem.iter().filter(|word| !of_folder(word)).collect();
+            let is_repeated = |word: &TextToken| is_in_folders(word, path);
+            repeats += usize::from(path.stem.iter().any(is_repeated));
+            let own: Vec<&TextToken> = path.stem.iter().filter(|word| !is_repeated(word)).collect();
             let identifiers = own.iter().filter(|word| word.is_identifier());
             let long =
                 |word: &&&TextToken| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
@@ -488,6 +501,13 @@ fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
     }
     let weak = endings.len() < 2 && rich * 2 < all;
     (weak, weak && repeats * 2 >= all)
+}
+
+fn is_in_folders(word: &TextToken, path: &ParsedPath) -> bool {
+    path.folders
+        .iter()
+        .flat_map(|folder| &folder.words)
+        .any(|other| other.lower == word.lower)
 }
 
 /// Names the columns of folders that say neither root nor position.
@@ -503,17 +523,10 @@ fn name_columns(
         })
         .collect();
     // The innermost folder is the scene where the stems below say nothing of it.
-    let names_scene = |path: &&&ParsedPath| {
-        let words: Vec<&TextToken> = path.stem.iter().collect();
-        match reading.names.get(&path.depth()) {
-            Some(NameRole::Position) => true,
-            Some(NameRole::RootAndPosition) => root_and_position(&words).0.is_empty(),
-            _ => false,
-        }
-    };
     let scene = open.last().copied().filter(|&at| {
         let below = main.iter().filter(|path| path.depth() > at);
-        !file_roots && below.clone().filter(names_scene).count() * 2 > below.count()
+        let lacking = below.clone().filter(|path| stem_lacks_scene(path, reading));
+        !file_roots && lacking.count() * 2 > below.count()
     });
     let mut number = 0;
     for &at in &open {
@@ -532,6 +545,16 @@ fn name_columns(
             }
         };
         reading.folders[at] = FolderRole::Column(name);
+    }
+}
+
+/// True where the stem of the path has no word for the root.
+fn stem_lacks_scene(path: &ParsedPath, reading: &LayoutReading) -> bool {
+    let words: Vec<&TextToken> = path.stem.iter().collect();
+    match reading.names.get(&path.depth()) {
+        Some(NameRole::Position) => true,
+        Some(NameRole::RootAndPosition) => root_and_position(&words).0.is_empty(),
+        _ => false,
     }
 }
 
@@ -699,12 +722,13 @@ fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {
 
 /// Files by root: the same for readings that only name things in another way.
 fn shape_of(found: &ArrangedFiles) -> BTreeSet<Vec<usize>> {
-    let files = |root: &super::ArrangedRoot| {
-        let mut files: Vec<usize> = root.files.iter().flatten().copied().collect();
-        files.sort_unstable();
-        files
-    };
-    found.roots.iter().map(files).collect()
+    found.roots.iter().map(sort_files_of_root).collect()
+}
+
+fn sort_files_of_root(root: &ArrangedRoot) -> Vec<usize> {
+    let mut files: Vec<usize> = root.files.iter().flatten().copied().collect();
+    files.sort_unstable();
+    files
 }
 
 /// The question when no reading gives roots of one structure.

@@ -143,6 +143,13 @@ impl Cohort {
             left_over,
         })
     }
+
+    /// The text of a row in the first token of a class.
+    pub fn read_class_text(&self, row: usize, class: usize) -> &str {
+        let value = self.rows[row].values[class];
+        let mut texts = self.classes[class].texts_of(value);
+        texts.next().unwrap_or_default()
+    }
 }
 
 /// The common parent folder of all paths.
@@ -197,28 +204,34 @@ fn templates(
         };
         found.push((index, pairs));
     }
-    let shared = |token: &usize| {
-        found
-            .iter()
-            .all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token))
-    };
-    let columns: Vec<usize> = (0..names.first().map_or(0, |name| name.tokens.len()))
-        .filter(shared)
+    let count = names.first().map_or(0, |name| name.tokens.len());
+    let columns: Vec<usize> = (0..count)
+        .filter(|token| {
+            let mut shapes = found.iter();
+            shapes.all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token))
+        })
         .collect();
-    let of = |(index, pairs): &(usize, Vec<(usize, usize)>)| ExampleTemplate {
-        shape: names[*index].shape.clone(),
-        name: names[*index].clone(),
-        columns: columns
-            .iter()
-            .filter_map(|column| {
-                pairs
-                    .iter()
-                    .find(|pair| pair.0 == *column)
-                    .map(|pair| pair.1)
-            })
-            .collect(),
-    };
-    Ok(found.iter().map(of).collect())
+    Ok(found
+        .iter()
+        .map(|(index, pairs)| build_template(&names[*index], pairs, &columns))
+        .collect())
+}
+
+/// The shape of an example; `pairs` are tokens of the first example and those of this one.
+fn build_template(
+    name: &TokenizedPath,
+    pairs: &[(usize, usize)],
+    columns: &[usize],
+) -> ExampleTemplate {
+    let own = columns.iter().filter_map(|column| {
+        let pair = pairs.iter().find(|pair| pair.0 == *column)?;
+        Some(pair.1)
+    });
+    ExampleTemplate {
+        shape: name.shape.clone(),
+        name: name.clone(),
+        columns: own.collect(),
+    }
 }
 
 /// The longest common subsequence of tokens of two names of one root, as index pairs.
@@ -250,13 +263,10 @@ fn common_tokens(a: &TokenizedPath, b: &TokenizedPath) -> Vec<(usize, usize)> {
 
 /// Why a name of another shape almost matches.
 fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<String> {
-    let ending = |name: &TokenizedPath| {
-        name.text
-            .rsplit_once('.')
-            .map(|(_, end)| end.to_lowercase())
-    };
+    let end = take_lower_case_ending(name);
     let close = examples.iter().filter(|example| {
-        ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1
+        take_lower_case_ending(example) == end
+            && example.tokens.len().abs_diff(name.tokens.len()) <= 1
     });
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
     let (found, wanted) = (name.tokens.len(), example.tokens.len());
@@ -274,6 +284,11 @@ fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<Strin
         }
         std::cmp::Ordering::Less => tr!("its name lacks a part").into(),
     })
+}
+
+fn take_lower_case_ending(name: &TokenizedPath) -> Option<String> {
+    let (_, end) = name.text.rsplit_once('.')?;
+    Some(end.to_lowercase())
 }
 
 fn is_same_token_kind(a: &TokenizedPath, at: usize, b: &TokenizedPath, place: usize) -> bool {
@@ -435,24 +450,17 @@ impl TokenClass {
 /// Range of `word` in an id, where it is not adjacent to more letters (or more digits) of the same
 /// kind.
 pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
-    let kind = |c: char| {
-        if c.is_ascii_digit() {
-            1
-        } else if c.is_alphanumeric() {
-            2
-        } else {
-            0
-        }
-    };
-    let joined = |a: Option<char>, b: Option<char>| {
-        matches!(
-            (a, b),
-            (Some(a), Some(b)) if kind(a) != 0 && kind(a) == kind(b)
-        )
-    };
     let found = id.match_indices(word).map(|(at, _)| at..at + word.len());
     found.filter(|_| !word.is_empty()).find(|at| {
-        !joined(id[..at.start].chars().next_back(), word.chars().next())
-            && !joined(word.chars().next_back(), id[at.end..].chars().next())
+        !continues_word(id[..at.start].chars().next_back(), word.chars().next())
+            && !continues_word(word.chars().next_back(), id[at.end..].chars().next())
     })
+}
+
+/// True for two letters or two digits beside one another.
+fn continues_word(a: Option<char>, b: Option<char>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else {
+        return false;
+    };
+    a.is_alphanumeric() && b.is_alphanumeric() && a.is_ascii_digit() == b.is_ascii_digit()
 }

@@ -199,22 +199,15 @@ impl<'a, 'r> Grouping<'a, 'r> {
             .roles
             .iter()
             .position(|role| *role == TokenRole::Position)?;
-        let text = |row: usize| {
-            cohort.classes[class]
-                .texts_of(cohort.rows[row].values[class])
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
         let mut members: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, cell) in cells.iter().enumerate() {
             if let Some((group, _)) = cell {
                 members.entry(*group).or_default().push(row);
             }
         }
-        members
-            .values_mut()
-            .for_each(|rows| rows.sort_by_cached_key(|&row| natural_key(&text(row))));
+        members.values_mut().for_each(|rows| {
+            rows.sort_by_cached_key(|&row| natural_key(cohort.read_class_text(row, class)))
+        });
         let mut ranks: Vec<Option<u32>> = vec![None; self.positions.len()];
         for (example, &row) in self.reader.examples.iter().zip(&cohort.examples) {
             let place = *self.by_path.get(&example.position)?;

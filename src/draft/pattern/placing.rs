@@ -138,17 +138,12 @@ impl PositionOrder {
             .iter()
             .map(|placement| &placement.root)
             .collect();
-        let folders = || {
-            root.samples
-                .iter()
-                .filter_map(|sample| Some((sample, sample.children()?)))
-        };
         // Roots that receive no file are complete already.
-        let whole = folders()
+        let whole = list_folders(root)
             .filter(|(sample, _)| !fresh.contains(&sample.id))
             .max_by_key(|(_, children)| children.samples.len());
         if let Some((_, children)) =
-            whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len()))
+            whole.or_else(|| list_folders(root).max_by_key(|(_, children)| children.samples.len()))
         {
             walk(children, &mut PlacingPath::new(), &mut ranks, &mut schemas);
         }
@@ -194,11 +189,7 @@ impl PositionOrder {
                 ))),
             };
         }
-        let rank = |id: &Arc<str>| {
-            let mut sibling = path[..depth].to_vec();
-            sibling.push(id.clone());
-            self.ranks.get(&sibling).copied()
-        };
+        let rank = |id: &Arc<str>| self.find_rank(&path[..depth], id);
         let own = rank(id);
         let at = tortilla
             .samples
@@ -233,4 +224,15 @@ impl PositionOrder {
         }
         Ok(())
     }
+
+    fn find_rank(&self, above: &[Arc<str>], id: &Arc<str>) -> Option<usize> {
+        let mut path = above.to_vec();
+        path.push(id.clone());
+        self.ranks.get(&path).copied()
+    }
+}
+
+fn list_folders(tortilla: &Tortilla) -> impl Iterator<Item = (&Sample, &Arc<Tortilla>)> {
+    let samples = tortilla.samples.iter();
+    samples.filter_map(|sample| Some((sample, sample.children()?)))
 }

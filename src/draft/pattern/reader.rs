@@ -31,34 +31,16 @@ pub(super) struct ExistingStructure {
 
 impl ExistingStructure {
     pub fn from_dataset(dataset: &Dataset, examples: &[Example]) -> Self {
-        fn walk(tortilla: &Tortilla, above: &mut IdPath, found: &mut Vec<(IdPath, bool)>) {
-            for sample in &tortilla.samples {
-                above.push(sample.id.clone());
-                match sample.children() {
-                    Some(children) => walk(children, above, found),
-                    None => found.push((above.clone(), !sample.is_padding())),
-                }
-                above.pop();
-            }
-        }
         let (mut positions, mut filled) = (Vec::new(), HashMap::new());
-        let files = |sample: &Sample| {
-            let mut found = Vec::new();
-            match sample.children() {
-                Some(children) => walk(children, &mut IdPath::new(), &mut found),
-                None => found.push((IdPath::new(), !sample.is_padding())),
-            }
-            found
-        };
         for sample in &dataset.root.samples {
-            let found = files(sample);
+            let found = list_files_of_root(sample);
             let real: HashSet<IdPath> = found
                 .into_iter()
                 .filter(|file| file.1)
                 .map(|file| file.0)
                 .collect();
             if real.len() > positions.len() {
-                positions = files(sample)
+                positions = list_files_of_root(sample)
                     .into_iter()
                     .filter(|file| file.1)
                     .map(|file| file.0)
@@ -80,6 +62,27 @@ impl ExistingStructure {
     }
 }
 
+/// The paths of the FILEs of a root, and whether each is more than padding.
+fn list_files_of_root(root: &Sample) -> Vec<(IdPath, bool)> {
+    let mut found = Vec::new();
+    match root.children() {
+        Some(children) => add_files_of_tortilla(children, &mut IdPath::new(), &mut found),
+        None => found.push((IdPath::new(), !root.is_padding())),
+    }
+    found
+}
+
+fn add_files_of_tortilla(tortilla: &Tortilla, above: &mut IdPath, found: &mut Vec<(IdPath, bool)>) {
+    for sample in &tortilla.samples {
+        above.push(sample.id.clone());
+        match sample.children() {
+            Some(children) => add_files_of_tortilla(children, above, found),
+            None => found.push((above.clone(), !sample.is_padding())),
+        }
+        above.pop();
+    }
+}
+
 /// Input of the inference: files of the tray, examples, and the existing structure of the draft.
 pub(super) struct PatternInput<'a> {
     pub cohort: &'a Cohort,
@@ -90,7 +93,14 @@ pub(super) struct PatternInput<'a> {
 impl PatternInput<'_> {
     /// The id of a file, formed from these parts.
     pub fn compose_id(&self, parts: &IdParts, row: usize) -> String {
-        let part = |part: &IdPart| match part {
+        parts
+            .iter()
+            .map(|part| self.read_id_part(part, row))
+            .collect()
+    }
+
+    fn read_id_part(&self, part: &IdPart, row: usize) -> String {
+        match part {
             IdPart::Text(text) => text.clone(),
             IdPart::Token { class, token } => {
                 let value = self.cohort.rows[row].values[*class];
@@ -99,8 +109,7 @@ impl PatternInput<'_> {
                     .cloned()
                     .unwrap_or_default()
             }
-        };
-        parts.iter().map(part).collect()
+        }
     }
 
     /// The values of all classes with a role.

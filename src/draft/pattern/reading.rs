@@ -66,16 +66,10 @@ pub fn find_pattern(
             }
             .report(ctx)?,
         };
-        let placed = |report: &PatternReport| {
-            report
-                .alternatives
-                .first()
-                .map_or(0, |first| first.placed.len())
-        };
-        let done = placed(&report) > 2 * examples.len();
+        let done = count_placed_files(&report) > 2 * examples.len();
         if best
             .as_ref()
-            .is_none_or(|best| placed(&report) > placed(best))
+            .is_none_or(|best| count_placed_files(&report) > count_placed_files(best))
         {
             best = Some(report);
         }
@@ -84,6 +78,12 @@ pub fn find_pattern(
         }
     }
     Ok(best.unwrap_or_default())
+}
+
+/// Number of files that the first alternative places.
+fn count_placed_files(report: &PatternReport) -> usize {
+    let first = report.alternatives.first();
+    first.map_or(0, |first| first.placed.len())
 }
 
 /// Result of trying one reading.
@@ -109,6 +109,13 @@ struct ReadingOutcome {
     named: bool,
 }
 
+impl ReadingOutcome {
+    fn count_root_classes(&self) -> usize {
+        let roles = self.roles.iter();
+        roles.filter(|role| **role == TokenRole::Root).count()
+    }
+}
+
 impl PatternInput<'_> {
     fn value(&self, example: usize, class: usize) -> u32 {
         self.cohort.rows[self.cohort.examples[example]].values[class]
@@ -130,15 +137,17 @@ impl PatternInput<'_> {
     /// The first token of a class whose text occurs in the id of every example.
     fn evidence(&self, class: usize, id: impl Fn(&Example) -> String) -> Option<usize> {
         let texts = &self.cohort.classes[class].texts;
-        let stands = |token: &usize| {
-            (0..self.examples.len()).all(|example| {
-                let text = texts[*token]
-                    .get(self.value(example, class) as usize)
-                    .map_or("", String::as_str);
-                find_word(&id(&self.examples[example]), text).is_some()
-            })
-        };
-        (0..texts.len()).find(stands)
+        (0..texts.len()).find(|&token| self.is_in_all_ids(class, token, &id))
+    }
+
+    /// True when the text of the token occurs in the id of every example.
+    fn is_in_all_ids(&self, class: usize, token: usize, id: &impl Fn(&Example) -> String) -> bool {
+        let texts = &self.cohort.classes[class].texts[token];
+        (0..self.examples.len()).all(|example| {
+            let text = texts.get(self.value(example, class) as usize);
+            let text = text.map_or("", String::as_str);
+            find_word(&id(&self.examples[example]), text).is_some()
+        })
     }
 
     fn report(&self, ctx: &JobContext) -> Result<PatternReport> {
@@ -221,12 +230,6 @@ impl PatternInput<'_> {
             in_root[class].is_some() && root,
             in_position[class].is_some() && position,
         );
-        // A text that occurs twice in a name: the id can refer to only one of them.
-        let twin = |named: &[Option<usize>]| {
-            (0..named.len()).any(|other| {
-                other != class && named[other].is_some() && self.same_texts(class, other)
-            })
-        };
         if found.kind == TokenKind::Ending {
             return match (position && (!same || named_position), same) {
                 (true, true) => vec![TokenRole::Position, TokenRole::Fixed],
@@ -238,11 +241,11 @@ impl PatternInput<'_> {
         match (named_root, named_position) {
             (true, false) => {
                 roles.push(TokenRole::Root);
-                roles.extend(twin(in_root).then_some(TokenRole::Free));
+                roles.extend(self.has_twin(class, in_root).then_some(TokenRole::Free));
             }
             (false, true) => {
                 roles.push(TokenRole::Position);
-                roles.extend(twin(in_position).then_some(TokenRole::Free));
+                roles.extend(self.has_twin(class, in_position).then_some(TokenRole::Free));
             }
             (true, true) => roles.extend([TokenRole::Root, TokenRole::Position]),
             (false, false) => {
@@ -256,16 +259,16 @@ impl PatternInput<'_> {
         roles
     }
 
+    /// True for a text that occurs twice in a name: the id can refer to only one of them.
+    fn has_twin(&self, class: usize, named: &[Option<usize>]) -> bool {
+        (0..named.len())
+            .any(|other| other != class && named[other].is_some() && self.same_texts(class, other))
+    }
+
     /// True when two classes have the same texts in all examples.
     fn same_texts(&self, a: usize, b: usize) -> bool {
-        let text = |example: usize, class: usize| {
-            let class_of = &self.cohort.classes[class];
-            class_of
-                .texts_of(self.value(example, class))
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let cohort = self.cohort;
+        let text = |example: usize, class| cohort.read_class_text(cohort.examples[example], class);
         (0..self.examples.len()).all(|example| text(example, a) == text(example, b))
     }
 
@@ -349,14 +352,8 @@ impl PatternInput<'_> {
                 roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]
             });
             if let Some(class) = fixed {
-                let text = |row: usize| {
-                    cohort.classes[class]
-                        .texts_of(cohort.rows[row].values[class])
-                        .next()
-                        .unwrap_or_default()
-                        .to_owned()
-                };
-                let (text, wanted) = (text(row), text(*cohort.examples.first()?));
+                let text = cohort.read_class_text(row, class);
+                let wanted = cohort.read_class_text(*cohort.examples.first()?, class);
                 out.push((
                     row,
                     tr!("it has {text} where the pattern has {wanted}", text, wanted),
@@ -437,12 +434,7 @@ impl PatternInput<'_> {
                 &tried.roots[group as usize],
                 &tried.positions[position as usize],
             );
-            let place = || {
-                std::iter::once(&**root)
-                    .chain(path.iter().map(|id| &**id))
-                    .collect::<Vec<_>>()
-                    .join(" / ")
-            };
+            let place = || join_place(root, path);
             let example = self.cohort.examples.iter().position(|&shown| shown == row);
             if counts
                 .get(&(group, position))
@@ -484,21 +476,31 @@ impl PatternInput<'_> {
             if !differs || !matches!(kind, TokenKind::Date | TokenKind::Number) {
                 continue;
             }
-            let role = |other: usize| {
-                if other == class {
-                    TokenRole::Position
-                } else if in_root[other].is_some()
-                    || (!explained && self.agrees(other, |example| example.root.clone()))
-                {
-                    TokenRole::Root
-                } else {
-                    TokenRole::Free
-                }
-            };
-            let roles = (0..self.cohort.classes.len()).map(role).collect();
+            let roles = (0..self.cohort.classes.len())
+                .map(|other| self.choose_role_beside(class, other, explained, in_root))
+                .collect();
             found.extend(self.outcome(roles, in_root, in_position, true));
         }
         found
+    }
+
+    /// The role of the class `other` where the order of `class` determines the position.
+    fn choose_role_beside(
+        &self,
+        class: usize,
+        other: usize,
+        explained: bool,
+        in_root: &[Option<usize>],
+    ) -> TokenRole {
+        if other == class {
+            TokenRole::Position
+        } else if in_root[other].is_some()
+            || (!explained && self.agrees(other, |example| example.root.clone()))
+        {
+            TokenRole::Root
+        } else {
+            TokenRole::Free
+        }
     }
 
     /// Keeps the plausible outcomes, drops those implied by others, and describes the rest.
@@ -506,19 +508,12 @@ impl PatternInput<'_> {
         let rows = self.cohort.rows.len();
         outcomes
             .retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
-        let roots = |outcome: &ReadingOutcome| {
-            outcome
-                .roles
-                .iter()
-                .filter(|role| **role == TokenRole::Root)
-                .count()
-        };
         // Among readings with equal placements, the one with the fewest tokens in root ids is kept.
         outcomes.sort_by(|a, b| {
             b.placed
                 .cmp(&a.placed)
                 .then(b.fill.total_cmp(&a.fill))
-                .then(roots(a).cmp(&roots(b)))
+                .then(a.count_root_classes().cmp(&b.count_root_classes()))
         });
         let most = outcomes.first().map_or(0, |outcome| outcome.placed);
         let mut kept: Vec<ReadingOutcome> = Vec::new();
@@ -591,23 +586,13 @@ impl PatternInput<'_> {
                 });
             }
         }
-        let rank = |path: &IdPath| {
-            (
-                self.draft
-                    .positions
-                    .iter()
-                    .position(|known| known == path)
-                    .unwrap_or(usize::MAX),
-                natural_key(&path.join("/")),
-            )
-        };
         let mut positions: Vec<(IdPath, usize)> = outcome
             .positions
             .into_iter()
             .zip(counts)
             .filter(|(_, count)| *count > 0)
             .collect();
-        positions.sort_by_cached_key(|(path, _)| rank(path));
+        positions.sort_by_cached_key(|(path, _)| self.rank_position(path));
         let order: HashMap<IdPath, usize> = positions
             .iter()
             .enumerate()
@@ -650,6 +635,18 @@ impl PatternInput<'_> {
             left_over,
         }
     }
+
+    /// Key by which positions are in the order of the draft, then by name.
+    fn rank_position(&self, path: &IdPath) -> (usize, Vec<(u64, String)>) {
+        let mut known = self.draft.positions.iter();
+        let rank = known.position(|known| known == path);
+        (rank.unwrap_or(usize::MAX), natural_key(&path.join("/")))
+    }
+}
+
+fn join_place(root: &str, position: &IdPath) -> String {
+    let ids = std::iter::once(root).chain(position.iter().map(|id| &**id));
+    ids.collect::<Vec<_>>().join(" / ")
 }
 
 /// True when `large` places every file that `small` places, with the same grouping by root and
@@ -680,17 +677,7 @@ fn same_ids(a: &ReadingOutcome, b: &ReadingOutcome) -> bool {
 }
 
 fn label(tokens: &[PatternToken], ordered: bool) -> String {
-    let by = |role: TokenRole| {
-        let kinds: Vec<String> = tokens
-            .iter()
-            .filter(|token| token.role == role)
-            .map(|token| match token.kind {
-                TokenKind::Word => format!("\u{201c}{}\u{201d}", token.text),
-                kind => kind.as_str().to_owned(),
-            })
-            .collect();
-        (!kinds.is_empty()).then(|| kinds.join(", "))
-    };
+    let by = |role: TokenRole| describe_tokens(tokens, role);
     match (by(TokenRole::Root), by(TokenRole::Position), ordered) {
         (Some(root), Some(position), true) => tr!(
             "root by {root} · position by the order of {position}",
@@ -705,4 +692,17 @@ fn label(tokens: &[PatternToken], ordered: bool) -> String {
         (None, Some(position), false) => tr!("position by {position}", position),
         (None, None, _) => tr!("the same name for all files").into(),
     }
+}
+
+/// What the tokens with this role are; `None` without one.
+fn describe_tokens(tokens: &[PatternToken], role: TokenRole) -> Option<String> {
+    let kinds: Vec<String> = tokens
+        .iter()
+        .filter(|token| token.role == role)
+        .map(|token| match token.kind {
+            TokenKind::Word => format!("\u{201c}{}\u{201d}", token.text),
+            kind => kind.as_str().to_owned(),
+        })
+        .collect();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
 }

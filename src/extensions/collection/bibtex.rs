@@ -55,15 +55,8 @@ impl BibtexEntry {
             (true, Some(year)) => format!("({year})."),
             (true, None) => String::new(),
         };
-        let mut sentence = |words: &str| {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(words.trim_end_matches('.'));
-            text.push('.');
-        };
         if let Some(title) = self.field("title") {
-            sentence(title);
+            append_sentence(&mut text, title);
         }
         if let Some(place) = [
             "journal",
@@ -85,10 +78,18 @@ impl BibtexEntry {
             if let Some(pages) = self.field("pages") {
                 place.push_str(&format!(", {}", pages.replace("--", "–")));
             }
-            sentence(&place);
+            append_sentence(&mut text, &place);
         }
         text
     }
+}
+
+fn append_sentence(text: &mut String, words: &str) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(words.trim_end_matches('.'));
+    text.push('.');
 }
 
 /// Parses all entries of a text.
@@ -229,10 +230,6 @@ impl Parser<'_> {
     }
 
     fn fields(&mut self, entry: &str) -> Result<HashMap<String, String>> {
-        let unfinished = || {
-            Error::usage(format!("the BibTeX entry {entry} does not end"))
-                .hint("look for a missing brace or quote")
-        };
         let mut fields = HashMap::new();
         loop {
             while self.eat(',') {}
@@ -241,7 +238,7 @@ impl Parser<'_> {
             }
             let name = self.word().to_lowercase();
             if name.is_empty() || !self.eat('=') {
-                return Err(unfinished());
+                return Err(unfinished_entry_error(entry));
             }
             let mut value = String::new();
             loop {
@@ -261,7 +258,7 @@ impl Parser<'_> {
                                 .unwrap_or(word)
                         }),
                 };
-                value.push_str(&part.ok_or_else(unfinished)?);
+                value.push_str(&part.ok_or_else(|| unfinished_entry_error(entry))?);
                 if !self.eat('#') {
                     break;
                 }
@@ -269,6 +266,11 @@ impl Parser<'_> {
             fields.insert(name, value);
         }
     }
+}
+
+fn unfinished_entry_error(entry: &str) -> Error {
+    Error::usage(format!("the BibTeX entry {entry} does not end"))
+        .hint("look for a missing brace or quote")
 }
 
 /// The text without LaTeX markup: accents as letters, no braces, single spaces.

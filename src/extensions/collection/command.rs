@@ -136,16 +136,10 @@ impl CollectionProgram {
     }
 
     fn line(&self, tortilla: &Tortilla, sample: &Sample, path: &str) -> Json {
-        let value = |name: &String| {
-            let value = tortilla.field(name).and_then(|index| {
-                Some(value_json(
-                    sample.value(index),
-                    &tortilla.schema.get(index)?.dtype,
-                ))
-            });
-            (name.clone(), value.unwrap_or(Json::Null))
-        };
-        let values: Map<String, Json> = self.columns.iter().map(value).collect();
+        let mut values = Map::new();
+        for name in &self.columns {
+            values.insert(name.clone(), read_json_value(tortilla, sample, name));
+        }
         json!({
             "id": sample.id,
             "path": path,
@@ -156,6 +150,15 @@ impl CollectionProgram {
     }
 }
 
+/// The value of a field of a sample; null where the tortilla has no such field.
+fn read_json_value(tortilla: &Tortilla, sample: &Sample, name: &str) -> Json {
+    let value = tortilla.field(name).and_then(|index| {
+        let field = tortilla.schema.get(index)?;
+        Some(value_json(sample.value(index), &field.dtype))
+    });
+    value.unwrap_or(Json::Null)
+}
+
 impl CollectionExtension for CollectionProgram {
     fn program(&self) -> Option<&[String]> {
         Some(self.program.command())
@@ -164,12 +167,9 @@ impl CollectionExtension for CollectionProgram {
     fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<CollectionFields> {
         let (mut facts, mut lines) = (Vec::new(), String::new());
         self.walk(&dataset.root, "", 0, &mut facts, &mut lines);
-        let known = |name: &String| {
-            facts
-                .get(self.level)
-                .is_some_and(|level| level.fields.contains_key(name))
-        };
-        if let Some(name) = self.columns.iter().find(|name| !known(name)) {
+        let level = facts.get(self.level);
+        let is_known = |name: &String| level.is_some_and(|level| level.fields.contains_key(name));
+        if let Some(name) = self.columns.iter().find(|name| !is_known(name)) {
             return Err(Error::usage(format!(
                 "there is no column {name} on level {}",
                 self.level

@@ -127,13 +127,9 @@ pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
 
 fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
     let text: String = notation.chars().filter(|c| !c.is_whitespace()).collect();
-    let refused = || {
-        Error::usage(format!("{notation:?} is not a sensor"))
-            .hint("write landsat8oli, or landsat8oli[B02,B03]")
-    };
     let Some((name, rest)) = text.split_once('[') else {
         return if text.is_empty() || text.contains(']') {
-            Err(refused())
+            Err(invalid_sensor_error(notation))
         } else {
             Ok((text, None))
         };
@@ -141,12 +137,17 @@ fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
     let inside = rest
         .strip_suffix(']')
         .filter(|inside| !inside.contains(['[', ']']))
-        .ok_or_else(refused)?;
+        .ok_or_else(|| invalid_sensor_error(notation))?;
     let bands: Vec<String> = inside.split(',').map(str::to_owned).collect();
     if name.is_empty() || bands.iter().any(String::is_empty) {
-        return Err(refused());
+        return Err(invalid_sensor_error(notation));
     }
     Ok((name.to_owned(), Some(bands)))
+}
+
+fn invalid_sensor_error(notation: &str) -> Error {
+    Error::usage(format!("{notation:?} is not a sensor"))
+        .hint("write landsat8oli, or landsat8oli[B02,B03]")
 }
 
 #[derive(serde::Deserialize)]

@@ -129,34 +129,39 @@ pub fn template(given: &Json) -> Result<DatasetTemplate> {
 impl DatasetTemplate {
     /// The fields of the template that `collection` lacks.
     pub fn fields(&self, collection: &Collection) -> CollectionFields {
-        let lacks = |key: &str| match collection.get(key) {
-            None => true,
-            Some(Json::Array(list)) => list.is_empty(),
-            Some(_) => false,
-        };
         let mut fields = CollectionFields::new();
-        if lacks("tasks") {
+        if lacks_entries(collection, "tasks") {
             fields.push(("tasks".into(), json!([self.task])));
         }
-        if !self.keywords.is_empty() && lacks("keywords") {
+        if !self.keywords.is_empty() && lacks_entries(collection, "keywords") {
             fields.push(("keywords".into(), json!(self.keywords)));
         }
-        if !self.classes.is_empty() && lacks("labels:classes") {
-            let class = |class: &ConventionClass| {
-                json!({
-                    "name": class.name,
-                    "category": class.value.to_string(),
-                    "description": class.description,
-                })
-            };
+        if !self.classes.is_empty() && lacks_entries(collection, "labels:classes") {
             fields.push((
                 "labels:classes".into(),
-                self.classes.iter().map(class).collect(),
+                self.classes.iter().map(describe_class).collect(),
             ));
             fields.push(("labels:num_classes".into(), json!(self.classes.len())));
         }
         fields
     }
+}
+
+/// True where the field is missing or an empty list.
+fn lacks_entries(collection: &Collection, key: &str) -> bool {
+    match collection.get(key) {
+        None => true,
+        Some(Json::Array(list)) => list.is_empty(),
+        Some(_) => false,
+    }
+}
+
+fn describe_class(class: &ConventionClass) -> Json {
+    json!({
+        "name": class.name,
+        "category": class.value.to_string(),
+        "description": class.description,
+    })
 }
 
 #[cfg(test)]

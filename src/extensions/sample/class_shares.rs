@@ -95,20 +95,15 @@ fn make(given: &Json) -> Result<Extension> {
             .map(|class| class.value)
             .collect::<Vec<_>>()
     });
-    let names = || {
-        convention
-            .classes
-            .iter()
-            .map(|class| class.name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     if class_values.len() != convention.classes.len() {
         let error = Error::usage(format!(
             "option class_values of class_shares has {} values",
             class_values.len()
         ));
-        return Err(error.hint(format!("give one for each of {}", names())));
+        return Err(error.hint(format!(
+            "give one for each of {}",
+            list_class_names(convention)
+        )));
     }
     if class_values
         .iter()
@@ -117,7 +112,7 @@ fn make(given: &Json) -> Result<Extension> {
     {
         return Err(
             Error::usage("option class_values of class_shares has a value twice")
-                .hint(format!("the classes are {}", names())),
+                .hint(format!("the classes are {}", list_class_names(convention))),
         );
     }
     Ok(Extension::Sample(Box::new(ClassShares {
@@ -125,6 +120,11 @@ fn make(given: &Json) -> Result<Extension> {
         class_values,
         band,
     })))
+}
+
+fn list_class_names(convention: &Convention) -> String {
+    let names = convention.classes.iter().map(|class| class.name);
+    names.collect::<Vec<_>>().join(", ")
 }
 
 impl SampleExtension for ClassShares {

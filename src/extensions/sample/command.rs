@@ -191,11 +191,12 @@ impl CommandColumns {
             (_, asset) => line["file"] = json!(asset?.to_vsi()),
         }
         if !self.columns.is_empty() {
-            let value = |name: &String| {
+            let mut values = serde_json::Map::new();
+            for name in &self.columns {
                 let (field, value) = sample.need(name)?;
-                Ok((name.clone(), value_json(&value, &field.dtype)))
-            };
-            line["values"] = Json::Object(self.columns.iter().map(value).collect::<Result<_>>()?);
+                values.insert(name.clone(), value_json(&value, &field.dtype));
+            }
+            line["values"] = Json::Object(values);
         }
         Ok(line.to_string() + "\n")
     }
@@ -211,14 +212,18 @@ impl CommandColumns {
                 ),
             ));
         }
-        let one = |field: &FieldSpec| {
-            let json = line.get(&field.name).unwrap_or(&Json::Null);
-            value_of(json, &field.dtype).map_err(|why| {
-                Error::format(format!("the program's answer for {}: {why}", field.name))
-            })
-        };
-        self.fields.iter().map(one).collect()
+        self.fields
+            .iter()
+            .map(|field| parse_answer(line, field))
+            .collect()
     }
+}
+
+/// The value of a column in one line of output; null where the line does not have it.
+fn parse_answer(line: &Json, field: &FieldSpec) -> Result<Value> {
+    let json = line.get(&field.name).unwrap_or(&Json::Null);
+    value_of(json, &field.dtype)
+        .map_err(|why| Error::format(format!("the program's answer for {}: {why}", field.name)))
 }
 
 impl SampleExtension for CommandColumns {

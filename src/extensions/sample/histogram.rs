@@ -103,19 +103,12 @@ impl SampleExtension for HistogramExtension {
             Some(bands) => bands.iter().map(|band| band - 1).collect(),
             None => (0..tally.band_count()).collect(),
         };
-        let one = |position: usize| {
+        let mut bands = Vec::with_capacity(positions.len());
+        for position in positions {
             let counts = tally.histogram(position, self.low, self.high, self.bins as usize, ctx)?;
-            Ok(Value::List(
-                counts
-                    .into_iter()
-                    .map(|count| Value::Int(count as i64))
-                    .collect(),
-            ))
-        };
-        let bands = positions
-            .into_iter()
-            .map(one)
-            .collect::<Result<Vec<Value>>>()?;
+            let counts = counts.into_iter().map(|count| Value::Int(count as i64));
+            bands.push(Value::List(counts.collect()));
+        }
         Ok(vec![Value::List(bands.into())])
     }
 }

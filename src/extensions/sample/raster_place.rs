@@ -33,14 +33,12 @@ impl<'a> RasterPlace<'a> {
         let crs = code.or(wkt).or(given);
         let (width, height) = (info.width as f64, info.height as f64);
         let grid = info.geotransform.filter(|_| warped.is_none());
-        let corners = |t| {
-            [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
-                .map(|(x, y)| apply_geotransform(t, x, y))
-        };
         Self {
             crs,
             definition: wkt.or(crs),
-            corners: grid.map(corners).or(warped.map(|warped| warped.corners)),
+            corners: grid
+                .map(|t| compute_corners(t, width, height))
+                .or(warped.map(|warped| warped.corners)),
             centre: grid
                 .map(|t| middle_of(t, info.width, info.height))
                 .or(warped.map(|warped| warped.centre)),
@@ -66,6 +64,12 @@ impl<'a> RasterPlace<'a> {
     pub fn centroid(&self, column: &'static str, sample: &SampleView<'_>) -> Option<[f64; 2]> {
         place_on_earth(self.definition?, self.centre?, column, sample)
     }
+}
+
+/// Top left, top right, bottom right, bottom left.
+fn compute_corners(t: [f64; 6], width: f64, height: f64) -> [[f64; 2]; 4] {
+    [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+        .map(|(x, y)| apply_geotransform(t, x, y))
 }
 
 /// Coordinates of a column and row by GDAL's geotransform `t`.

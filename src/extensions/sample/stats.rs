@@ -96,18 +96,10 @@ fn single(value: f64) -> Value {
 impl Stats {
     /// Scale factor and offset of the band with index `position`.
     fn scale(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
-        let of_column = |name: &str, default: f64| match sample.value(name) {
-            Value::List(values) => values
-                .get(position)
-                .or(values.first())
-                .and_then(number)
-                .unwrap_or(default),
-            value => number(&value).unwrap_or(default),
-        };
         Ok(match self.scaling.as_str() {
             "columns" => (
-                of_column("scaling:scale_factor", 1.0),
-                of_column("scaling:scale_offset", 0.0),
+                read_band_number(sample, "scaling:scale_factor", position).unwrap_or(1.0),
+                read_band_number(sample, "scaling:scale_offset", position).unwrap_or(0.0),
             ),
             "bands" => {
                 let info = sample.raster()?;
@@ -179,6 +171,15 @@ impl Stats {
     }
 }
 
+/// The number of a band in a column of numbers or of lists of numbers; a list that is too short
+/// has its first number for all bands.
+fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> Option<f64> {
+    match sample.value(column) {
+        Value::List(values) => values.get(position).or(values.first()).and_then(number),
+        value => number(&value),
+    }
+}
+
 impl SampleExtension for Stats {
     fn schema(&self) -> Vec<FieldSpec> {
         if self.fields == "stats" {
@@ -211,26 +212,30 @@ impl SampleExtension for Stats {
             });
         }
         if self.fields == "stats" {
-            let column = |at: usize| {
-                let value = |row: &Option<Vec<f64>>| {
-                    row.as_ref()
-                        .and_then(|row| row.get(at))
-                        .map_or(Value::Null, |value| single(*value))
-                };
-                Value::List(rows.iter().map(value).collect())
-            };
-            return Ok([2, 0, 1, 3].map(column).into());
+            return Ok([2, 0, 1, 3].map(|at| collect_statistic(&rows, at)).into());
         }
         // As in the Python tools: null when no band has valid pixels; otherwise null for the bands
         // without.
         if rows.iter().all(Option::is_none) {
             return Ok(vec![Value::Null]);
         }
-        let row = |row: Option<Vec<f64>>| {
-            row.map_or(Value::Null, |row| {
-                Value::List(row.into_iter().map(single).collect())
-            })
-        };
-        Ok(vec![Value::List(rows.into_iter().map(row).collect())])
+        let rows = rows.into_iter().map(|row| row.map(list_singles));
+        Ok(vec![Value::List(
+            rows.map(Option::unwrap_or_default).collect(),
+        )])
     }
+}
+
+/// The statistic with this index of each band; null for bands without valid pixels.
+fn collect_statistic(rows: &[Option<Vec<f64>>], at: usize) -> Value {
+    let numbers = rows.iter().map(|row| row.as_ref()?.get(at).copied());
+    Value::List(
+        numbers
+            .map(|number| number.map_or(Value::Null, single))
+            .collect(),
+    )
+}
+
+fn list_singles(numbers: Vec<f64>) -> Value {
+    Value::List(numbers.into_iter().map(single).collect())
 }

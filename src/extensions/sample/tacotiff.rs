@@ -120,13 +120,8 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     if tiles.iter().any(|(_, size)| *size == 0) {
         return Err(not_tacotiff_error("it has tiles without bytes"));
     }
-    let apart = |pair: &[(u64, u64)]| {
-        matches!(
-            pair,
-            [(at, size), (next, _)] if at + size + BETWEEN_TILES != *next
-        )
-    };
-    if tiles.windows(2).any(apart) {
+    let mut neighbours = tiles.iter().zip(&tiles[1..]);
+    if neighbours.any(|((at, size), (next, _))| at + size + BETWEEN_TILES != *next) {
         return Err(not_tacotiff_error(
             "its tiles do not lie one after the other with eight bytes between them",
         ));

@@ -74,22 +74,6 @@ impl Times {
     /// [`Kind::Usage`](crate::error::Kind::Usage) for an invalid time or pattern, several sources
     /// of the start, or an end without a start.
     pub fn new(extension: &str, options: TimeOptions) -> Result<Self> {
-        let fixed = |name: &str, value: Option<Json>| {
-            let Some(value) = value else { return Ok(None) };
-            let time = match &value {
-                Json::Number(number) => number.as_i64(),
-                Json::String(text) => parse_time(text),
-                _ => None,
-            };
-            let wrong = || {
-                Error::usage(format!(
-                    "option {name} of {extension} has to be a time, not {value}"
-                ))
-            };
-            time.map(Some).ok_or_else(|| {
-                wrong().hint("write 2023-05-17T10:30:00Z, 2023-05-17, or microseconds since 1970")
-            })
-        };
         let sources = [
             options.time_start.is_some(),
             options.time_pattern.is_some(),
@@ -112,8 +96,8 @@ impl Times {
             .map(|text| compile(extension, &text))
             .transpose()?;
         Ok(Self {
-            start: fixed("time_start", options.time_start)?,
-            end: fixed("time_end", options.time_end)?,
+            start: parse_fixed_time(extension, "time_start", options.time_start)?,
+            end: parse_fixed_time(extension, "time_end", options.time_end)?,
             pattern,
             column: options.time_column,
             end_column: options.time_end_column,
@@ -154,6 +138,25 @@ impl Times {
     }
 }
 
+/// Microseconds since 1970 of the option `name`.
+fn parse_fixed_time(extension: &str, name: &str, value: Option<Json>) -> Result<Option<i64>> {
+    let Some(value) = value else { return Ok(None) };
+    let time = match &value {
+        Json::Number(number) => number.as_i64(),
+        Json::String(text) => parse_time(text),
+        _ => None,
+    };
+    if time.is_none() {
+        let error = Error::usage(format!(
+            "option {name} of {extension} has to be a time, not {value}"
+        ));
+        return Err(
+            error.hint("write 2023-05-17T10:30:00Z, 2023-05-17, or microseconds since 1970")
+        );
+    }
+    Ok(time)
+}
+
 impl Times {
     /// [`Times::find_sample_times`] as values of the columns `names`; when it fails they are null,
     /// and the failure is that of these columns alone.
@@ -177,11 +180,6 @@ const PARTS: [&str; 7] = ["year", "month", "day", "doy", "hour", "minute", "seco
 /// Compiles a regular expression, or a pattern with `%Y%m%d`-like directives; a repeated directive
 /// belongs to the end time.
 fn compile(extension: &str, text: &str) -> Result<Regex> {
-    let wrong = |why: String| {
-        Error::usage(format!(
-            "option time_pattern of {extension} can't be used: {why}"
-        ))
-    };
     let mut expression = String::new();
     let mut seen: Vec<&str> = Vec::new();
     let mut directives = false;
@@ -205,10 +203,11 @@ fn compile(extension: &str, text: &str) -> Result<Regex> {
                 continue;
             }
             other => {
-                return Err(wrong(format!(
+                let why = format!(
                     "%{} is unknown; known are %Y %m %d %j %H %M %S",
                     other.unwrap_or(' ')
-                )));
+                );
+                return Err(invalid_time_pattern_error(extension, &why));
             }
         };
         let suffix = if seen.contains(&name) { "_end" } else { "" };
@@ -216,14 +215,21 @@ fn compile(extension: &str, text: &str) -> Result<Regex> {
         expression.push_str(&format!("(?P<{name}{suffix}>[0-9]{{{digits}}})"));
     }
     let regex = Regex::new(if directives { &expression } else { text })
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(|error| invalid_time_pattern_error(extension, &error.to_string()))?;
     let names: Vec<&str> = regex.capture_names().flatten().collect();
     if !names.contains(&"start") && !names.contains(&"year") {
-        return Err(wrong(
-            "it has neither a group named year nor one named start".into(),
+        return Err(invalid_time_pattern_error(
+            extension,
+            "it has neither a group named year nor one named start",
         ));
     }
     Ok(regex)
+}
+
+fn invalid_time_pattern_error(extension: &str, why: &str) -> Error {
+    Error::usage(format!(
+        "option time_pattern of {extension} can't be used: {why}"
+    ))
 }
 
 /// The first match of the pattern in the ids, or else in the file name.
@@ -247,11 +253,11 @@ fn find(pattern: &Regex, sample: &SampleView<'_>) -> Result<(i64, Option<i64>)> 
 
 fn time_of(found: &Captures, whole: &str, suffix: &str) -> Result<Option<i64>> {
     if let Some(text) = found.name(whole) {
-        let wrong = || {
-            Error::usage(format!("{} is no time", text.as_str()))
-                .hint("write it as 2023-05-17T10:30:00Z")
+        let Some(time) = parse_time(text.as_str()) else {
+            let error = Error::usage(format!("{} is no time", text.as_str()));
+            return Err(error.hint("write it as 2023-05-17T10:30:00Z"));
         };
-        return parse_time(text.as_str()).map(Some).ok_or_else(wrong);
+        return Ok(Some(time));
     }
     let [year, month, day, doy, hour, minute, second] = PARTS.map(|part| {
         found

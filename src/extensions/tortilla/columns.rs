@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
 use serde_json::Value as Json;
 
 use super::super::declared::{NAMES, type_of, value_of};
@@ -92,6 +93,19 @@ struct RequestedColumn {
     description: String,
 }
 
+impl RequestedColumn {
+    /// A column that keeps its name and type.
+    fn from_column_name(name: String) -> Self {
+        Self {
+            from: name.clone(),
+            name,
+            dtype: None,
+            lenient: false,
+            description: String::new(),
+        }
+    }
+}
+
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Declared {
@@ -141,20 +155,11 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
         _ => {}
     }
     let fields = table.table.fields();
-    let all = || {
-        let joined = table
-            .columns()
-            .into_iter()
-            .map(|index| fields[index].name.clone());
-        joined.map(|name| RequestedColumn {
-            from: name.clone(),
-            name,
-            dtype: None,
-            lenient: false,
-            description: String::new(),
-        })
-    };
-    let wanted = wanted.unwrap_or_else(|| all().collect());
+    let wanted = wanted.unwrap_or_else(|| {
+        let joined = table.columns().into_iter();
+        let names = joined.map(|index| fields[index].name.clone());
+        names.map(RequestedColumn::from_column_name).collect()
+    });
     let (mut specs, mut arrays) = (Vec::new(), Vec::new());
     for column in wanted {
         check_field_name(&column.name)
@@ -193,57 +198,57 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
 }
 
 fn parse_requested_columns(given: &Json) -> Result<Vec<RequestedColumn>> {
-    let wrong = |what: &Json| {
-        Error::usage(format!("option columns of columns can't be {what}")).hint(
-            "write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \
-                \"double\", \"from\": \"Cloud %\"}}",
-        )
-    };
-    let typed = |name: &str| {
-        type_of(name).ok_or_else(|| {
-            Error::usage(format!("option columns names the unknown type {name}"))
-                .hint(format!("use {NAMES}"))
-        })
-    };
     match given {
         Json::Array(names) => names
             .iter()
             .map(|name| {
-                let name = name.as_str().ok_or_else(|| wrong(name))?.to_owned();
-                Ok(RequestedColumn {
-                    from: name.clone(),
-                    name,
-                    dtype: None,
-                    lenient: false,
-                    description: String::new(),
-                })
+                let text = name.as_str();
+                let text = text.ok_or_else(|| invalid_columns_error(name))?;
+                Ok(RequestedColumn::from_column_name(text.to_owned()))
             })
             .collect(),
         Json::Object(columns) => columns
             .iter()
-            .map(|(name, what)| {
-                let declared = match what {
-                    Json::String(dtype) => Declared {
-                        dtype: Some(dtype.clone()),
-                        from: None,
-                        lenient: false,
-                        description: String::new(),
-                    },
-                    Json::Object(_) => serde_json::from_value(what.clone())
-                        .map_err(|error| wrong(what).because(error))?,
-                    _ => return Err(wrong(what)),
-                };
-                Ok(RequestedColumn {
-                    from: declared.from.unwrap_or_else(|| name.clone()),
-                    name: name.clone(),
-                    dtype: declared.dtype.as_deref().map(typed).transpose()?,
-                    lenient: declared.lenient,
-                    description: declared.description,
-                })
-            })
+            .map(|(name, what)| parse_requested_column(name, what))
             .collect(),
-        other => Err(wrong(other)),
+        other => Err(invalid_columns_error(other)),
     }
+}
+
+fn parse_requested_column(name: &str, what: &Json) -> Result<RequestedColumn> {
+    let declared = match what {
+        Json::String(dtype) => Declared {
+            dtype: Some(dtype.clone()),
+            from: None,
+            lenient: false,
+            description: String::new(),
+        },
+        Json::Object(_) => serde_json::from_value(what.clone())
+            .map_err(|error| invalid_columns_error(what).because(error))?,
+        _ => return Err(invalid_columns_error(what)),
+    };
+    let dtype = declared.dtype.as_deref().map(parse_declared_type);
+    Ok(RequestedColumn {
+        from: declared.from.unwrap_or_else(|| name.to_owned()),
+        name: name.to_owned(),
+        dtype: dtype.transpose()?,
+        lenient: declared.lenient,
+        description: declared.description,
+    })
+}
+
+fn invalid_columns_error(what: &Json) -> Error {
+    Error::usage(format!("option columns of columns can't be {what}")).hint(
+        "write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \
+            \"double\", \"from\": \"Cloud %\"}}",
+    )
+}
+
+fn parse_declared_type(name: &str) -> Result<DataType> {
+    type_of(name).ok_or_else(|| {
+        Error::usage(format!("option columns names the unknown type {name}"))
+            .hint(format!("use {NAMES}"))
+    })
 }
 
 /// Casts a column to its declared type; a value that does not fit is an error with its key.
@@ -272,16 +277,7 @@ fn cast_to_declared_type(
             .collect();
         return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
-    let misfit = |row: usize| {
-        let key = table.key_of(row);
-        let summary = format!(
-            "{} of {key} is {}, which is no {}",
-            column.from,
-            cell_text(&array, row),
-            dtype_name(dtype)
-        );
-        Error::usage(summary).hint("correct the table, or declare another type")
-    };
+    let misfit = |row: usize| misfit_error(table, &array, column, dtype, row);
     if matches!(dtype, DataType::List(_)) && array.data_type() == &DataType::Utf8 {
         let texts = array.as_string::<i32>();
         let values = (0..texts.len()).map(|row| {
@@ -294,22 +290,8 @@ fn cast_to_declared_type(
         let values = values.collect::<Result<Vec<_>>>()?;
         return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
-    let wrong = |error: arrow::error::ArrowError| {
-        let summary = format!(
-            "{} is {}, which can't become {}",
-            column.from,
-            dtype_name(array.data_type()),
-            dtype_name(dtype)
-        );
-        Error::usage(summary).because(error)
-    };
     // Cells without a value become null. The cast turns values that do not fit into null, which are
     // then found by comparison.
-    let blank = |row: usize| {
-        array
-            .as_string_opt::<i32>()
-            .is_some_and(|texts| is_null_marker(texts.value(row).trim()))
-    };
     let cast = cast_with_options(
         &array,
         dtype,
@@ -318,21 +300,60 @@ fn cast_to_declared_type(
             ..CastOptions::default()
         },
     )
-    .map_err(wrong)?;
-    let lost =
-        (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
-    // The cast truncates 2.5 to 2 silently.
-    let changed = || {
-        let halves = array.data_type().is_floating() && dtype.is_integer();
-        let back = halves
-            .then(|| cast_with_options(&cast, array.data_type(), &CastOptions::default()).ok())
-            .flatten()?;
-        (0..array.len()).find(|&row| value_at(&array, row) != value_at(&back, row))
-    };
-    match lost.or_else(changed) {
+    .map_err(|error| impossible_cast_error(column, array.data_type(), dtype, error))?;
+    let lost = (0..array.len())
+        .find(|&row| array.is_valid(row) && cast.is_null(row) && !is_blank_cell(&array, row));
+    match lost.or_else(|| find_truncated_row(&array, &cast)) {
         Some(row) => Err(misfit(row)),
         None => Ok(cast),
     }
+}
+
+fn misfit_error(
+    table: &KeyedTable,
+    array: &ArrayRef,
+    column: &RequestedColumn,
+    dtype: &DataType,
+    row: usize,
+) -> Error {
+    let key = table.key_of(row);
+    let summary = format!(
+        "{} of {key} is {}, which is no {}",
+        column.from,
+        cell_text(array, row),
+        dtype_name(dtype)
+    );
+    Error::usage(summary).hint("correct the table, or declare another type")
+}
+
+fn impossible_cast_error(
+    column: &RequestedColumn,
+    from: &DataType,
+    to: &DataType,
+    error: ArrowError,
+) -> Error {
+    let summary = format!(
+        "{} is {}, which can't become {}",
+        column.from,
+        dtype_name(from),
+        dtype_name(to)
+    );
+    Error::usage(summary).because(error)
+}
+
+fn is_blank_cell(array: &ArrayRef, row: usize) -> bool {
+    array
+        .as_string_opt::<i32>()
+        .is_some_and(|texts| is_null_marker(texts.value(row).trim()))
+}
+
+/// The first row with a fraction that the cast to integers dropped: it makes 2 of 2.5 silently.
+fn find_truncated_row(array: &ArrayRef, cast: &ArrayRef) -> Option<usize> {
+    let halves = array.data_type().is_floating() && cast.data_type().is_integer();
+    let back = halves
+        .then(|| cast_with_options(cast, array.data_type(), &CastOptions::default()).ok())
+        .flatten()?;
+    (0..array.len()).find(|&row| value_at(array, row) != value_at(&back, row))
 }
 
 impl TortillaExtension for TortillaCommandColumns {
@@ -419,12 +440,16 @@ impl TortillaExtension for TortillaCommandColumns {
                 sample_paths: without,
             });
         }
-        let column = |array: &ArrayRef| {
-            let value = |row: &Option<usize>| row.map_or(Value::Null, |row| value_at(array, row));
-            matched.iter().map(value).collect()
-        };
-        Ok(self.arrays.iter().map(column).collect())
+        let columns = self.arrays.iter();
+        Ok(columns.map(|array| pick_values(array, &matched)).collect())
     }
+}
+
+/// The values of these rows; null for none.
+fn pick_values(array: &ArrayRef, rows: &[Option<usize>]) -> Vec<Value> {
+    rows.iter()
+        .map(|row| row.map_or(Value::Null, |row| value_at(array, row)))
+        .collect()
 }
 
 #[cfg(test)]

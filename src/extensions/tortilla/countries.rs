@@ -157,27 +157,15 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
 /// the pole (Antarctica) is closed along the pole.
 fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     let mut line: Vec<Coord<f64>> = Vec::new();
-    let mut push = |point: Coord<f64>| {
-        let mut point = point;
-        if let Some(last) = line.last() {
-            point.x += 360.0 * ((last.x - point.x) / 360.0).round();
-        }
-        if line.last() != Some(&point) {
-            line.push(point);
-        }
-    };
     for &index in indices {
         if index >= 0 {
-            arcs.get(index as usize)?
-                .iter()
-                .copied()
-                .for_each(&mut push);
+            for &point in arcs.get(index as usize)? {
+                push_point(&mut line, point);
+            }
         } else {
-            arcs.get((-1 - index) as usize)?
-                .iter()
-                .rev()
-                .copied()
-                .for_each(&mut push);
+            for &point in arcs.get((-1 - index) as usize)?.iter().rev() {
+                push_point(&mut line, point);
+            }
         }
     }
     let (first, last) = (*line.first()?, *line.last()?);
@@ -194,6 +182,16 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
         });
     }
     Some(LineString(line))
+}
+
+/// Appends a point at most 180 degrees from the last one; none twice in a row.
+fn push_point(line: &mut Vec<Coord<f64>>, mut point: Coord<f64>) {
+    if let Some(last) = line.last() {
+        point.x += 360.0 * ((last.x - point.x) / 360.0).round();
+    }
+    if line.last() != Some(&point) {
+        line.push(point);
+    }
 }
 
 /// Shifts holes by multiples of 360 degrees so that they are inside the outer ring.

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::super::sample::command::OF_TORTILLA;
 use super::super::{
     Extension, ExtensionEntry, ExtensionScope, GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample,
-    Leakage, LeakageRequest, OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView,
-    leakage, parse_options,
+    Leakage, LeakageRequest, OptionKind, OptionSpec, RunNote, SampleView, TortillaExtension,
+    TortillaView, leakage, parse_options,
 };
 use super::majortom::MajorTomGrid;
 use super::spatial_grouping::{GroupLimits, group_name, groups};
@@ -20,7 +20,7 @@ use crate::container::parse_size;
 use crate::error::{Error, Result};
 use crate::footprint::COLUMNS;
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, Tortilla, Value};
+use crate::model::{FieldSpec, Sample, Tortilla, Value};
 use crate::table::value_text;
 
 /// Every tortilla extension, in the order of the interface.
@@ -110,12 +110,11 @@ impl TortillaExtension for MajorTomGrid {
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let places = places_in(tortilla, ctx)?;
         ctx.check()?;
-        let code = |place: &Option<[f64; 2]>| {
-            place
-                .and_then(|[lon, lat]| self.code(lon, lat))
-                .map_or(Value::Null, Value::text)
-        };
-        Ok(vec![places.iter().map(code).collect()])
+        let codes = places
+            .iter()
+            .map(|place| place.and_then(|[lon, lat]| self.code(lon, lat)));
+        let column = codes.map(|code| code.map_or(Value::Null, Value::text));
+        Ok(vec![column.collect()])
     }
 
     fn needs_level(&self) -> bool {
@@ -345,11 +344,10 @@ impl SplitAssignment {
         let field = tortilla
             .field(name)
             .ok_or_else(|| Error::usage(format!("there is no column {name} at this level")))?;
-        let key = |&at: &usize| {
-            let value = tortilla.samples[at].value(name);
-            (!value.is_null()).then(|| value_text(&value, &field.dtype))
-        };
-        Ok(rows.iter().map(key).collect())
+        let values = rows.iter().map(|&at| tortilla.samples[at].value(name));
+        Ok(values
+            .map(|value| (!value.is_null()).then(|| value_text(&value, &field.dtype)))
+            .collect())
     }
 }
 
@@ -370,16 +368,10 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
                 collect_leak_samples(&view.path().to_archive(), &part, children, &mut samples)
             }
             _ => {
-                let value = |name: &str| {
-                    view.field(name)
-                        .map_or((Value::Null, DataType::Null), |(field, value)| {
-                            (value, field.dtype)
-                        })
-                };
                 samples.push(LeakSample {
                     path: view.path().to_archive(),
                     part,
-                    facts: LeakFacts::from_row_values(&value),
+                    facts: LeakFacts::from_row_values(&|name| read_typed_value(view, name)),
                 });
             }
         }
@@ -393,6 +385,13 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
         tortilla.level,
         ctx,
     )
+}
+
+fn read_typed_value(sample: &SampleView<'_>, name: &str) -> (Value, DataType) {
+    match sample.field(name) {
+        Some((field, value)) => (value, field.dtype),
+        None => (Value::Null, DataType::Null),
+    }
 }
 
 /// Appends the samples of the first level below with the needed columns, else the FILEs.
@@ -415,23 +414,28 @@ fn collect_leak_samples(
         match sample.children() {
             Some(children) if !here => collect_leak_samples(&path, part, children, samples),
             _ => {
-                let value = |name: &str| match tortilla.field(name) {
-                    Some(index) => (
-                        sample.value(index).clone(),
-                        tortilla
-                            .schema
-                            .get(index)
-                            .map_or(DataType::Null, |f| f.dtype.clone()),
-                    ),
-                    None => (Value::Null, DataType::Null),
-                };
+                let facts =
+                    LeakFacts::from_row_values(&|name| find_typed_value(tortilla, sample, name));
                 samples.push(LeakSample {
                     path,
                     part: part.clone(),
-                    facts: LeakFacts::from_row_values(&value),
+                    facts,
                 });
             }
         }
+    }
+}
+
+fn find_typed_value(tortilla: &Tortilla, sample: &Sample, name: &str) -> (Value, DataType) {
+    match tortilla.field(name) {
+        Some(index) => (
+            sample.value(index).clone(),
+            tortilla
+                .schema
+                .get(index)
+                .map_or(DataType::Null, |f| f.dtype.clone()),
+        ),
+        None => (Value::Null, DataType::Null),
     }
 }
 
@@ -467,14 +471,17 @@ impl TortillaExtension for ContentHash {
             .map(|sample| sample.sample())
             .collect();
         let hashes = content_hash::hashes(&samples, ctx)?;
-        let value = |(at, hash): (usize, Result<Option<String>>)| match hash {
-            Ok(hash) => hash.map_or(Value::Null, Value::text),
-            Err(error) => {
-                tortilla.fail_sample(at, error);
-                Value::Null
-            }
-        };
-        Ok(vec![hashes.into_iter().enumerate().map(value).collect()])
+        let mut column = Vec::with_capacity(hashes.len());
+        for (at, hash) in hashes.into_iter().enumerate() {
+            column.push(match hash {
+                Ok(hash) => hash.map_or(Value::Null, Value::text),
+                Err(error) => {
+                    tortilla.fail_sample(at, error);
+                    Value::Null
+                }
+            });
+        }
+        Ok(vec![column])
     }
 
     fn needs_level(&self) -> bool {

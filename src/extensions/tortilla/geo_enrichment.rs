@@ -284,17 +284,9 @@ impl EnrichmentSource {
                 .collect::<Result<_>>()?,
         };
         let whole = self.dtype() == DataType::Int64;
-        let value = |value: f64| {
-            if whole {
-                Value::Int(value.round() as i64)
-            } else {
-                Value::Float(f64::from(value as f32))
-            }
-        };
-        Ok(tasks
-            .into_iter()
-            .flatten()
-            .map(|found| found.map_or(Value::Null, value))
+        let numbers = tasks.into_iter().flatten();
+        Ok(numbers
+            .map(|number| number.map_or(Value::Null, |number| make_number_value(number, whole)))
             .collect())
     }
 
@@ -332,6 +324,15 @@ impl EnrichmentSource {
             text.push_str(&format!(", {date}"));
         }
         text + "."
+    }
+}
+
+/// An integer, or a number in single precision.
+fn make_number_value(number: f64, whole: bool) -> Value {
+    if whole {
+        Value::Int(number.round() as i64)
+    } else {
+        Value::Float(f64::from(number as f32))
     }
 }
 
@@ -414,31 +415,32 @@ impl TortillaExtension for GeoEnrichment {
         }
         if let Some((spelling, _)) = &self.country {
             ctx.stage(tr!("Finding countries"), Some(places.len() as u64));
-            let country = |place: &Option<[f64; 2]>| {
+            let countries = places.par_iter().map(|place| {
                 ctx.step(1);
-                let Some([lon, lat]) = place else {
-                    return Value::Null;
-                };
-                match countries::country_at(*lon, *lat) {
-                    None => Value::text(AT_SEA),
-                    Some(country) => {
-                        let code = match spelling.as_str() {
-                            "alpha2" => &country.alpha2,
-                            "alpha3" => &country.alpha3,
-                            _ => &country.name,
-                        };
-                        if code.is_empty() {
-                            Value::Null
-                        } else {
-                            Value::text(code)
-                        }
-                    }
-                }
-            };
-            columns.push(places.par_iter().map(country).collect());
+                place.map_or(Value::Null, |place| find_country_name(place, spelling))
+            });
+            columns.push(countries.collect());
             ctx.check()?;
         }
         Ok(columns)
+    }
+}
+
+/// The country at a place in this spelling: `alpha2`, `alpha3` or its name; null where it has no
+/// such code.
+fn find_country_name([lon, lat]: [f64; 2], spelling: &str) -> Value {
+    let Some(country) = countries::country_at(lon, lat) else {
+        return Value::text(AT_SEA);
+    };
+    let name = match spelling {
+        "alpha2" => &country.alpha2,
+        "alpha3" => &country.alpha3,
+        _ => &country.name,
+    };
+    if name.is_empty() {
+        Value::Null
+    } else {
+        Value::text(name)
     }
 }
 
@@ -455,13 +457,12 @@ fn areas_in(
         .map(|&at| StatedLocation::from_column_values(&|name| tortilla.samples[at].value(name)))
         .collect();
     let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
-    let area = |(&at, rings): (&usize, Option<Vec<Vec<[f64; 2]>>>)| {
-        Some(AreaOfDegrees {
-            rings: rings.unwrap_or_default(),
-            middle: places[at]?,
-        })
-    };
-    Ok(order.iter().zip(rings).map(area).collect())
+    let rings = rings.into_iter().map(Option::unwrap_or_default);
+    Ok(order
+        .iter()
+        .zip(rings)
+        .map(|(&at, rings)| places[at].map(|middle| AreaOfDegrees { rings, middle }))
+        .collect())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub mod split_assignment;
 
 pub use entries::ENTRIES;
 
-use super::TortillaView;
+use super::{SampleView, TortillaView};
 use crate::container::middle_of;
 use crate::error::{Error, Result};
 use crate::footprint::{
@@ -56,12 +56,7 @@ fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option
         ));
         return Err(error.hint("run the STAC or ISTAC extension first"));
     }
-    let place = |sample: &super::SampleView<'_>| {
-        CENTROID_COLUMNS
-            .iter()
-            .find_map(|name| place_of(&sample.value(name)))
-    };
-    let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(place).collect();
+    let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(read_centroid).collect();
     let open: Vec<usize> = (0..places.len())
         .filter(|&at| drawn && places[at].is_none())
         .collect();
@@ -76,6 +71,12 @@ fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option
         places[at] = found.flatten().map(middle_of).filter(on_earth);
     }
     Ok(places)
+}
+
+fn read_centroid(sample: &SampleView<'_>) -> Option<[f64; 2]> {
+    CENTROID_COLUMNS
+        .iter()
+        .find_map(|name| place_of(&sample.value(name)))
 }
 
 /// True for finite coordinates within ±180 and ±90 degrees.

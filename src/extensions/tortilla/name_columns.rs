@@ -94,27 +94,23 @@ impl NameColumns {
 
     /// The values of an id, or of what is before its ending; `None` where it does not match.
     fn values(&self, id: &str) -> Option<Vec<Value>> {
-        let of = |text: &str| {
-            let texts = self.pattern.texts(text)?;
-            self.pattern
-                .parts()
-                .iter()
-                .zip(texts)
-                .map(|(part, text)| value_of(part.kind, text))
-                .collect::<Option<Vec<Value>>>()
-        };
-        of(id).or_else(|| of(id.rsplit_once('.')?.0))
+        self.parse_text(id)
+            .or_else(|| self.parse_text(id.rsplit_once('.')?.0))
+    }
+
+    fn parse_text(&self, text: &str) -> Option<Vec<Value>> {
+        let parts = self.pattern.parts().iter();
+        let texts = self.pattern.texts(text)?;
+        parts
+            .zip(texts)
+            .map(|(part, text)| value_of(part.kind, text))
+            .collect()
     }
 }
 
 impl TortillaExtension for NameColumns {
     fn schema(&self) -> Vec<FieldSpec> {
-        let field = |part: &NamePart| FieldSpec {
-            name: part.name.clone(),
-            dtype: dtype_of(part.kind),
-            description: format!("{} in the id of the sample", part.name),
-        };
-        self.pattern.parts().iter().map(field).collect()
+        self.pattern.parts().iter().map(describe_part).collect()
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
@@ -159,6 +155,14 @@ impl TortillaExtension for NameColumns {
 
     fn reads(&self, _column: &str) -> bool {
         false
+    }
+}
+
+fn describe_part(part: &NamePart) -> FieldSpec {
+    FieldSpec {
+        name: part.name.clone(),
+        dtype: dtype_of(part.kind),
+        description: format!("{} in the id of the sample", part.name),
     }
 }
 

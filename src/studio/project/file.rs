@@ -102,11 +102,6 @@ pub(super) fn save_project_if(
     }
     let base = ProjectFolder::from_project_file(path);
     let tables = tables::write(&project.content, &base, ctx)?;
-    let part = |(name, bytes): &(String, Vec<u8>)| TablePart {
-        name: name.clone(),
-        bytes: bytes.len() as u64,
-        crc32: crc32fast::hash(bytes),
-    };
     let head = ProjectHead {
         tacostudio: VERSION,
         collection: project.content.dataset.collection.clone(),
@@ -119,7 +114,7 @@ pub(super) fn save_project_if(
             .collect(),
         roots: project.content.dataset.root.samples.len() as u32,
         root_schema: tables.root_schema,
-        tables: tables.parts.iter().map(part).collect(),
+        tables: tables.parts.iter().map(describe_table_part).collect(),
         stamps: tables.stamps,
     };
     let mut line = serde_json::to_vec(&head)
@@ -145,6 +140,14 @@ pub(super) fn save_project_if(
     Ok(now
         .filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own)))
         .or(own))
+}
+
+fn describe_table_part((name, bytes): &(String, Vec<u8>)) -> TablePart {
+    TablePart {
+        name: name.clone(),
+        bytes: bytes.len() as u64,
+        crc32: crc32fast::hash(bytes),
+    }
 }
 
 /// Reads a project. Sources are not checked: they may have moved.

@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::file::{Project, open_project_of, save_project};
 use super::file_mark::{FileMark, ProjectFile};
 use super::source_paths::{ProjectFolder, real_path};
+use crate::container::is_same_file;
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::extensions::ExtensionCall;
@@ -222,12 +223,12 @@ pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
     if !journal.exists() {
         return Ok(None);
     }
-    let in_use = || {
+    let file = lock(journal)?.ok_or_else(|| {
         Error::usage("this draft is open in another window")
             .at_path(journal)
             .hint("go on there, or close it there first")
-    };
-    lock(journal)?.ok_or_else(in_use).map(Some)
+    })?;
+    Ok(Some(file))
 }
 
 impl Journal {
@@ -424,23 +425,16 @@ fn begin_file(path: &Path, head: &JournalHead) -> Result<u64> {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for every other path.
 pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf> {
-    let refused = || {
-        let error = Error::usage("this is no draft that autosave keeps, so it is not removed")
-            .at_path(path);
-        error.hint("name a file draft-….journal of the folder of autosave")
-    };
+    let refused = || foreign_journal_error(path);
     let folder = folder.ok_or_else(refused)?;
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
         .ok_or_else(refused)?;
-    let same = |above: &Path| {
-        above == folder
-            || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b)
-    };
+    let is_same = |above: &Path| above == folder || is_same_file(above, folder);
     let here = path
         .parent()
-        .is_some_and(|above| above.as_os_str().is_empty() || same(above));
+        .is_some_and(|above| above.as_os_str().is_empty() || is_same(above));
     let journal = folder.join(name);
     let plain = std::fs::symlink_metadata(&journal).map_or_else(
         |error| error.kind() == std::io::ErrorKind::NotFound,
@@ -451,6 +445,12 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
     } else {
         Err(refused())
     }
+}
+
+fn foreign_journal_error(path: &Path) -> Error {
+    let error =
+        Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
+    error.hint("name a file draft-….journal of the folder of autosave")
 }
 
 /// Makes a base file readable by the owner only.
@@ -547,19 +547,14 @@ pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
 }
 
 fn read_head(line: &[u8], path: &Path) -> Result<JournalHead> {
-    let wrong = || {
-        Error::format(
-            "the first line of the journal is damaged, or this is no journal of the studio",
-        )
-        .at_path(path)
-    };
     // Journals of earlier versions have no checksum there.
     let text = if line.starts_with(b"{") {
         line
     } else {
-        text_of(line).ok_or_else(wrong)?
+        text_of(line).ok_or_else(|| damaged_head_error(path))?
     };
-    let head: JournalHead = serde_json::from_slice(text).map_err(|error| wrong().because(error))?;
+    let head: JournalHead =
+        serde_json::from_slice(text).map_err(|error| damaged_head_error(path).because(error))?;
     if head.tacostudio_journal > 1 {
         return Err(Error::unsupported(
             "this journal was written by a newer version of the studio",
@@ -567,6 +562,11 @@ fn read_head(line: &[u8], path: &Path) -> Result<JournalHead> {
         .at_path(path));
     }
     Ok(head)
+}
+
+fn damaged_head_error(path: &Path) -> Error {
+    Error::format("the first line of the journal is damaged, or this is no journal of the studio")
+        .at_path(path)
 }
 
 /// True for the names that autosave gives: `draft-….journal`.

@@ -105,16 +105,18 @@ impl ProjectFolder {
 
 /// The canonical path of a file; the absolute path where it does not exist yet.
 pub(super) fn real_path(file: &Path) -> PathBuf {
-    let beside = || {
-        let folder = file.parent().map(|folder| {
-            if folder.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                folder
-            }
-        })?;
-        Some(files::canonical(folder).ok()?.join(file.file_name()?))
-    };
-    let real = files::canonical(file).ok().or_else(beside);
+    let real = files::canonical(file).ok();
+    let real = real.or_else(|| canonicalize_by_folder(file));
     real.unwrap_or_else(|| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
+}
+
+/// The path of a file that does not exist, in its canonical folder.
+fn canonicalize_by_folder(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent()?;
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    Some(files::canonical(folder).ok()?.join(file.file_name()?))
 }

@@ -44,6 +44,13 @@ pub(super) struct ProjectTables<T> {
     pub stamps: Vec<Arc<Stamp>>,
 }
 
+impl<T> ProjectTables<T> {
+    fn find_part(&self, name: &str) -> Option<&T> {
+        let part = self.parts.iter().find(|part| part.0 == name);
+        part.map(|part| &part.1)
+    }
+}
+
 /// All samples in tree order, and the distinct schemas.
 struct FlatSamples<'a> {
     samples: Vec<&'a Sample>,
@@ -128,12 +135,11 @@ pub(super) fn write(
         content_defined_chunking: false,
         ..ParquetOptions::default()
     };
-    let bytes = |(name, batch): (String, RecordBatch)| {
+    let parts = try_map(tables, |_, (name, batch)| {
         ctx.check()?;
         let bytes = write_parquet(batch.schema().as_ref(), &[batch], &options)?;
         Ok((name, bytes))
-    };
-    let parts = try_map(tables, |_, table| bytes(table))?;
+    })?;
     Ok(ProjectTables {
         schemas: flat.schemas,
         root_schema,
@@ -291,38 +297,41 @@ fn samples_table(
 }
 
 fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
-    let column = |(index, field): (usize, &FieldSpec)| -> Result<(String, ArrayRef)> {
-        // Columns are named by number: field names may repeat or clash with the prefix.
-        let name = index.to_string();
-        if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
-            && rows
-                .iter()
-                .enumerate()
-                .all(|(row, sample)| comes_back(&array, row, sample.value(index)))
-        {
-            return Ok((name, array));
-        }
-        let mut texts = StringBuilder::new();
-        for row in rows {
-            let text = serde_json::to_string(row.value(index)).map_err(|error| {
-                Error::usage(format!(
-                    "a value of {} in {} can't be saved",
-                    field.name, row.id
-                ))
-                .because(error)
-            })?;
-            texts.append_value(text);
-        }
-        Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
-    };
     let columns: Vec<(String, ArrayRef)> =
-        try_map(&**schema, |index, field| column((index, field)))?;
+        try_map(&**schema, |index, field| build_column(index, field, rows))?;
     batch(
         columns
             .iter()
             .map(|(name, array)| (name.as_str(), array.clone()))
             .collect(),
     )
+}
+
+/// The values of the field with this index, under the name of their column: as JSON where an array
+/// does not hold them as they are.
+fn build_column(index: usize, field: &FieldSpec, rows: &[&Sample]) -> Result<(String, ArrayRef)> {
+    // Columns are named by number: field names may repeat or clash with the prefix.
+    let name = index.to_string();
+    if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
+        && rows
+            .iter()
+            .enumerate()
+            .all(|(row, sample)| comes_back(&array, row, sample.value(index)))
+    {
+        return Ok((name, array));
+    }
+    let mut texts = StringBuilder::new();
+    for row in rows {
+        let text = serde_json::to_string(row.value(index)).map_err(|error| {
+            Error::usage(format!(
+                "a value of {} in {} can't be saved",
+                field.name, row.id
+            ))
+            .because(error)
+        })?;
+        texts.append_value(text);
+    }
+    Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
 }
 
 /// True when the array returns the value unchanged. Parquet widens seconds and days to
@@ -370,19 +379,14 @@ pub(super) fn read(
     base: &ProjectFolder,
     ctx: &JobContext,
 ) -> Result<(Tortilla, Vec<Unplaced>)> {
-    let part = |name: &str| {
-        tables
-            .parts
-            .iter()
-            .find(|part| part.0 == name)
-            .map(|part| &part.1)
-    };
-    let samples = part("samples").ok_or_else(|| damaged_project_error("it has no samples"))?;
+    let samples = tables
+        .find_part("samples")
+        .ok_or_else(|| damaged_project_error("it has no samples"))?;
     let columns = ProjectColumns::from_table(samples)?;
     let mut values = Vec::with_capacity(tables.schemas.len());
     for (number, schema) in tables.schemas.iter().enumerate() {
         ctx.check()?;
-        values.push(match part(&format!("values{number}")) {
+        values.push(match tables.find_part(&format!("values{number}")) {
             Some(table) => rows_of(table, schema)?.into_iter(),
             None => Vec::new().into_iter(),
         });
@@ -405,7 +409,7 @@ pub(super) fn read(
         ));
     }
     let mut tray = Vec::new();
-    if let Some(table) = part("tray") {
+    if let Some(table) = tables.find_part("tray") {
         let (paths, sizes) = (strings(table, "path")?, column(table, "size")?);
         let sizes = sizes
             .as_primitive_opt::<UInt64Type>()
@@ -466,14 +470,7 @@ struct ProjectColumns {
 
 impl ProjectColumns {
     fn from_table(table: &LevelTable) -> Result<Self> {
-        let typed = |name: &str, dtype: DataType| {
-            let array = column(table, name)?;
-            if *array.data_type() == dtype {
-                Ok(array)
-            } else {
-                Err(damaged_project_error(&format!("{name} is of another type")))
-            }
-        };
+        let typed = |name: &str, dtype: DataType| read_column_of_type(table, name, &dtype);
         Ok(Self {
             ids: strings(table, "id")?,
             kinds: typed("kind", DataType::UInt8)?,
@@ -496,6 +493,15 @@ impl ProjectColumns {
         } else {
             array.as_primitive::<UInt64Type>().value(row)
         }
+    }
+}
+
+fn read_column_of_type(table: &LevelTable, name: &str, dtype: &DataType) -> Result<ArrayRef> {
+    let array = column(table, name)?;
+    if array.data_type() == dtype {
+        Ok(array)
+    } else {
+        Err(damaged_project_error(&format!("{name} is of another type")))
     }
 }
 
@@ -649,13 +655,8 @@ fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
             Some(place) => values_of(&cast(table.column(place)?, field)?),
             None => {
                 let texts = strings(table, &format!("{JSON_MARK}{index}"))?;
-                let read = |row| {
-                    serde_json::from_str(texts.value(row)).map_err(|error| {
-                        damaged_project_error("a value can't be read").because(error)
-                    })
-                };
                 (0..table.rows())
-                    .map(read)
+                    .map(|row| parse_json_value(texts.value(row)))
                     .collect::<Result<Vec<Value>>>()?
             }
         });
@@ -671,6 +672,11 @@ fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
         .collect())
 }
 
+fn parse_json_value(text: &str) -> Result<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| damaged_project_error("a value can't be read").because(error))
+}
+
 fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
     if *array.data_type() == field.dtype {
         return Ok(array);
@@ -683,7 +689,14 @@ fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
 /// Values of a column; repeated strings are shared.
 fn values_of(array: &ArrayRef) -> Vec<Value> {
     let mut known: HashMap<String, Arc<str>> = HashMap::new();
-    let shared = |value: Value| match value {
+    (0..array.len())
+        .map(|row| share_text(value_at(array, row), &mut known))
+        .collect()
+}
+
+/// The value itself, or a text with the memory of an equal one that is known.
+fn share_text(value: Value, known: &mut HashMap<String, Arc<str>>) -> Value {
+    match value {
         Value::Text(text) => Value::Text(match known.get(&*text) {
             Some(known) => known.clone(),
             None => {
@@ -694,9 +707,5 @@ fn values_of(array: &ArrayRef) -> Vec<Value> {
             }
         }),
         value => value,
-    };
-    (0..array.len())
-        .map(|row| value_at(array, row))
-        .map(shared)
-        .collect()
+    }
 }
