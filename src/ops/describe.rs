@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256};
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
 use crate::container::{
-    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, TortillaFile,
-    write_document,
+    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, write_document,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
