@@ -154,12 +154,7 @@ impl PrivateText {
         if is_in(&KEYS, text) || links.iter().copied().any(signed) {
             found.push(CheckKind::Credentials);
         }
-        let private = |link: &str| {
-            Address::parse(link)
-                .filter(Address::is_web)
-                .is_some_and(|address| is_in(&PRIVATE_HOSTS, &address.authority.to_lowercase()))
-        };
-        if links.iter().copied().any(private) {
+        if links.iter().copied().any(is_private_link) {
             found.push(CheckKind::PrivateLinks);
         }
         if may_have(b"@") && is_in(&EMAILS, text) && !found.contains(&CheckKind::Credentials) {
@@ -167,6 +162,13 @@ impl PrivateText {
         }
         found
     }
+}
+
+/// True for a link into a private network.
+fn is_private_link(link: &str) -> bool {
+    Address::parse(link)
+        .filter(Address::is_web)
+        .is_some_and(|address| is_in(&PRIVATE_HOSTS, &address.authority.to_lowercase()))
 }
 
 #[cfg(test)]
