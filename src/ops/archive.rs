@@ -47,6 +47,15 @@ struct ArchiveMember {
     data: std::result::Result<(AssetPath, u64), LeftOut>,
 }
 
+impl ArchiveMember {
+    fn from_listed_file(file: ListedFile) -> Self {
+        Self {
+            name: file.below,
+            data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))),
+        }
+    }
+}
+
 /// Why a member is no file with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeftOut {
@@ -86,13 +95,8 @@ const PACKED_FORMATS: [&str; 12] = [
 /// Workbooks and other formats that use ZIP are none.
 pub fn is_archive(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
-    let is_format = |ending: &str| {
-        PACKED_FORMATS
-            .iter()
-            .any(|format| ending.eq_ignore_ascii_case(format))
-    };
     let is_zipped_store = |name: &std::ffi::OsStr| is_archive_name(&name.to_string_lossy());
-    if ending.is_some_and(is_format) || path.file_name().is_some_and(is_zipped_store) {
+    if ending.is_some_and(is_packed_format) || path.file_name().is_some_and(is_zipped_store) {
         return false;
     }
     if let Some(address) = Address::from_path(path) {
@@ -112,6 +116,13 @@ pub fn is_archive(path: &Path) -> bool {
         // A dataset that another program packed again is repaired.
         Err(error) => !error.is_caused_by(Cause::RepairableArchive),
     }
+}
+
+/// True for the ending of a format that uses ZIP.
+fn is_packed_format(ending: &str) -> bool {
+    PACKED_FORMATS
+        .iter()
+        .any(|format| ending.eq_ignore_ascii_case(format))
 }
 
 fn archive_of(file: &ByteSource) -> Result<Option<Archive>> {
@@ -238,25 +249,34 @@ pub(super) fn files_of_archive(
                 at: 0,
                 read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer),
             };
+            let whole = PackedMember {
+                archive: archive.clone(),
+                name: "".into(),
+                codec,
+                start: 0,
+                length: file.size_bytes(),
+                offset: 0,
+                size: 0,
+                crc: None,
+                stamp: stamp.clone(),
+            };
             let packed = |name: &str, offset, size| {
-                let (archive, length) = (archive.clone(), file.size_bytes());
-                let member = PackedMember {
-                    archive,
-                    name: name.into(),
-                    codec,
-                    start: 0,
-                    length,
-                    offset,
-                    size,
-                    crc: None,
-                    stamp: stamp.clone(),
-                };
-                AssetPath::Packed(member.into())
+                AssetPath::Packed(locate_member(&whole, name, offset, size).into())
             };
             members_of_tar(path, cursor, &packed, ctx)?
         }
     };
     files_of_members(members, Prefix::Stripped, path, exclude)
+}
+
+/// The member of a packed tar whose bytes begin at `offset` of the unpacked data.
+fn locate_member(whole: &PackedMember, name: &str, offset: u64, size: u64) -> PackedMember {
+    PackedMember {
+        name: name.into(),
+        offset,
+        size,
+        ..whole.clone()
+    }
 }
 
 /// The files below a folder of a server: objects of a store, files of a hub's repository, or what
@@ -275,16 +295,8 @@ pub(super) fn files_of_server(
         .iter()
         .map(|file| (file.below.clone(), file.size))
         .collect();
-    let member = |file: ListedFile| ArchiveMember {
-        name: file.below,
-        data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))),
-    };
-    let (mut files, left_out) = files_of_members(
-        listed.into_iter().map(member).collect(),
-        Prefix::Kept,
-        folder,
-        exclude,
-    )?;
+    let members = listed.into_iter().map(ArchiveMember::from_listed_file);
+    let (mut files, left_out) = files_of_members(members.collect(), Prefix::Kept, folder, exclude)?;
     let mut asked: Vec<&mut FoundFile> = files
         .iter_mut()
         .filter(|file| sizes.get(&file.below).copied().flatten().is_none())
@@ -387,13 +399,8 @@ fn files_of_members(
         }
     }
     if let Some(folder) = common_folder(&found).filter(|_| prefix == Prefix::Stripped) {
-        let below = |name: &str| {
-            name.strip_prefix(&*folder)?
-                .strip_prefix('/')
-                .map(str::to_owned)
-        };
         for (name, ..) in &mut found {
-            if let Some(below) = below(name) {
+            if let Some(below) = strip_folder(name, &folder) {
                 *name = below;
             }
         }
@@ -417,7 +424,7 @@ fn files_of_members(
     let mut beside: HashMap<&str, NamesBeside> = HashMap::new();
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, ..) in &found {
-        let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
+        let (folder, name) = split_path(name);
         names.entry(folder).or_default().push(name);
     }
     beside.extend(
@@ -440,7 +447,7 @@ fn files_of_members(
             .chain([name.len()]);
         let reason = ends.clone().find_map(|end| {
             let below = &name[..end];
-            let (folder, own) = below.rsplit_once('/').unwrap_or(("", below));
+            let (folder, own) = split_path(below);
             let names = if end == name.len() {
                 beside.get(folder).unwrap_or(&none)
             } else {
@@ -479,6 +486,18 @@ fn files_of_members(
     Ok((files, left_out))
 }
 
+/// The path of a file below a folder; `None` for one outside of it.
+fn strip_folder(path: &str, folder: &str) -> Option<String> {
+    path.strip_prefix(folder)?
+        .strip_prefix('/')
+        .map(str::to_owned)
+}
+
+/// Folder and name of a path below the archive; the folder is empty for files that are in none.
+fn split_path(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
 /// The folders among these paths of files that are Zarr stores.
 fn store_folders<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
     names
@@ -506,34 +525,35 @@ fn common_folder(found: &[(String, AssetPath, u64)]) -> Option<String> {
 
 /// The path of a member below the folder, in Unicode's composed form.
 fn name_below(name: &str, archive: &Path) -> Result<String> {
-    let outside = || {
-        Error::format(format!(
-            "the archive names a file outside of its folder: {}",
-            name.escape_debug()
-        ))
-        .at_path(archive)
-        .hint(
-            "it may be made to overwrite files of whoever unpacks it: look at it with \
-                another program",
-        )
-    };
     let mut parts = Vec::new();
     if name.starts_with('/') {
-        return Err(outside());
+        return Err(outside_folder_error(name, archive));
     }
     for part in name.split('/') {
         match part {
             "" | "." => {}
-            ".." => return Err(outside()),
+            ".." => return Err(outside_folder_error(name, archive)),
             // The drive of a Windows path.
             drive if parts.is_empty() && drive.len() == 2 && drive.ends_with(':') => {
-                return Err(outside());
+                return Err(outside_folder_error(name, archive));
             }
-            part if part.contains('\0') => return Err(outside()),
+            part if part.contains('\0') => return Err(outside_folder_error(name, archive)),
             part => parts.push(in_nfc(part)),
         }
     }
     Ok(parts.join("/"))
+}
+
+fn outside_folder_error(name: &str, archive: &Path) -> Error {
+    Error::format(format!(
+        "the archive names a file outside of its folder: {}",
+        name.escape_debug()
+    ))
+    .at_path(archive)
+    .hint(
+        "it may be made to overwrite files of whoever unpacks it: look at it with \
+            another program",
+    )
 }
 
 /// Refuses files of an archive or a server that become samples, by their index in `files`, and that
@@ -554,21 +574,18 @@ pub(super) fn expect_whole_files(
         SETS_ASKED
     };
     let mut looked = 0;
-    let folder_of = |file: &FoundFile| {
-        file.below
-            .rsplit_once('/')
-            .map_or(0, |(folder, _)| folder.len())
-    };
-    let name_of = |file: &FoundFile| file.below.rsplit('/').next().unwrap_or_default().to_owned();
     let mut folders: BTreeMap<&str, Vec<(usize, &FoundFile)>> = BTreeMap::new();
     for (index, file) in files.iter().enumerate() {
         folders
-            .entry(&file.below[..folder_of(file)])
+            .entry(split_path(&file.below).0)
             .or_default()
             .push((index, file));
     }
     for files in folders.into_values() {
-        let names: Vec<String> = files.iter().map(|(_, file)| name_of(file)).collect();
+        let names: Vec<String> = files
+            .iter()
+            .map(|(_, file)| split_path(&file.below).1.to_owned())
+            .collect();
         if names.iter().all(|name| claims_raster(name)) {
             continue;
         }
@@ -579,11 +596,13 @@ pub(super) fn expect_whole_files(
             .filter(|((index, _), name)| !claims_raster(name) && becomes_sample(*index));
         for ((_, file), name) in alone {
             ctx.check()?;
-            let named = |at: usize| NamedAsset {
-                name: names[at].clone(),
-                asset: files[at].1.asset.clone(),
-            };
-            let beside: Vec<NamedAsset> = by_stem.of_stem(name).into_iter().map(named).collect();
+            let mut beside: Vec<NamedAsset> = Vec::new();
+            for at in by_stem.of_stem(name) {
+                beside.push(NamedAsset {
+                    name: names[at].clone(),
+                    asset: files[at].1.asset.clone(),
+                });
+            }
             if beside.is_empty() || looked >= most {
                 continue;
             }
@@ -664,17 +683,14 @@ fn data_of_entry(
         method => return Ok(Err(LeftOut::Method(method))),
     };
     let start = LocalHeader::read(file, entry.local)?.data;
-    let outside = || {
-        Error::format(format!(
+    let end = start.checked_add(stored);
+    let Some(end) = end.filter(|end| *end <= directory.offset) else {
+        return Err(Error::format(format!(
             "the data of {} lies outside the archive",
             entry.name
         ))
-        .at_path(file.path())
+        .at_path(file.path()));
     };
-    let end = start
-        .checked_add(stored)
-        .filter(|end| *end <= directory.offset)
-        .ok_or_else(outside)?;
     let Some(codec) = codec else {
         return if stored == size {
             Ok(Ok((file.range(start, end - start), size)))
@@ -722,16 +738,7 @@ fn members_of_tar(
     asset: &dyn Fn(&str, u64, u64) -> AssetPath,
     ctx: &JobContext,
 ) -> Result<Vec<ArchiveMember>> {
-    let damaged = |error: std::io::Error| {
-        let error = match error.downcast::<Error>() {
-            Ok(own) => return own,
-            Err(error) => error,
-        };
-        Error::format("the tar is damaged or cut short")
-            .because(error)
-            .at_path(path)
-            .hint("fetch it again")
-    };
+    let damaged = |error| damaged_tar_error(error, path);
     let mut archive = tar::Archive::new(cursor);
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut members: Vec<ArchiveMember> = Vec::new();
@@ -784,6 +791,18 @@ fn members_of_tar(
         }
     }
     Ok(members)
+}
+
+/// The error of an archive that can't be read as a tar; one of the studio stays as it is.
+fn damaged_tar_error(error: std::io::Error, path: &Path) -> Error {
+    let error = match error.downcast::<Error>() {
+        Ok(own) => return own,
+        Err(error) => error,
+    };
+    Error::format("the tar is damaged or cut short")
+        .because(error)
+        .at_path(path)
+        .hint("fetch it again")
 }
 
 /// True for a member that pax calls sparse: its data is a map and pieces.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow::array::Int64Array;
 use serde::{Deserialize, Serialize};
 
 use super::arrow_tensor::tensor_message;
@@ -15,6 +16,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
 use crate::raster::{self, PixelNumber, RasterSource};
+use crate::table::LevelTable;
 
 /// Which chunk of which sample. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,21 @@ pub struct ChunkArray {
     pub place: AssetPath,
 }
 
+/// The value of a pixel of a NumPy type that begins with `kind` and has as many bytes.
+fn decode_pixel(bytes: &[u8], kind: u8) -> PixelNumber {
+    let width = bytes.len();
+    let mut wide = [0; 8];
+    wide[..width].copy_from_slice(bytes);
+    let raw = u64::from_le_bytes(wide);
+    let unused = 64 - 8 * width as u32;
+    match (kind, width) {
+        (b'f', 4) => PixelNumber::Real(f64::from(f32::from_bits(raw as u32))),
+        (b'f', _) => PixelNumber::Real(f64::from_bits(raw)),
+        (b'i', _) => PixelNumber::Integer(i128::from((raw << unused) as i64 >> unused)),
+        _ => PixelNumber::Integer(raw.into()),
+    }
+}
+
 impl ChunkArray {
     /// The values of one band in full, row by row; empty for a band or a type that is not there.
     pub fn band(&self, band: usize) -> Vec<PixelNumber> {
@@ -58,19 +75,10 @@ impl ChunkArray {
             .get(band * size..(band + 1) * size)
             .unwrap_or_default();
         let kind = self.dtype.as_bytes().get(1).copied().unwrap_or_default();
-        let number = |bytes: &[u8]| {
-            let mut wide = [0; 8];
-            wide[..width].copy_from_slice(bytes);
-            let raw = u64::from_le_bytes(wide);
-            let unused = 64 - 8 * width as u32;
-            match (kind, width) {
-                (b'f', 4) => PixelNumber::Real(f64::from(f32::from_bits(raw as u32))),
-                (b'f', _) => PixelNumber::Real(f64::from_bits(raw)),
-                (b'i', _) => PixelNumber::Integer(i128::from((raw << unused) as i64 >> unused)),
-                _ => PixelNumber::Integer(raw.into()),
-            }
-        };
-        bytes.chunks_exact(width).map(number).collect()
+        bytes
+            .chunks_exact(width)
+            .map(|bytes| decode_pixel(bytes, kind))
+            .collect()
     }
 
     /// The array as NumPy's own file format, version 1.0.
@@ -132,38 +140,20 @@ pub fn chunks_of(
     let Some(table) = tortilla.chunks() else {
         return Ok(Vec::new());
     };
-    let column = |name: &str| {
-        table
-            .integers(name)?
-            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
-    };
     let (levels, rows, indices) = (
-        column("chunk:level")?,
-        column("tortilla:root")?,
-        column("chunk:index")?,
+        require_integers(table, "chunk:level")?,
+        require_integers(table, "tortilla:root")?,
+        require_integers(table, "chunk:index")?,
     );
-    let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
+    let (offsets, lengths) = (
+        require_integers(table, "tortilla:offset")?,
+        require_integers(table, "tortilla:length")?,
+    );
     let (starts, counts, dtypes) = (
         table.column_index("chunk:start"),
         table.column_index("chunk:shape"),
         table.column_index("chunk:dtype"),
     );
-    let three = |row: usize, column: Option<usize>| -> Option<[u64; 3]> {
-        let Value::List(items) = table.value(row, column?) else {
-            return None;
-        };
-        let numbers: Option<Vec<u64>> = items
-            .iter()
-            .map(|item| {
-                if let Value::Int(number) = item {
-                    u64::try_from(*number).ok()
-                } else {
-                    None
-                }
-            })
-            .collect();
-        numbers?.try_into().ok()
-    };
     let mut found = Vec::new();
     for at in 0..table.rows() {
         if at % 65_536 == 0 {
@@ -176,8 +166,8 @@ pub fn chunks_of(
         let place = (|| {
             Some(ChunkPlace {
                 index: whole(indices.value(at))?,
-                start: three(at, starts)?,
-                count: three(at, counts)?,
+                start: read_triple(table, at, starts)?,
+                count: read_triple(table, at, counts)?,
                 offset: whole(offsets.value(at))?,
                 size: whole(lengths.value(at))?,
                 dtype: match table.value(at, dtypes?) {
@@ -194,6 +184,31 @@ pub fn chunks_of(
     }
     found.sort_by_key(|chunk| chunk.index);
     Ok(found)
+}
+
+/// A column of numbers of the table of chunks.
+fn require_integers(chunks: &LevelTable, name: &str) -> Result<Int64Array> {
+    chunks
+        .integers(name)?
+        .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
+}
+
+/// The three numbers of a list in a row; `None` for any other value.
+fn read_triple(table: &LevelTable, row: usize, column: Option<usize>) -> Option<[u64; 3]> {
+    let Value::List(items) = table.value(row, column?) else {
+        return None;
+    };
+    let numbers: Option<Vec<u64>> = items
+        .iter()
+        .map(|item| {
+            if let Value::Int(number) = item {
+                u64::try_from(*number).ok()
+            } else {
+                None
+            }
+        })
+        .collect();
+    numbers?.try_into().ok()
 }
 
 /// The ids and the number in `img1/lrf::2`; `None` for text without a number.

@@ -61,35 +61,41 @@ pub fn posix_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
         .unwrap_or_default()
 }
 
+fn windows_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words
+        .into_iter()
+        .map(quote_windows_word)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// In double quotes, which the command prompt and PowerShell both take; in single quotes, which
 /// PowerShell alone takes, where PowerShell would run a part of the word or end the quotes.
-fn windows_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let plain = |word: &str| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_alphanumeric() || r"-_.\/:=+%~*?".contains(c))
-    };
+fn quote_windows_word(word: &str) -> String {
+    if is_plain_windows_word(word) {
+        return word.to_owned();
+    }
+    let obeyed = |letter: char| matches!(letter, '$' | '`' | '"' | '\u{201c}'..='\u{201e}');
+    if !word.contains(obeyed) {
+        return format!("\"{word}\"");
+    }
     // PowerShell takes typographic quotes as quotes.
     let is_single = |letter: char| matches!(letter, '\'' | '\u{2018}'..='\u{201b}');
-    let obeyed = |letter: char| matches!(letter, '$' | '`' | '"' | '\u{201c}'..='\u{201e}');
-    let quoted = |word: &str| {
-        if plain(word) {
-            return word.to_owned();
-        }
-        if !word.contains(obeyed) {
-            return format!("\"{word}\"");
-        }
-        let mut quoted = "'".to_owned();
-        for letter in word.chars() {
+    let mut quoted = "'".to_owned();
+    for letter in word.chars() {
+        quoted.push(letter);
+        if is_single(letter) {
             quoted.push(letter);
-            if is_single(letter) {
-                quoted.push(letter);
-            }
         }
-        quoted + "'"
-    };
-    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+    quoted + "'"
+}
+
+fn is_plain_windows_word(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || r"-_.\/:=+%~*?".contains(c))
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256};
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
 use crate::container::{
-    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, TortillaFile,
-    write_document,
+    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, write_document,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
@@ -59,12 +58,14 @@ pub fn describe_dataset(
     ctx: &JobContext,
 ) -> Result<CatalogueDocument> {
     let mut main = None;
-    let mut sink = |document: CatalogueDocument| {
-        main.get_or_insert(document);
-        Ok(())
-    };
+    let mut sink = |document| keep_first(&mut main, document);
     describe_opened((input, open), form, (url, level), &mut sink, ctx)?;
     main.ok_or_else(|| Error::internal("a description without documents"))
+}
+
+fn keep_first(main: &mut Option<CatalogueDocument>, document: CatalogueDocument) -> Result<()> {
+    main.get_or_insert(document);
+    Ok(())
 }
 
 /// The map of an opened dataset as an SVG image: outlines of its samples over the land; `None`
@@ -139,26 +140,21 @@ fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
         level,
         overwrite,
     } = request;
-    let mut main: Option<CatalogueDocument> = None;
-    let mut main_name = String::new();
-    let mut folder: Option<DocumentFolder> = None;
-    let mut sink = |document: CatalogueDocument| {
-        ctx.check()?;
-        if main.is_none() && folder.is_none() {
-            main_name.clone_from(&document.name);
-            main = Some(document);
-            return Ok(());
-        }
-        let folder = match &mut folder {
-            Some(folder) => folder,
-            None => folder.insert(DocumentFolder::new(output, *overwrite)?),
-        };
-        if let Some(main) = main.take() {
-            folder.put(&main.name, &main.bytes)?;
-        }
-        folder.put(&document.name, &document.bytes)
+    let mut written = DescriptionWriter {
+        output,
+        overwrite: *overwrite,
+        main: None,
+        main_name: String::new(),
+        folder: None,
     };
+    let mut sink = |document| ctx.check().and_then(|()| written.write_document(document));
     describe_opened((input, open), *form, (url.clone(), *level), &mut sink, ctx)?;
+    let DescriptionWriter {
+        main,
+        main_name,
+        mut folder,
+        ..
+    } = written;
     // A form of one document is a file, unless the output is a folder.
     if let Some(main) = main {
         if output.extension().is_some() {
@@ -180,6 +176,37 @@ fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
     };
     folder.finish(folders)?;
     Ok(output.join(main_name))
+}
+
+/// Writes documents into a folder from the second on; the main one, which is the first, may be the
+/// only one.
+struct DescriptionWriter<'a> {
+    output: &'a Path,
+    overwrite: bool,
+    /// The main document, as long as it is not written.
+    main: Option<CatalogueDocument>,
+    main_name: String,
+    folder: Option<DocumentFolder>,
+}
+
+impl DescriptionWriter<'_> {
+    fn write_document(&mut self, document: CatalogueDocument) -> Result<()> {
+        if self.main.is_none() && self.folder.is_none() {
+            self.main_name.clone_from(&document.name);
+            self.main = Some(document);
+            return Ok(());
+        }
+        let folder = match &mut self.folder {
+            Some(folder) => folder,
+            None => self
+                .folder
+                .insert(DocumentFolder::new(self.output, self.overwrite)?),
+        };
+        if let Some(main) = self.main.take() {
+            folder.put(&main.name, &main.bytes)?;
+        }
+        folder.put(&document.name, &document.bytes)
+    }
 }
 
 /// The documents beside a published dataset; `place` maps the path of a file to its link.
@@ -238,26 +265,18 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
             .map(|part| facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx))
             .collect::<Result<Vec<_>>>()?,
         Physical::Tortilla(tortilla) => {
-            let file = |(file, root): (&LocalFile, &TortillaFile)| {
+            let mut parts = Vec::with_capacity(tortilla.files().len());
+            for (file, root) in tortilla.files().iter().zip(tortilla.roots()) {
                 let path = file.path().to_owned();
-                facts_of_file(
-                    Facts {
-                        opened: path.clone(),
-                        path,
-                        roots: root.table.rows(),
-                        ..facts.clone()
-                    },
-                    file,
-                    with_sums,
-                    ctx,
-                )
-            };
-            tortilla
-                .files()
-                .iter()
-                .zip(tortilla.roots())
-                .map(file)
-                .collect::<Result<Vec<_>>>()?
+                let part = Facts {
+                    opened: path.clone(),
+                    path,
+                    roots: root.table.rows(),
+                    ..facts.clone()
+                };
+                parts.push(facts_of_file(part, file, with_sums, ctx)?);
+            }
+            parts
         }
         _ if facts.single => {
             return facts_of_file(

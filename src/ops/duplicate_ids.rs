@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::container::{Assembly, ContainerReader, Physical};
+use crate::container::{Assembly, ContainerReader, JoinedReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_padding, padding_id};
@@ -85,6 +85,12 @@ pub(super) fn settle(
     part.rename_roots(&ids)
 }
 
+/// The number of the dataset of a row of level 0.
+fn find_dataset(joined: &JoinedReader, row: u32) -> u32 {
+    let source = joined.source_of(0, row);
+    source.map_or(u32::MAX, |(index, _)| index as u32)
+}
+
 /// The datasets that rows come from.
 struct SourceNames {
     /// Names of the datasets.
@@ -102,14 +108,9 @@ impl SourceNames {
     ) -> Result<Option<Self>> {
         if let Physical::Joined(joined) = reader.physical() {
             let names = joined.datasets().map(|(name, _)| name.to_owned()).collect();
-            let of_row = |row: &u32| {
-                joined
-                    .source_of(0, *row)
-                    .map_or(u32::MAX, |(index, _)| index as u32)
-            };
             return Ok(Some(Self {
                 names,
-                of_rows: rows.iter().map(of_row).collect(),
+                of_rows: rows.iter().map(|&row| find_dataset(joined, row)).collect(),
             }));
         }
         if !reader.levels().is_by_part() {

@@ -19,7 +19,7 @@ use super::EditRequest;
 use super::legacy::{edit_locked, in_type_of, is_text};
 use super::migrate::is_other_generation;
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
-use super::write::warn_of_classes;
+use super::write::{refuse_new_errors, warn_of_classes};
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit,
     LocalFile, OnDamage, Physical, TailEdit, cut_unfinished, extent_of_samples, put_extent,
@@ -28,8 +28,7 @@ use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, Skeleton, check_field_name,
-    is_remote,
+    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Skeleton, check_field_name, is_remote,
 };
 use crate::table::{JoinRequest, KeyedTable, ParquetOptions};
 use crate::text::PrintableLine;
@@ -630,13 +629,14 @@ impl LevelSamples {
     fn rows_in(&self, table: &KeyedTable, ctx: &JobContext) -> Result<Vec<Option<u32>>> {
         let rows = table.rows_of_samples(|see| self.show(see, ctx))?;
         let mut used = vec![false; table.table.rows()];
-        let mut find = |(row, id): (usize, Option<&str>)| {
-            let id = id?;
-            let row = rows.row_of(&self.path_of(row, id), id)?;
-            used[row] = true;
-            Some(row as u32)
-        };
-        let places: Vec<Option<u32>> = self.ids.iter().enumerate().map(&mut find).collect();
+        let mut places: Vec<Option<u32>> = Vec::with_capacity(self.ids.len());
+        for (row, id) in self.ids.iter().enumerate() {
+            let found = id.and_then(|id| rows.row_of(&self.path_of(row, id), id));
+            if let Some(found) = found {
+                used[found] = true;
+            }
+            places.push(found.map(|found| found as u32));
+        }
         let what = format!("sample of level {}", self.level);
         table.check_matches(&|row| used[row], &what, ctx)?;
         Ok(places)
@@ -715,34 +715,12 @@ fn new_collection(
         return Ok(None);
     }
     let new = Collection { fields };
-    let broken = |collection: &Collection| {
-        let mut report = Report::default();
-        check_collection(collection, &mut report);
-        report
-            .findings
-            .into_iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .collect::<Vec<_>>()
-    };
-    let before = broken(reader.collection());
-    match broken(&new).into_iter().find(|found| {
-        !before
-            .iter()
-            .any(|known| known.rule == found.rule && known.at == found.at)
-    }) {
-        Some(finding) => {
-            let error = Error::invalid(format!(
-                "the new collection would break the rule {}",
-                finding.rule
-            ))
-            .at_place(&finding.at);
-            Err(error.hint(finding.message))
-        }
-        None => {
-            warn_of_classes(&new.fields, ctx);
-            Ok(Some(new.fields))
-        }
-    }
+    let (mut before, mut after) = (Report::default(), Report::default());
+    check_collection(reader.collection(), &mut before);
+    check_collection(&new, &mut after);
+    refuse_new_errors(&before, after)?;
+    warn_of_classes(&new.fields, ctx);
+    Ok(Some(new.fields))
 }
 
 /// True when a column with locations or times changes.

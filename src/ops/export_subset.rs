@@ -3,6 +3,7 @@
 //! The part keeps the order of the dataset, and the hierarchy below the rows comes along. Fields
 //! derived from the tree and the extent are computed again; sample bytes are copied unchanged.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -165,19 +166,13 @@ pub(super) fn choose_rows(
     let mut roots: Vec<bool> = (0..top.len() as u32)
         .map(|row| !is_padding(top.id(row)))
         .collect();
-    let mut narrow = |stays: &dyn Fn(usize, &str) -> bool| {
-        roots
-            .iter_mut()
-            .enumerate()
-            .for_each(|(row, kept)| *kept = *kept && stays(row, top.id(row as u32)));
-    };
     if let Some(Some(met)) = left.first() {
         let met: HashSet<u32> = met.iter().copied().collect();
-        narrow(&|row, _| met.contains(&(row as u32)));
+        narrow_roots(&mut roots, top, |row, _| met.contains(&row));
     }
     if let Some(ids) = &rows.ids {
         let ids = ids_of_rows(ids, top)?;
-        narrow(&|_, id| ids.contains(id));
+        narrow_roots(&mut roots, top, |_, id| ids.contains(id));
     }
     let ranks = rows
         .sql
@@ -185,7 +180,7 @@ pub(super) fn choose_rows(
         .map(|sql| ranks_of_ids(rows, sql, tables, ctx))
         .transpose()?;
     if let Some(ranks) = &ranks {
-        narrow(&|_, id| ranks.contains_key(id));
+        narrow_roots(&mut roots, top, |_, id| ranks.contains_key(id));
     }
     if let Some(limit) = rows.limit {
         let mut left: Vec<u32> = (0..top.len() as u32)
@@ -213,40 +208,39 @@ pub(super) fn choose_rows(
             _ => None,
         };
         let above = &keep[depth - 1];
-        let stays = |row: u32| {
+        let mut kept = Vec::with_capacity(level.len());
+        for row in 0..level.len() as u32 {
             let parent = level.parents[row as usize] as usize;
             let wanted = if is_padding(level.id(row)) {
                 keeping.padding
             } else {
                 met.as_ref().is_none_or(|met| met.contains(&row))
             };
-            wanted && above.get(parent).copied().unwrap_or(false)
-        };
-        keep.push((0..level.len() as u32).map(stays).collect());
+            kept.push(wanted && above.get(parent).copied().unwrap_or(false));
+        }
+        keep.push(kept);
     }
     Ok(keep)
+}
+
+/// Drops the rows of level 0 that do not stay, by their number and their id.
+fn narrow_roots(roots: &mut [bool], top: &SkeletonLevel, stays: impl Fn(u32, &str) -> bool) {
+    for (row, kept) in (0..).zip(roots) {
+        *kept = *kept && stays(row, top.id(row));
+    }
 }
 
 /// The ids of level 0 that `wanted` names: as they are, else in another Unicode form.
 fn ids_of_rows<'a>(wanted: &[String], top: &'a SkeletonLevel) -> Result<HashSet<&'a str>> {
     let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
-    let composed = || {
-        known
-            .iter()
-            .map(|id| (in_nfc(id), *id))
-            .collect::<HashMap<_, _>>()
-    };
-    let mut by_form = None;
+    let by_form = LazyCell::new(|| {
+        let forms = known.iter().map(|id| (in_nfc(id), *id));
+        forms.collect::<HashMap<_, _>>()
+    });
     let mut found = HashSet::with_capacity(wanted.len());
     for id in wanted {
         let row = known.get(id.as_str()).copied();
-        let in_form = |by_form: &mut Option<HashMap<_, &'a str>>| {
-            by_form
-                .get_or_insert_with(composed)
-                .get(&in_nfc(id))
-                .copied()
-        };
-        match row.or_else(|| in_form(&mut by_form)) {
+        match row.or_else(|| by_form.get(&in_nfc(id)).copied()) {
             Some(id) => found.insert(id),
             None => {
                 let error = Error::usage(format!("there is no sample {id} on level 0"));

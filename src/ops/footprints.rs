@@ -1,6 +1,6 @@
 //! Footprints of the samples of a level, for drawing.
 
-use arrow::array::Array;
+use arrow::array::{Array, ArrayRef};
 
 use crate::container::LevelSet;
 use crate::error::{Error, Result};
@@ -9,6 +9,7 @@ use crate::footprint::{
     Unfolded, micros_of, place_source, resolve,
 };
 use crate::jobs::JobContext;
+use crate::model::Skeleton;
 use crate::table::value_at;
 
 /// Above this many rows the edges of outlines are straight between their corners.
@@ -236,15 +237,11 @@ pub fn footprints(
     ctx: &JobContext,
 ) -> Result<Footprints> {
     let level = request.level;
-    let source_of = |level: usize| {
-        footprint_sources(&column_names(levels, level))
-            .into_iter()
-            .next()
-    };
     let (from, source) = match &request.source {
         Some(source) => (level, source.clone()),
         None => {
-            let found = (level..levels.count()).find_map(|level| Some((level, source_of(level)?)));
+            let found = (level..levels.count())
+                .find_map(|level| Some((level, choose_source(levels, level)?)));
             found.ok_or_else(|| {
                 Error::usage(format!("level {level} has no places")).hint(
                     "places come from a geometry such as istac:geometry, from stac:geotransform \
@@ -282,6 +279,13 @@ pub fn footprints(
     with_descendants(made, levels, ctx)
 }
 
+/// The best column of locations of a level.
+fn choose_source(levels: &LevelSet, level: usize) -> Option<String> {
+    footprint_sources(&column_names(levels, level))
+        .into_iter()
+        .next()
+}
+
 /// Gives FOLDERs without a location those of their descendants on the first level below that has
 /// them.
 fn with_descendants(
@@ -294,44 +298,61 @@ fn with_descendants(
         if made.placed_row_count() == made.rows() {
             break;
         }
-        let Some(source) = footprint_sources(&column_names(levels, from))
-            .into_iter()
-            .next()
-        else {
+        let Some(source) = choose_source(levels, from) else {
             continue;
         };
         let tree = levels.skeleton(ctx)?;
-        let mut gathered: Vec<Option<Unfolded>> = vec![None; made.rows()];
-        let mut row = 0u32;
-        let mut gather = |shape: Option<Unfolded>| {
-            let parent =
-                |row: u32, depth: usize| tree.levels.get(depth)?.parents.get(row as usize).copied();
-            let above = (level + 1..=from)
-                .rev()
-                .try_fold(row, parent)
-                .filter(|above| made.points_of_row(*above).is_empty());
-            row += 1;
-            if let (Some(shape), Some(slot)) = (
-                shape,
-                above.and_then(|above| gathered.get_mut(above as usize)),
-            ) {
-                match slot {
-                    Some(known) => unite(known, shape),
-                    None => *slot = Some(shape),
-                }
-            }
+        let mut shapes = DescendantShapes {
+            tree: &tree,
+            above: &made,
+            from,
+            next: 0,
+            gathered: vec![None; made.rows()],
         };
         read(
             levels,
             (from, &source),
             None,
             made.approximate,
-            &mut gather,
+            &mut |shape| shapes.add_shape(shape),
             ctx,
         )?;
+        let gathered = shapes.gathered;
         made = made.with_filled_rows(&gathered);
     }
     Ok(made)
+}
+
+/// The shapes of the rows of a level, put together for the FOLDERs above that have none.
+struct DescendantShapes<'a> {
+    tree: &'a Skeleton,
+    above: &'a Footprints,
+    /// The level of the shapes.
+    from: usize,
+    /// The row of the next shape.
+    next: u32,
+    /// By row of `above`.
+    gathered: Vec<Option<Unfolded>>,
+}
+
+impl DescendantShapes<'_> {
+    /// Adds the shape of the next row.
+    fn add_shape(&mut self, shape: Option<Unfolded>) {
+        let levels = &self.tree.levels;
+        let parent = |row: u32, depth: usize| levels.get(depth)?.parents.get(row as usize).copied();
+        let above = (self.above.level + 1..=self.from)
+            .rev()
+            .try_fold(self.next, parent)
+            .filter(|above| self.above.points_of_row(*above).is_empty());
+        self.next += 1;
+        let slot = above.and_then(|above| self.gathered.get_mut(above as usize));
+        if let (Some(shape), Some(slot)) = (shape, slot) {
+            match slot {
+                Some(known) => unite(known, shape),
+                None => *slot = Some(shape),
+            }
+        }
+    }
 }
 
 fn column_names(levels: &LevelSet, level: usize) -> Vec<String> {
@@ -392,13 +413,7 @@ fn read(
     for batch in table.batches() {
         let columns = PlaceColumns::from_batch(batch);
         let own = asked.and_then(|name| batch.column_by_name(name));
-        let stated = |row: usize| match asked.map(place_source) {
-            None => columns.stated_location(row),
-            Some(Some(source)) => columns.stated_location(row).restrict_to_source(source),
-            Some(None) => own.map_or_else(StatedLocation::default, |column| {
-                StatedLocation::degrees(&value_at(column, row))
-            }),
-        };
+        let stated = |row| locate_row(&columns, row, asked, own);
         for first in (0..batch.num_rows()).step_by(STRIDE) {
             ctx.check()?;
             let rows: Vec<StatedLocation> = (first..(first + STRIDE).min(batch.num_rows()))
@@ -411,6 +426,22 @@ fn read(
         }
     }
     Ok(())
+}
+
+/// Where a row states to be; by `asked`, whose values are `own`, alone where the user names one.
+fn locate_row(
+    columns: &PlaceColumns,
+    row: usize,
+    asked: Option<&str>,
+    own: Option<&ArrayRef>,
+) -> StatedLocation {
+    match asked.map(place_source) {
+        None => columns.stated_location(row),
+        Some(Some(source)) => columns.stated_location(row).restrict_to_source(source),
+        Some(None) => own.map_or_else(StatedLocation::default, |column| {
+            StatedLocation::degrees(&value_at(column, row))
+        }),
+    }
 }
 
 /// The times of a level's rows in microseconds since 1970, `None` for rows without one.

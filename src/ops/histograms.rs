@@ -203,18 +203,7 @@ fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<BandRanges>> {
         return Ok(None);
     };
     ctx.step(1);
-    let read = || -> Result<BandRanges> {
-        let tally = raster::tally(asset, ctx)?;
-        tally.info().warn_of_variable(&leaf.path, ctx);
-        (0..tally.band_count())
-            .map(|band| {
-                Ok(tally
-                    .summary(band, &[], ctx)?
-                    .map(|summary| (summary.min, summary.max)))
-            })
-            .collect()
-    };
-    match ctx.check().and_then(|()| read()) {
+    match ctx.check().and_then(|()| read_ranges(leaf, asset, ctx)) {
         Ok(ranges) => Ok(Some(ranges)),
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
@@ -222,6 +211,18 @@ fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<BandRanges>> {
             Ok(None)
         }
     }
+}
+
+fn read_ranges(leaf: &Leaf, asset: &RasterSource, ctx: &JobContext) -> Result<BandRanges> {
+    let tally = raster::tally(asset, ctx)?;
+    tally.info().warn_of_variable(&leaf.path, ctx);
+    (0..tally.band_count())
+        .map(|band| {
+            Ok(tally
+                .summary(band, &[], ctx)?
+                .map(|summary| (summary.min, summary.max)))
+        })
+        .collect()
 }
 
 /// The ends of the scale for each position and band.
@@ -339,17 +340,11 @@ fn with_histograms(
         .map(|&field| tortilla.schema[field].clone())
         .collect();
     if files {
-        let numbers = || DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
-        let field = |name: &str, text: &str| FieldSpec {
-            name: name.into(),
-            dtype: numbers(),
-            description: text.into(),
-        };
-        schema.push(field(
+        schema.push(describe_numbers(
             MINIMUM,
             "The value at which the first bin of each band begins",
         ));
-        schema.push(field(
+        schema.push(describe_numbers(
             MAXIMUM,
             "The value at which the last bin of each band ends; it counts to that bin",
         ));
@@ -387,4 +382,13 @@ fn with_histograms(
         });
     }
     Tortilla { schema, samples }
+}
+
+/// A column with a number for each band.
+fn describe_numbers(name: &str, description: &str) -> FieldSpec {
+    FieldSpec {
+        name: name.into(),
+        dtype: DataType::List(Arc::new(Field::new("item", DataType::Float64, true))),
+        description: description.into(),
+    }
 }

@@ -20,7 +20,7 @@ use crate::model::{
     Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc,
 };
 use crate::raster::{NamesBeside, sidecar_of};
-use crate::table::{JoinRequest, KeyedTable};
+use crate::table::{JoinRequest, KeyedTable, LevelTable};
 use crate::text::list_first;
 
 /// Result of an import.
@@ -462,19 +462,17 @@ pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobCont
     keyed.check_matches(&is_matched, "sample", ctx)?;
     warn_of_types(&found, &keyed, ctx)?;
     let mut run = ExtensionRun::default();
-    let has_value = |level: &MatchedLevel, column: usize| {
-        level
-            .matched_rows()
-            .any(|row| !table.value(row, column).is_null())
-    };
     // A column with a type is kept without any value, as the table states it.
-    let is_empty = |column: &usize| found.levels.iter().all(|level| !has_value(level, *column));
-    let empty: Vec<usize> = columns.iter().copied().filter(is_empty).collect();
+    let mut empty = columns.clone();
+    for level in &found.levels {
+        empty.retain(|&column| !has_matched_value(level, table, column));
+    }
     for level in &found.levels {
         ctx.check()?;
         let is_matched = level.matched_rows().next().is_some();
-        let useful =
-            |&&column: &&usize| has_value(level, column) || (is_matched && empty.contains(&column));
+        let useful = |column: &&usize| {
+            has_matched_value(level, table, **column) || (is_matched && empty.contains(column))
+        };
         let joined = columns.iter().filter(useful).map(|&column| ComputedColumn {
             field: fields[column].clone(),
             values: level
@@ -500,6 +498,12 @@ pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobCont
     }
     dataset.root = run.apply(dataset, true)?;
     Ok(())
+}
+
+fn has_matched_value(level: &MatchedLevel, table: &LevelTable, column: usize) -> bool {
+    level
+        .matched_rows()
+        .any(|row| !table.value(row, column).is_null())
 }
 
 /// Warns of rows whose `type` is not that of their sample.

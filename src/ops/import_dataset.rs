@@ -169,11 +169,8 @@ fn field_changes(place: &Tortilla, incoming: &Tortilla, with: &Tortilla) -> Vec<
     let mut lines = Vec::new();
     let both = !place.samples.is_empty() && !incoming.samples.is_empty();
     for field in with.schema.iter().filter(|_| both) {
-        let dtype = |tortilla: &Tortilla| {
-            tortilla
-                .field(&field.name)
-                .map(|at| tortilla.schema[at].dtype.clone())
-        };
+        let dtype =
+            |tortilla: &Tortilla| Some(tortilla.schema[tortilla.field(&field.name)?].dtype.clone());
         match (dtype(place), dtype(incoming)) {
             (None, Some(_)) => lines.push(tr!(
                 "{name} is new; the samples that are here get null",

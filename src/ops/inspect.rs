@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
-use crate::container::{self, ContainerReader, OpenOptions, Physical};
+use crate::container::{self, ContainerReader, LevelSet, OpenOptions, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
@@ -97,6 +97,15 @@ impl Inspected {
     }
 }
 
+fn write_level_json(levels: &LevelSet, level: usize) -> Json {
+    let fields = levels.fields(level);
+    let columns: Vec<Json> = fields
+        .iter()
+        .map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) }))
+        .collect();
+    json!({ "level": level, "rows": levels.rows(level), "columns": columns })
+}
+
 impl OperationOutput for Inspected {
     fn to_json(&self) -> Json {
         let (levels, info, collection) = (
@@ -104,21 +113,14 @@ impl OperationOutput for Inspected {
             self.reader.info(),
             self.reader.collection(),
         );
-        let level_json = |level: usize| {
-            let fields = levels.fields(level);
-            let columns: Vec<Json> = fields
-                .iter()
-                .map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) }))
-                .collect();
-            json!({ "level": level, "rows": levels.rows(level), "columns": columns })
-        };
+        let list = (0..levels.count()).map(|level| write_level_json(levels, level));
         json!({
             "path": info.path.display().to_string(),
             "format": info.format.name(),
             "generation": info.format.generation(),
             "size_bytes": info.size_bytes,
             "id": collection.fields.get("id"),
-            "levels": (0..levels.count()).map(level_json).collect::<Vec<_>>(),
+            "levels": list.collect::<Vec<_>>(),
             "collection": collection.fields,
             "notes": self.reader.notes().iter().map(|finding| finding.json()).collect::<Vec<_>>(),
             "tortilla": self.older_generation(),

@@ -16,7 +16,8 @@ use crate::extensions::{
 };
 use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
+use crate::model::{Dataset, Sample, SamplePath, Tortilla, Value, is_padding};
+use crate::table::LevelTable;
 
 /// The request with the column that is there: `split` was called otherwise in the first generation.
 fn resolve_split_column(
@@ -190,11 +191,9 @@ pub fn leakage_of_container(
     let tree = store.skeleton(ctx)?;
     let table = store.columns(levels.parts, &[&request.column], ctx)?;
     let column = table.column_index(&request.column);
-    let part_of = |row: usize| match column.map(|column| table.value(row, column)) {
-        Some(Value::Text(part)) if !part.is_empty() => Some(part),
-        _ => None,
-    };
-    let parts: Vec<Option<Arc<str>>> = (0..table.rows()).map(part_of).collect();
+    let parts: Vec<Option<Arc<str>>> = (0..table.rows())
+        .map(|row| read_partition(&table.value(row, column?)).cloned())
+        .collect();
     let mut samples = Vec::new();
     for level in levels.looked_at() {
         let names = levels.columns(level);
@@ -223,13 +222,7 @@ pub fn leakage_of_container(
                 .and_then(|row| parts.get(row as usize))
                 .cloned()
                 .flatten();
-            let value = |name: &str| match table.column_index(name) {
-                Some(column) => (
-                    table.value(row, column),
-                    table.schema().field(column).data_type().clone(),
-                ),
-                None => (Value::Null, DataType::Null),
-            };
+            let value = |name: &str| read_cell(&table, row, name);
             samples.push(LeakSample {
                 path: tree.archive_path(level, row as u32),
                 part,
@@ -238,6 +231,43 @@ pub fn leakage_of_container(
         }
     }
     leakage(&samples, request, levels.parts, ctx)
+}
+
+/// The partition that a value of the split names.
+fn read_partition(value: &Value) -> Option<&Arc<str>> {
+    match value {
+        Value::Text(part) if !part.is_empty() => Some(part),
+        _ => None,
+    }
+}
+
+/// A value of a row with its type; null where the table has no such column.
+fn read_cell(table: &LevelTable, row: usize, name: &str) -> (Value, DataType) {
+    match table.column_index(name) {
+        Some(column) => (
+            table.value(row, column),
+            table.schema().field(column).data_type().clone(),
+        ),
+        None => (Value::Null, DataType::Null),
+    }
+}
+
+/// A value of a sample of a draft with its type; null without a field.
+fn read_sample_value(
+    tortilla: &Tortilla,
+    sample: &Sample,
+    field: Option<usize>,
+) -> (Value, DataType) {
+    match field {
+        Some(index) => (
+            sample.value(index).clone(),
+            tortilla
+                .schema
+                .get(index)
+                .map_or(DataType::Null, |f| f.dtype.clone()),
+        ),
+        None => (Value::Null, DataType::Null),
+    }
 }
 
 /// Leakage between the partitions of a draft's split.
@@ -266,11 +296,8 @@ pub fn leakage_of_draft(
             .for_each(|children| fields(children, level + 1, known));
     }
     fields(&dataset.root, 0, &mut known);
-    let has = |level: usize, name: &str| {
-        known
-            .get(level)
-            .is_some_and(|names| names.iter().any(|known| known == name))
-    };
+    let names = |level: usize| known.get(level).into_iter().flatten();
+    let has = |level: usize, name: &str| names(level).any(|known| known == name);
     let request = &resolve_split_column(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
     let mut walk = LeakageWalk {
@@ -309,27 +336,16 @@ impl LeakageWalk<'_> {
             .filter(|sample| !sample.is_padding())
         {
             ids.push(sample.id.clone());
-            let own = |index: usize| match sample.value(index) {
-                Value::Text(part) if !part.is_empty() => Some(part.clone()),
-                _ => None,
-            };
             let part = if level == self.levels.parts {
-                column.and_then(own)
+                column
+                    .and_then(|index| read_partition(sample.value(index)))
+                    .cloned()
             } else {
                 above.clone()
             };
             if self.looked_at.contains(&level) {
-                let value =
-                    |name: &str| match tortilla.field(name).filter(|_| columns.contains(&name)) {
-                        Some(index) => (
-                            sample.value(index).clone(),
-                            tortilla
-                                .schema
-                                .get(index)
-                                .map_or(DataType::Null, |f| f.dtype.clone()),
-                        ),
-                        None => (Value::Null, DataType::Null),
-                    };
+                let listed = |name: &str| tortilla.field(name).filter(|_| columns.contains(&name));
+                let value = |name: &str| read_sample_value(tortilla, sample, listed(name));
                 let path = SamplePath(ids.clone()).to_archive();
                 self.samples.push(LeakSample {
                     path,

@@ -46,19 +46,20 @@ impl Operation for ExtensionsRequest {
     }
 }
 
+fn write_entry_json(entry: &ExtensionEntry) -> Json {
+    let options = (entry.options)();
+    json!({
+        "name": entry.name,
+        "title": entry.title,
+        "summary": entry.summary,
+        "scope": entry.scope,
+        "options": options,
+    })
+}
+
 impl OperationOutput for ExtensionList {
     fn to_json(&self) -> Json {
-        let entry = |entry: &ExtensionEntry| {
-            let options = (entry.options)();
-            json!({
-                "name": entry.name,
-                "title": entry.title,
-                "summary": entry.summary,
-                "scope": entry.scope,
-                "options": options,
-            })
-        };
-        self.0.iter().map(entry).collect()
+        self.0.iter().map(write_entry_json).collect()
     }
 
     fn summary(&self) -> String {

@@ -117,12 +117,17 @@ pub fn need_all_parts(
         return Err(error.hint("--allow-missing-parts goes on with what is there"));
     }
     ctx.warn(lacking.sentence());
-    let finding = |name: String| {
-        let at = Location::Member(name.printable_line().to_string());
-        Finding {
-            severity: Severity::Warning,
-            ..Finding::new(Rule::TortillaParts, at, tr!("This part is missing."))
-        }
-    };
-    Ok(lacking.names.into_iter().map(finding).collect())
+    Ok(lacking
+        .names
+        .iter()
+        .map(|name| report_missing_part(name))
+        .collect())
+}
+
+fn report_missing_part(name: &str) -> Finding {
+    let at = Location::Member(name.printable_line().to_string());
+    Finding {
+        severity: Severity::Warning,
+        ..Finding::new(Rule::TortillaParts, at, tr!("This part is missing."))
+    }
 }

@@ -315,13 +315,10 @@ fn optimise_one_raster(request: &OptimiseRequest, ctx: &JobContext) -> Result<Op
 fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let files = files_below(&request.input, ctx)?;
     let known: HashSet<&str> = files.iter().map(String::as_str).collect();
-    let beside = |name: &str| {
-        BESIDE.iter().any(|ending| {
-            name.strip_suffix(ending)
-                .is_some_and(|whole| known.contains(whole))
-        })
-    };
-    let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
+    let files: Vec<&String> = files
+        .iter()
+        .filter(|name| !belongs_to_raster(name, &known))
+        .collect();
     let paths: Vec<PathBuf> = known.iter().map(|name| request.input.join(name)).collect();
     let version = DatasetVersion::of_files(paths.iter().map(PathBuf::as_path))?;
     let output = PartialFolder::of_files(&request.output, request.overwrite)?;
@@ -359,6 +356,14 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     version.expect_unchanged()?;
     output.finish()?;
     Ok(optimised)
+}
+
+/// True for overviews or a mask beside one of the files.
+fn belongs_to_raster(name: &str, files: &HashSet<&str>) -> bool {
+    BESIDE.iter().any(|ending| {
+        name.strip_suffix(ending)
+            .is_some_and(|whole| files.contains(whole))
+    })
 }
 
 /// The name with the ending of a TIFF. Two names never become one.
@@ -404,29 +409,22 @@ pub(super) fn look_at(
     ctx.check()?;
     // GDAL does not report a failed read of the header: it says that the file is no raster. So it
     // is asked twice, and once more when the first bytes are those of one.
-    let passes = |error: &Error| error.is_cancelled() || error.is_passing();
     let described = raster::describe(source).or_else(|error| {
-        if passes(&error) {
+        if is_cancelled_or_passing(&error) {
             Err(error)
         } else {
             raster::describe(source)
         }
     });
-    let is_settled = |error: &Error| {
-        passes(error)
-            || [Cause::MissingCodec, Cause::NoVariable]
-                .iter()
-                .any(|&cause| error.is_caused_by(cause))
-    };
     let info = match described {
-        Err(error) if !is_settled(&error) && raster::begins_like_raster(source)? => {
+        Err(error) if !is_final_error(&error) && raster::begins_like_raster(source)? => {
             raster::describe(source)
         }
         described => described,
     };
     let info = match info {
         Ok(info) => info,
-        Err(error) if passes(&error) => return Err(error),
+        Err(error) if is_cancelled_or_passing(&error) => return Err(error),
         Err(error) if error.is_caused_by(Cause::MissingCodec) => {
             return Ok(RasterLook::Fail(error.to_string()));
         }
@@ -462,6 +460,18 @@ pub(super) fn look_at(
     } else {
         RasterLook::Write
     })
+}
+
+fn is_cancelled_or_passing(error: &Error) -> bool {
+    error.is_cancelled() || error.is_passing()
+}
+
+/// True for an error after which the header is not read again.
+fn is_final_error(error: &Error) -> bool {
+    is_cancelled_or_passing(error)
+        || [Cause::MissingCodec, Cause::NoVariable]
+            .iter()
+            .any(|&cause| error.is_caused_by(cause))
 }
 
 /// Writes one of many rasters, if it is one.

@@ -395,13 +395,14 @@ fn read_counts(
         resampling: Resampling::Nearest,
     };
     let pixels = raster::read_window(source, &request, ctx)?;
-    let counts = |(band, &(low, high)): (&raster::BandPixels, &(f64, f64))| {
+    let mut counts = Vec::with_capacity(scale.len());
+    for (band, &(low, high)) in pixels.bands.iter().zip(scale) {
         let bins = (0..BINS)
             .map(|bin| band.samples.get(bin).max(0.0) as u64)
             .collect();
-        BandCounts { low, high, bins }
-    };
-    Ok(pixels.bands.iter().zip(scale).map(counts).collect())
+        counts.push(BandCounts { low, high, bins });
+    }
+    Ok(counts)
 }
 
 #[cfg(test)]

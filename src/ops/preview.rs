@@ -9,7 +9,8 @@ use serde_json::{Map, Value as Json};
 use super::missing_parts::MissingParts;
 use super::optimise::{OptimiseRequest, RasterLook, look_at};
 use crate::container::{
-    self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, OpenOptions, Physical,
+    self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, LevelSet, OpenOptions,
+    Physical,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -52,13 +53,6 @@ pub fn dataset_outline(
 /// [`dataset_outline`] of an opened dataset.
 pub fn outline_of(reader: &dyn ContainerReader) -> DatasetOutline {
     let levels = reader.levels();
-    let of_data = |level| {
-        levels
-            .fields(level)
-            .into_iter()
-            .filter(|field| !field.name.starts_with("internal:"))
-            .collect()
-    };
     let changes = match reader.physical() {
         Physical::Joined(joined) => joined.changes().to_vec(),
         _ => Vec::new(),
@@ -68,11 +62,22 @@ pub fn outline_of(reader: &dyn ContainerReader) -> DatasetOutline {
         rows: (0..levels.count())
             .map(|level| levels.rows(level))
             .collect(),
-        columns: (0..levels.count()).map(of_data).collect(),
+        columns: (0..levels.count())
+            .map(|level| list_data_fields(levels, level))
+            .collect(),
         size_bytes: reader.info().size_bytes,
         lacking: MissingParts::from_reader(reader),
         changes,
     }
+}
+
+/// The fields of a level that are not internal.
+fn list_data_fields(levels: &LevelSet, level: usize) -> Vec<FieldSpec> {
+    levels
+        .fields(level)
+        .into_iter()
+        .filter(|field| !field.name.starts_with("internal:"))
+        .collect()
 }
 
 /// Editable contents of a finished dataset.
@@ -262,11 +267,19 @@ pub fn folder_of_index(options: &ConsolidateOptions) -> &Path {
 /// How many of the ZIPs are not in [`folder_of_index`]. Asks the disk.
 pub fn zips_elsewhere(options: &ConsolidateOptions) -> usize {
     let folder = folder_of_index(options);
-    let is_there = |path: &PathBuf| match (is_remote(folder), path.file_name()) {
-        // A store is not asked: readers find a ZIP whose address is in the folder.
+    options
+        .inputs
+        .iter()
+        .filter(|path| !is_in_folder(path, folder))
+        .count()
+}
+
+/// True when a folder has a file with the name of this path. A store is not asked: readers find a
+/// ZIP whose address is in the folder.
+fn is_in_folder(path: &Path, folder: &Path) -> bool {
+    match (is_remote(folder), path.file_name()) {
         (true, Some(name)) => *path == place_below(folder, &name.to_string_lossy()),
         (false, Some(name)) => folder.join(name).is_file(),
         (_, None) => false,
-    };
-    options.inputs.iter().filter(|path| !is_there(path)).count()
+    }
 }

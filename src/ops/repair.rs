@@ -273,17 +273,10 @@ fn mend_statistics(
         return Ok(());
     };
     let column = laid_out.batch.column(index);
-    let list = |bands: &Vec<Vec<f64>>| {
-        let band = |numbers: &Vec<f64>| {
-            Value::List(numbers.iter().map(|number| Value::Float(*number)).collect())
-        };
-        Value::List(bands.iter().map(band).collect())
-    };
     let order = rows_in_tree_order(reader, level, ctx)?;
-    let value = |at: usize| match order.get(at).and_then(|row| mended.get(row)) {
-        Some(bands) => list(bands),
-        None => value_at(column, at),
-    };
+    let found = |at: usize| mended.get(order.get(at)?);
+    let value =
+        |at: usize| found(at).map_or_else(|| value_at(column, at), |bands| write_statistics(bands));
     let values: Vec<Value> = (0..column.len()).map(value).collect();
     let field = FieldSpec::new(STATS, column.data_type().clone());
     let mut columns = laid_out.batch.columns().to_vec();
@@ -294,6 +287,16 @@ fn mend_statistics(
         Error::internal("the new statistics don't fit their table").because(error)
     })?;
     Ok(())
+}
+
+/// A list of the statistics of each band.
+fn write_statistics(bands: &[Vec<f64>]) -> Value {
+    let mut lists = Vec::with_capacity(bands.len());
+    for numbers in bands {
+        let numbers = numbers.iter().map(|number| Value::Float(*number));
+        lists.push(Value::List(numbers.collect()));
+    }
+    Value::List(lists.into())
 }
 
 /// The rows of a level's table in the order in which an assembly lays them out.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::layout::strip_ending;
 use crate::container::PartialFolder;
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
@@ -291,14 +292,10 @@ impl<'a> Search<'a> {
 /// Id of the sidecar `name` of the raster `file`, whose id is `id`: `after.tif.aux.xml` of
 /// `after.tif`, however its file is called.
 fn id_of(name: &str, file: &str, id: &str) -> String {
-    let stem = |name: &str| {
-        name.rsplit_once('.')
-            .map_or(name.len(), |(stem, _)| stem.len())
-    };
     // Names of one raster may differ in upper and lower case, not in length.
-    match (name.get(file.len()..), name.get(stem(file)..)) {
+    match (name.get(file.len()..), name.get(strip_ending(file).len()..)) {
         (Some(rest), _) if rest.starts_with('.') => format!("{id}{rest}"),
-        (_, Some(rest)) => format!("{}{rest}", &id[..stem(id)]),
+        (_, Some(rest)) => format!("{}{rest}", strip_ending(id)),
         _ => name.to_owned(),
     }
 }

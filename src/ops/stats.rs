@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, Int64Array, RecordBatch};
+use arrow::array::{Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use serde_json::{Value as Json, json};
 
@@ -227,12 +227,8 @@ fn pool_statistics(
     ctx: &JobContext,
 ) -> Result<PooledReport> {
     let count = source.fields.len();
-    let has = |level: usize, name: &str| {
-        source
-            .fields
-            .get(level)
-            .is_some_and(|fields| fields.iter().any(|field| field.name == name))
-    };
+    let fields = |level: usize| source.fields.get(level).into_iter().flatten();
+    let has = |level: usize, name: &str| fields(level).any(|field| field.name == name);
     let has_stats =
         |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
     let level = match request.level {
@@ -259,14 +255,8 @@ fn pool_statistics(
     }
     // Locations and times come from this level, else from the nearest above, else from the first
     // below.
-    let nearest = |names: &[&str]| {
-        let known = |level: &usize| names.iter().any(|name| has(*level, name));
-        (0..=level)
-            .rev()
-            .chain(level + 1..count)
-            .find(known)
-            .unwrap_or(level)
-    };
+    let has_any = |level: usize, names: &[&str]| names.iter().any(|name| has(level, name));
+    let nearest = |names: &[&str]| find_nearest_level(level, count, |level| has_any(level, names));
     let mut filters = Vec::new();
     if let Some(bbox) = request.bbox {
         filters.push(Filter::bbox(bbox).at_level(nearest(&GEOMETRIES)));
@@ -302,18 +292,10 @@ fn pool_statistics(
     let ids = table
         .strings("id")?
         .ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
-    let id_of = |row: u32| {
-        let row = row as usize;
-        if row < ids.len() && ids.is_valid(row) {
-            ids.value(row).to_owned()
-        } else {
-            String::new()
-        }
-    };
     let chosen: Vec<(u32, String)> = rows
         .into_iter()
         .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
-        .map(|row| (row, id_of(row)))
+        .map(|row| (row, read_id(&ids, row)))
         .filter(|(_, id)| {
             !is_padding(id)
                 && (patterns.is_empty() || patterns.iter().any(|pattern| id_matches(pattern, id)))
@@ -332,19 +314,40 @@ fn pool_statistics(
             .collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
-    // Below level 0 ids repeat; the row identifies a sample.
-    let name = |row: u32, id: String| {
-        if level > 0 {
-            format!("{id} (row {row})")
-        } else {
-            id
-        }
-    };
     pool(
         chosen
             .into_iter()
-            .map(|(row, id)| stats_of(&table, row, name(row, id))),
+            .map(|(row, id)| stats_of(&table, row, name_sample(level, row, id))),
     )
+}
+
+/// The level that has something: this one, else the nearest above, else the first below; this one
+/// where none has it.
+fn find_nearest_level(level: usize, count: usize, has: impl Fn(usize) -> bool) -> usize {
+    (0..=level)
+        .rev()
+        .chain(level + 1..count)
+        .find(|&level| has(level))
+        .unwrap_or(level)
+}
+
+/// The id of a row; empty for one without.
+fn read_id(ids: &StringArray, row: u32) -> String {
+    let row = row as usize;
+    if row < ids.len() && ids.is_valid(row) {
+        ids.value(row).to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Below level 0 ids repeat; the row identifies a sample.
+fn name_sample(level: usize, row: u32, id: String) -> String {
+    if level > 0 {
+        format!("{id} (row {row})")
+    } else {
+        id
+    }
 }
 
 fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
@@ -400,11 +403,14 @@ fn numbers(value: &Value) -> Vec<f64> {
     let Value::List(items) = value else {
         return Vec::new();
     };
-    let number = |item: &Value| match item {
+    items.iter().map(read_number_or_nan).collect()
+}
+
+fn read_number_or_nan(item: &Value) -> f64 {
+    match item {
         Value::Float(value) => *value,
         Value::Int(value) => *value as f64,
         Value::UInt(value) => *value as f64,
         _ => f64::NAN,
-    };
-    items.iter().map(number).collect()
+    }
 }

@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 
-use crate::container::ContainerReader;
+use crate::container::{ContainerReader, LevelSet};
 use crate::table::RowGroups;
 
 /// Rows from which the layout of a table matters.
@@ -98,42 +98,37 @@ impl TableLayout {
 /// The layouts of the levels that are Parquet, from their footers alone.
 pub fn table_layouts(reader: &dyn ContainerReader) -> Vec<TableLayout> {
     let levels = reader.levels();
-    let layout = |level: usize| {
-        let groups = RowGroups::new(levels.head(level)?);
-        let rows_of = || (0..groups.count()).map(|group| groups.rows(group));
-        let fields = groups
-            .schema()
-            .fields()
-            .iter()
-            .enumerate()
-            .filter(|(_, field)| !field.name().starts_with("internal:"));
-        let spans = fields.filter_map(|(column, field)| {
-            Some((field.name().clone(), mean_span(&groups.bounds(column)?)?))
-        });
-        Some(TableLayout {
-            level,
-            rows: rows_of().sum(),
-            groups: groups.count(),
-            largest_group: rows_of().max().unwrap_or(0),
-            order: spans.min_by(|(_, a), (_, b)| a.total_cmp(b)),
-        })
-    };
-    (0..levels.count()).filter_map(layout).collect()
+    (0..levels.count())
+        .filter_map(|level| read_level_layout(levels, level))
+        .collect()
+}
+
+/// The layout of a level; `None` where it is no Parquet.
+fn read_level_layout(levels: &LevelSet, level: usize) -> Option<TableLayout> {
+    let groups = RowGroups::new(levels.head(level)?);
+    let rows_of = || (0..groups.count()).map(|group| groups.rows(group));
+    let fields = groups
+        .schema()
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| !field.name().starts_with("internal:"));
+    let spans = fields.filter_map(|(column, field)| {
+        Some((field.name().clone(), mean_span(&groups.bounds(column)?)?))
+    });
+    Some(TableLayout {
+        level,
+        rows: rows_of().sum(),
+        groups: groups.count(),
+        largest_group: rows_of().max().unwrap_or(0),
+        order: spans.min_by(|(_, a), (_, b)| a.total_cmp(b)),
+    })
 }
 
 /// Mean share of the whole range that the range of a row group has; `None` where bounds are missing
 /// or all values are equal.
 fn mean_span((low, high): &(ArrayRef, ArrayRef)) -> Option<f64> {
-    let numbers = |array: &ArrayRef| {
-        // Times are numbers.
-        let whole = if array.data_type().is_temporal() {
-            cast(array, &DataType::Int64).or_else(|_| cast(array, &DataType::Int32))
-        } else {
-            Ok(array.clone())
-        };
-        cast(&whole.ok()?, &DataType::Float64).ok()
-    };
-    let (low, high) = (numbers(low)?, numbers(high)?);
+    let (low, high) = (cast_bounds(low)?, cast_bounds(high)?);
     let (low, high) = (
         low.as_primitive::<Float64Type>(),
         high.as_primitive::<Float64Type>(),
@@ -164,6 +159,16 @@ fn mean_span((low, high): &(ArrayRef, ArrayRef)) -> Option<f64> {
             + unknown)
             / low.len() as f64,
     )
+}
+
+/// Bounds as doubles; times are numbers.
+fn cast_bounds(bounds: &ArrayRef) -> Option<ArrayRef> {
+    let whole = if bounds.data_type().is_temporal() {
+        cast(bounds, &DataType::Int64).or_else(|_| cast(bounds, &DataType::Int32))
+    } else {
+        Ok(bounds.clone())
+    };
+    cast(&whole.ok()?, &DataType::Float64).ok()
 }
 
 #[cfg(test)]

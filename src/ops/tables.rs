@@ -53,16 +53,23 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
             continue;
         }
         let reader = reader.clone();
-        let find = move |ctx: &JobContext| {
-            Ok(if wrong(reader.as_ref(), level, ctx)? {
-                Some(positions(reader.as_ref(), level, ctx)?)
-            } else {
-                None
-            })
-        };
+        let find = move |ctx: &JobContext| find_true_positions(reader.as_ref(), level, ctx);
         tables.push_checked(head.clone(), TruePositions::new(find));
     }
     tables
+}
+
+/// The positions of a level; `None` where those of its file are right.
+fn find_true_positions(
+    reader: &dyn ContainerReader,
+    level: usize,
+    ctx: &JobContext,
+) -> Result<Option<RowPositions>> {
+    if wrong(reader, level, ctx)? {
+        positions(reader, level, ctx).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The levels of a draft as query tables.

@@ -62,6 +62,65 @@ pub struct Thumbnail {
     steps: Pixels,
 }
 
+/// Limits in steps of a range. A band with one value has only step 0, of any size.
+fn scale_to_steps(limits: &StretchLimits, range: &StretchLimits) -> StretchLimits {
+    let step = if range.high > range.low {
+        (range.high - range.low) / STEPS
+    } else {
+        1.0
+    };
+    StretchLimits {
+        low: (limits.low - range.low) / step,
+        high: (limits.high - range.low) / step,
+    }
+}
+
+/// The step of a pixel; `None` where it has no data.
+fn quantise_pixel(
+    band: &BandPixels,
+    at: usize,
+    (low, high): (f64, f64),
+    scale: f64,
+) -> Option<u16> {
+    match band.samples.get(at) {
+        value if value.is_finite() && band.is_valid(at) => {
+            Some(((value.clamp(low, high) - low) * scale).round() as u16)
+        }
+        _ => None,
+    }
+}
+
+/// The values of a channel of eight bits with sixteen.
+fn widen_channel(pixels: &[[u8; 4]], channel: usize) -> Vec<u16> {
+    pixels
+        .iter()
+        .map(|pixel| u16::from(pixel[channel]) * 257)
+        .collect()
+}
+
+/// Takes the limits of some bands from the beginning of bytes.
+fn take_limits(bytes: &mut &[u8], count: u8) -> Option<Vec<StretchLimits>> {
+    let mut limits = Vec::with_capacity(count.into());
+    for _ in 0..count {
+        let (low, after) = bytes.split_first_chunk::<8>()?;
+        let (high, after) = after.split_first_chunk::<8>()?;
+        *bytes = after;
+        limits.push(StretchLimits {
+            low: f64::from_le_bytes(*low),
+            high: f64::from_le_bytes(*high),
+        });
+    }
+    Some(limits)
+}
+
+/// The values of a channel of pixels with `bands` channels and a mask.
+fn list_channel(raw: &[u16], channel: u8, bands: u8) -> impl Iterator<Item = u16> {
+    raw.iter()
+        .skip(usize::from(channel))
+        .step_by(usize::from(bands) + 1)
+        .copied()
+}
+
 impl Thumbnail {
     fn new(
         limits: Vec<StretchLimits>,
@@ -71,13 +130,15 @@ impl Thumbnail {
         valid: Vec<bool>,
     ) -> Self {
         let valid: Arc<[bool]> = valid.into();
-        let band = |(position, steps)| BandPixels {
-            index: BandIndex::from_position(position),
-            samples: Samples::U16(steps),
-            valid: Some(valid.clone()),
-            palette: None,
-        };
-        let bands = steps.into_iter().enumerate().map(band).collect();
+        let mut bands = Vec::with_capacity(steps.len());
+        for (position, steps) in steps.into_iter().enumerate() {
+            bands.push(BandPixels {
+                index: BandIndex::from_position(position),
+                samples: Samples::U16(steps),
+                valid: Some(valid.clone()),
+                palette: None,
+            });
+        }
         let steps = Pixels {
             width,
             height,
@@ -107,20 +168,11 @@ impl Thumbnail {
             (None, true) => &self.range,
             (None, false) => &self.limits,
         };
-        // Limits in steps. A band with one value has only step 0, of any size.
-        let in_steps = |(limits, range): (&StretchLimits, &StretchLimits)| {
-            let step = if range.high > range.low {
-                (range.high - range.low) / STEPS
-            } else {
-                1.0
-            };
-            Some(StretchLimits {
-                low: (limits.low - range.low) / step,
-                high: (limits.high - range.low) / step,
-            })
-        };
-        let limits: Vec<Option<StretchLimits>> =
-            limits.iter().zip(&self.range).map(in_steps).collect();
+        let limits: Vec<Option<StretchLimits>> = limits
+            .iter()
+            .zip(&self.range)
+            .map(|(limits, range)| Some(scale_to_steps(limits, range)))
+            .collect();
         let bands = if self.bands() == 3 {
             BandChoice::Auto
         } else {
@@ -166,12 +218,7 @@ impl Thumbnail {
             } else {
                 0.0
             };
-            let step = |at: usize| match band.samples.get(at) {
-                value if value.is_finite() && band.is_valid(at) => {
-                    Some(((value.clamp(low, high) - low) * scale).round() as u16)
-                }
-                _ => None,
-            };
+            let step = |at: usize| quantise_pixel(band, at, (low, high), scale);
             any_valid
                 .iter_mut()
                 .enumerate()
@@ -186,12 +233,6 @@ impl Thumbnail {
     /// Colours that are shown as they are, such as those of a colour table.
     fn of_rgba(image: &Rgba) -> Self {
         let pixels = image.data.as_chunks::<4>().0;
-        let channel = |channel: usize| {
-            pixels
-                .iter()
-                .map(|pixel| u16::from(pixel[channel]) * 257)
-                .collect()
-        };
         let valid = pixels.iter().map(|pixel| pixel[3] > 0).collect();
         let range = vec![
             StretchLimits {
@@ -204,7 +245,7 @@ impl Thumbnail {
             Vec::new(),
             range,
             (image.width, image.height),
-            (0..3).map(channel).collect(),
+            (0..3).map(|at| widen_channel(pixels, at)).collect(),
             valid,
         )
     }
@@ -216,21 +257,8 @@ impl Thumbnail {
             out.extend(limits.low.to_le_bytes());
             out.extend(limits.high.to_le_bytes());
         }
-        // Pixel by pixel: the steps of each band, then 65535 for data and 0 for none.
-        let bands = &self.steps.bands;
-        let of_pixel = |at: usize| {
-            let alpha = if bands.first().is_some_and(|band| band.is_valid(at)) {
-                u16::MAX
-            } else {
-                0
-            };
-            bands
-                .iter()
-                .map(move |band| band.samples.get(at) as u16)
-                .chain([alpha])
-        };
         let bytes: Vec<u8> = (0..self.width * self.height)
-            .flat_map(of_pixel)
+            .flat_map(|at| self.list_pixel_values(at))
             .flat_map(u16::to_ne_bytes)
             .collect();
         let kind = if self.bands() == 3 { Rgba16 } else { La16 };
@@ -244,6 +272,20 @@ impl Thumbnail {
         Some(out)
     }
 
+    /// The steps of each band, then 65535 for data and 0 for none.
+    fn list_pixel_values(&self, at: usize) -> impl Iterator<Item = u16> {
+        let bands = &self.steps.bands;
+        let alpha = if bands.first().is_some_and(|band| band.is_valid(at)) {
+            u16::MAX
+        } else {
+            0
+        };
+        bands
+            .iter()
+            .map(move |band| band.samples.get(at) as u16)
+            .chain([alpha])
+    }
+
     /// `None` for bytes that [`Thumbnail::to_bytes`] did not write.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
@@ -251,20 +293,7 @@ impl Thumbnail {
         if !matches!((bands, own), (1 | 3, 0) | (1, 1) | (3, 3)) {
             return None;
         }
-        let mut pairs = |count: u8| -> Option<Vec<StretchLimits>> {
-            (0..count)
-                .map(|_| {
-                    let (low, after) = rest.split_first_chunk::<8>()?;
-                    let (high, after) = after.split_first_chunk::<8>()?;
-                    rest = after;
-                    Some(StretchLimits {
-                        low: f64::from_le_bytes(*low),
-                        high: f64::from_le_bytes(*high),
-                    })
-                })
-                .collect()
-        };
-        let (range, limits) = (pairs(bands)?, pairs(own)?);
+        let (range, limits) = (take_limits(&mut rest, bands)?, take_limits(&mut rest, own)?);
         let picture = image::load_from_memory_with_format(rest, image::ImageFormat::Png).ok()?;
         let size = (picture.width() as usize, picture.height() as usize);
         let raw = if bands == 3 {
@@ -272,12 +301,7 @@ impl Thumbnail {
         } else {
             picture.into_luma_alpha16().into_raw()
         };
-        let channel = |channel: u8| {
-            raw.iter()
-                .skip(usize::from(channel))
-                .step_by(usize::from(bands) + 1)
-                .copied()
-        };
+        let channel = |at| list_channel(&raw, at, bands);
         let valid = channel(bands).map(|alpha| alpha > 0).collect();
         Some(Self::new(
             limits,
@@ -369,13 +393,7 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     if let Some(variable) = request.source.variable() {
         hash.update(variable.as_bytes());
     }
-    let mut piece = |at: u64, length: usize| -> Option<()> {
-        let mut bytes = vec![0; length];
-        file.seek(SeekFrom::Start(from.checked_add(at)?)).ok()?;
-        file.read_exact(&mut bytes).ok()?;
-        hash.update(&bytes);
-        Some(())
-    };
+    let mut piece = |at, length| hash_piece(&mut file, &mut hash, from.checked_add(at)?, length);
     if size <= WHOLE_BYTES {
         piece(0, size as usize)?;
     } else {
@@ -395,6 +413,14 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
     }
     let digest = hash.finalize();
     Some(hex::encode(digest) + ".thumb")
+}
+
+fn hash_piece(file: &mut fs::File, hash: &mut Sha256, at: u64, length: usize) -> Option<()> {
+    let mut bytes = vec![0; length];
+    file.seek(SeekFrom::Start(at)).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    hash.update(&bytes);
+    Some(())
 }
 
 fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {

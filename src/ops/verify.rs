@@ -345,15 +345,8 @@ fn compare_member(
 ) -> Result<()> {
     let (level, row) = (file.level, file.row);
     // Writers keep the order of rows; parts have their own.
-    let is_there = |tree: &Skeleton| {
-        let has_row = tree
-            .levels
-            .get(level)
-            .is_some_and(|table| (row as usize) < table.len());
-        has_row && tree.path(level, row) == *path
-    };
     let found = opened.iter().find_map(|(reader, tree)| {
-        let place = if is_there(tree) {
+        let place = if has_sample_at(tree, (level, row), path) {
             Some((level, row))
         } else {
             tree.find(path)
@@ -364,6 +357,14 @@ fn compare_member(
         return Err(Error::invalid("the sample is not in what was written"));
     };
     compare_raster(file.source, &reader.asset(level, row)?.0)
+}
+
+fn has_sample_at(tree: &Skeleton, (level, row): (usize, u32), path: &SamplePath) -> bool {
+    let has_row = tree
+        .levels
+        .get(level)
+        .is_some_and(|table| (row as usize) < table.len());
+    has_row && tree.path(level, row) == *path
 }
 
 /// Compares one sample with its source, piece by piece; returns its size in bytes.
@@ -383,11 +384,6 @@ fn compare(
         Payload::Bytes(bytes) => ComparedBytes::Memory(Bytes::copy_from_slice(bytes)),
         Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
     };
-    let differ = |at: u64| {
-        Error::invalid(format!(
-            "the bytes differ from the source, first at byte {at}"
-        ))
-    };
     let common = written.size().min(source.size());
     let mut at = 0;
     while at < common {
@@ -400,17 +396,23 @@ fn compare(
                 .zip(other.iter())
                 .position(|(a, b)| a != b)
                 .unwrap_or_default();
-            return Err(differ(at + first as u64));
+            return Err(different_bytes_error(at + first as u64));
         }
         at += length as u64;
     }
     if written.size() != source.size() {
-        return Err(differ(common));
+        return Err(different_bytes_error(common));
     }
     if let Payload::Asset { path, .. } = &sample.payload {
         compare_raster(path, &asset)?;
     }
     Ok(size)
+}
+
+fn different_bytes_error(at: u64) -> Error {
+    Error::invalid(format!(
+        "the bytes differ from the source, first at byte {at}"
+    ))
 }
 
 /// Opens the written bytes alone, as readers do, with the driver that reads the source, and

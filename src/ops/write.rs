@@ -9,7 +9,7 @@ use super::verify::verify_members;
 use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, outputs_of};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, release};
-use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
+use crate::model::{AssetPath, Dataset, Finding, Report, Rule, Severity};
 use crate::validate;
 
 /// Checks a draft and writes it.
@@ -147,6 +147,25 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     Err(error)
 }
 
+/// Refuses a collection that breaks a rule at a place where the old one, of which `before` is the
+/// report, does not.
+pub(super) fn refuse_new_errors(before: &Report, after: Report) -> Result<()> {
+    let is_error = |finding: &Finding| finding.severity == Severity::Error;
+    let known: Vec<&Finding> = before.findings.iter().filter(|old| is_error(old)).collect();
+    let same = |a: &Finding, b: &Finding| a.rule == b.rule && a.at == b.at;
+    let is_new = |found: &Finding| !known.iter().any(|old| same(old, found));
+    let mut findings = after.findings.into_iter();
+    let Some(found) = findings.find(|found| is_error(found) && is_new(found)) else {
+        return Ok(());
+    };
+    let error = Error::invalid(format!(
+        "the new collection would break the rule {}",
+        found.rule
+    ))
+    .at_place(&found.at);
+    Err(error.hint(found.message))
+}
+
 /// Checks the files behind a draft for a generation that has no other check: refuses what can't be
 /// read alone, and warns of rasters that can't be opened and of sidecars that stay behind.
 ///
@@ -185,17 +204,11 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
 /// Warns once of each rule of which the report has warnings: the first of them, and the number of
 /// the others. Those of the sources and of the labels have warnings of their own.
 pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
-    let is_told = |rule: Rule| {
-        matches!(
-            rule,
-            Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName
-        )
-    };
     let mut rules: Vec<Rule> = Vec::new();
     for finding in report
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Warning && !is_told(finding.rule))
+        .filter(|finding| finding.severity == Severity::Warning && !is_told_otherwise(finding.rule))
     {
         if rules.contains(&finding.rule) {
             continue;
@@ -210,6 +223,13 @@ pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
             finding.rule, finding.at, finding.message
         ));
     }
+}
+
+fn is_told_otherwise(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName
+    )
 }
 
 /// Warns of classes of the labels that share a category or a name. Called by everything that writes

@@ -47,15 +47,8 @@ pub fn is_catalogue(path: &Path) -> bool {
             !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
         });
         // The folder of a dataset may be a version as well.
-        let says_stac = || {
-            address
-                .to_string()
-                .to_ascii_lowercase()
-                .split(['/', '.', '-'])
-                .any(|word| word == "stac")
-        };
         let is_of_api = ["search", "items", "stac"].contains(&name.as_str())
-            || (is_version && says_stac())
+            || (is_version && mentions_stac(&address))
             || is_listed;
         return is_document || (address.is_web() && is_of_api);
     }
@@ -80,6 +73,14 @@ pub fn is_catalogue(path: &Path) -> bool {
     }
     let text = String::from_utf8_lossy(&head);
     text.contains("\"stac_version\"") || (text.contains("\"assets\"") && text.contains("\"Feature"))
+}
+
+fn mentions_stac(address: &Address) -> bool {
+    address
+        .to_string()
+        .to_ascii_lowercase()
+        .split(['/', '.', '-'])
+        .any(|word| word == "stac")
 }
 
 /// Takes the Items of a catalogue in the order of its documents. The search of an API is asked for
@@ -233,17 +234,18 @@ fn local_document(
     if metadata.len() > DOCUMENT_MAX {
         return Err(too_large(place));
     }
-    let mut failed = None;
-    let mut add = |feature| {
-        let added = ctx.check().and_then(|()| items.add(place, feature, None));
-        let is_added = added.is_ok();
-        failed = added.err();
-        is_added
+    let mut features = FeatureCollector {
+        items,
+        place,
+        ctx,
+        failed: None,
     };
     let mut read = serde_json::Deserializer::from_reader(BufReader::new(file));
-    let document = read.deserialize_any(DocumentVisitor { add: &mut add });
+    let document = read.deserialize_any(DocumentVisitor {
+        features: &mut features,
+    });
     let document = document.and_then(|document| read.end().map(|()| document));
-    match (failed, document) {
+    match (features.failed, document) {
         (Some(error), _) => Err(error),
         (None, Err(error)) if error.is_io() => Err(Error::io(
             "read the catalogue",
@@ -254,13 +256,30 @@ fn local_document(
     }
 }
 
-/// Reads an object without its list `features`, whose elements `add` gets; it returns false to
-/// stop.
-struct DocumentVisitor<'a> {
-    add: &'a mut dyn FnMut(Json) -> bool,
+/// Takes the features of a document that is read, until one fails.
+struct FeatureCollector<'a, 'i> {
+    items: &'a mut ItemCollector<'i>,
+    place: &'a Arc<Path>,
+    ctx: &'a JobContext,
+    failed: Option<Error>,
 }
 
-impl<'de> Visitor<'de> for DocumentVisitor<'_> {
+impl FeatureCollector<'_, '_> {
+    /// False when reading has to stop.
+    fn add_feature(&mut self, feature: Json) -> bool {
+        let checked = self.ctx.check();
+        let added = checked.and_then(|()| self.items.add(self.place, feature, None));
+        self.failed = added.err();
+        self.failed.is_none()
+    }
+}
+
+/// Reads an object without its list `features`, whose elements are collected.
+struct DocumentVisitor<'a, 'c, 'i> {
+    features: &'a mut FeatureCollector<'c, 'i>,
+}
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -272,7 +291,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_> {
         while let Some(name) = map.next_key::<String>()? {
             let value = if name == FEATURES {
                 map.next_value_seed(FeatureVisitor {
-                    add: &mut *self.add,
+                    features: &mut *self.features,
                 })?
             } else {
                 map.next_value()?
@@ -283,11 +302,11 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_> {
     }
 }
 
-struct FeatureVisitor<'a> {
-    add: &'a mut dyn FnMut(Json) -> bool,
+struct FeatureVisitor<'a, 'c, 'i> {
+    features: &'a mut FeatureCollector<'c, 'i>,
 }
 
-impl<'de> DeserializeSeed<'de> for FeatureVisitor<'_> {
+impl<'de> DeserializeSeed<'de> for FeatureVisitor<'_, '_, '_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Json, D::Error> {
@@ -295,7 +314,7 @@ impl<'de> DeserializeSeed<'de> for FeatureVisitor<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for FeatureVisitor<'_> {
+impl<'de> Visitor<'de> for FeatureVisitor<'_, '_, '_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -308,7 +327,7 @@ impl<'de> Visitor<'de> for FeatureVisitor<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Json, A::Error> {
         while let Some(feature) = list.next_element()? {
-            if !(self.add)(feature) {
+            if !self.features.add_feature(feature) {
                 return Err(A::Error::custom("stopped"));
             }
         }

@@ -42,12 +42,8 @@ pub(super) fn is_item_table(path: &Path) -> bool {
     let Ok(head) = ParquetSlice::of_file(path).and_then(TableHead::read) else {
         return false;
     };
-    let dtype = |name: &str| {
-        head.schema()
-            .field_with_name(name)
-            .ok()
-            .map(|field| field.data_type())
-    };
+    let schema = head.schema();
+    let dtype = |name: &str| Some(schema.field_with_name(name).ok()?.data_type());
     let has_assets = matches!(
         dtype("assets"),
         Some(DataType::Struct(_) | DataType::Map(..) | DataType::Utf8 | DataType::LargeUtf8)

@@ -204,21 +204,7 @@ impl StacItem {
             StacAsset::read(place, own.as_deref(), names.get(key), asset).transpose()
         };
         let assets = assets.iter().filter_map(&mut read).collect::<Result<_>>()?;
-        let numbers = |value: &Json| {
-            value
-                .as_array()
-                .map(|list| list.iter().filter_map(Json::as_f64).collect::<Vec<f64>>())
-        };
-        let bbox =
-            feature
-                .get("bbox")
-                .and_then(numbers)
-                .and_then(|numbers| match numbers.as_slice() {
-                    [west, south, east, north] | [west, south, _, east, north, _] => {
-                        Some([*west, *south, *east, *north])
-                    }
-                    _ => None,
-                });
+        let bbox = feature.get("bbox").and_then(read_bbox);
         let properties = match feature.get_mut("properties").map(Json::take) {
             Some(Json::Object(properties)) => properties,
             _ => serde_json::Map::new(),
@@ -250,6 +236,17 @@ fn self_place(place: &Path, feature: &Json) -> Option<PathBuf> {
     href.contains("://")
         .then(|| place_of_link(place, href).ok())
         .flatten()
+}
+
+/// West, south, east and north of a box with or without heights.
+fn read_bbox(value: &Json) -> Option<[f64; 4]> {
+    let sides: Vec<f64> = value.as_array()?.iter().filter_map(Json::as_f64).collect();
+    match sides[..] {
+        [west, south, east, north] | [west, south, _, east, north, _] => {
+            Some([west, south, east, north])
+        }
+        _ => None,
+    }
 }
 
 impl StacAsset {

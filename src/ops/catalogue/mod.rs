@@ -135,32 +135,24 @@ fn names_of_positions(items: &[StacItem]) -> BTreeMap<Arc<str>, Arc<str>> {
             .or_default()
             .insert(asset.ending());
     }
-    let name = |(key, endings): (Arc<str>, BTreeSet<String>)| {
-        let ending = endings
-            .into_iter()
-            .next()
-            .filter(|ending| !ending.is_empty());
-        let name = match ending {
-            Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => {
-                format!("{key}.{ending}")
-            }
-            _ => key.to_string(),
-        };
-        (key, portable_name(&name).into())
-    };
     endings
         .into_iter()
-        .map(|(key, found)| {
-            name((
-                key,
-                if found.len() == 1 {
-                    found
-                } else {
-                    BTreeSet::new()
-                },
-            ))
+        .map(|(key, endings)| {
+            let name = name_position(&key, &endings);
+            (key, name.into())
         })
         .collect()
+}
+
+/// The id of the position of a key, whose files have these endings; an empty text is no ending.
+fn name_position(key: &str, endings: &BTreeSet<String>) -> String {
+    let only = endings.first().filter(|_| endings.len() == 1);
+    match only.filter(|ending| !ending.is_empty()) {
+        Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => {
+            portable_name(&format!("{key}.{ending}"))
+        }
+        _ => portable_name(key),
+    }
 }
 
 fn check_ids(items: &[StacItem], path: &Path) -> Result<()> {

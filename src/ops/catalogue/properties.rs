@@ -101,33 +101,31 @@ impl PropertyColumns {
             let values = values_of(&texts.finish(), self.items)?;
             columns.extend(column(&name, values, ctx)?);
         }
-        let mut add = |name: &str, dtype: DataType, description: &str, values: ArrayRef| {
-            let is_known = |known: &PropertyColumn| known.field.name == name;
-            if values.null_count() < values.len() && !columns.iter().any(is_known) {
-                let field = FieldSpec {
-                    name: name.into(),
-                    dtype,
-                    description: description.into(),
-                };
-                columns.push(PropertyColumn::new(field, values));
-            }
-        };
-        add(
-            "collection",
-            DataType::Utf8,
-            "STAC Collection of the item",
+        add_item_column(
+            &mut columns,
+            FieldSpec {
+                name: "collection".into(),
+                dtype: DataType::Utf8,
+                description: "STAC Collection of the item".into(),
+            },
             Arc::new(self.collections.finish()),
         );
-        add(
-            "stac:geometry",
-            DataType::Binary,
-            "Footprint as WKB, longitude and latitude",
+        add_item_column(
+            &mut columns,
+            FieldSpec {
+                name: "stac:geometry".into(),
+                dtype: DataType::Binary,
+                description: "Footprint as WKB, longitude and latitude".into(),
+            },
             Arc::new(self.footprints.finish()),
         );
-        add(
-            "stac:bbox",
-            list_of(DataType::Float64),
-            "West, south, east and north in degrees",
+        add_item_column(
+            &mut columns,
+            FieldSpec {
+                name: "stac:bbox".into(),
+                dtype: list_of(DataType::Float64),
+                description: "West, south, east and north in degrees".into(),
+            },
             Arc::new(self.boxes.finish()),
         );
         Ok(columns)
@@ -136,14 +134,24 @@ impl PropertyColumns {
 
 /// The values of texts of JSON; null for the items that `texts` is too short for.
 fn values_of(texts: &LargeStringArray, items: usize) -> Result<Vec<Json>> {
-    let value = |text: Option<&str>| match text {
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| Error::internal("a value did not come back").because(error)),
-        None => Ok(Json::Null),
-    };
-    let mut values: Vec<Json> = texts.iter().map(value).collect::<Result<_>>()?;
+    let mut values = Vec::with_capacity(items);
+    for text in texts {
+        values.push(match text {
+            Some(text) => serde_json::from_str(text)
+                .map_err(|error| Error::internal("a value did not come back").because(error))?,
+            None => Json::Null,
+        });
+    }
     values.resize(items, Json::Null);
     Ok(values)
+}
+
+/// Adds a column that has a value, unless a property has its name.
+fn add_item_column(columns: &mut Vec<PropertyColumn>, field: FieldSpec, values: ArrayRef) {
+    let is_known = |known: &PropertyColumn| known.field.name == field.name;
+    if values.null_count() < values.len() && !columns.iter().any(is_known) {
+        columns.push(PropertyColumn::new(field, values));
+    }
 }
 
 fn list_of(item: DataType) -> DataType {
@@ -171,15 +179,21 @@ fn column(name: &str, values: Vec<Json>, ctx: &JobContext) -> Result<Option<Prop
         let values = Arc::new(TimestampMicrosecondArray::from(times));
         return Ok(Some(PropertyColumn::new(field, values)));
     }
-    let plain = |value: Json| match value {
-        value @ Json::Object(_) => Json::String(value.to_string()),
-        value => value,
-    };
-    let table = table_of_json([(own, values.into_iter().map(plain).collect())], ctx)?;
+    let table = table_of_json(
+        [(own, values.into_iter().map(object_to_text).collect())],
+        ctx,
+    )?;
     let field = table.fields().into_iter().next();
     Ok(field
         .zip(table.locate(0, 0))
         .map(|(field, (values, _))| PropertyColumn::new(field, values.clone())))
+}
+
+fn object_to_text(value: Json) -> Json {
+    match value {
+        value @ Json::Object(_) => Json::String(value.to_string()),
+        value => value,
+    }
 }
 
 #[cfg(test)]

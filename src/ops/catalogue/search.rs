@@ -2,6 +2,7 @@
 //! Search) is asked for them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value as Json};
@@ -61,34 +62,11 @@ impl ItemSearch {
     /// True for an item that touches the box, has a time in the range and is of a collection. What
     /// an item does not state is in none.
     pub fn takes(&self, item: &ItemMetadata) -> bool {
-        let in_box = |(_, boxes): &([f64; 4], Boxes)| match (&item.geometry, item.bbox) {
-            (Some(geometry), _) => boxes.touch_geometry(geometry),
-            (None, Some(bbox)) => boxes.touch_geometry(&box_polygon(bbox)),
-            (None, None) => false,
-        };
-        let time = |name: &str| {
-            item.properties
-                .get(name)
-                .and_then(Json::as_str)
-                .and_then(parse_time)
-        };
-        let in_range = |range: &TimeRange| match (
-            time("start_datetime"),
-            time("end_datetime"),
-            time("datetime"),
-        ) {
-            (Some(start), Some(end), _) => range.touches(start, end),
-            (_, _, Some(time)) => range.touches(time, time),
-            _ => false,
-        };
-        let in_collections = |item: &ItemMetadata| {
-            item.collection
-                .as_ref()
-                .is_some_and(|own| self.collections.iter().any(|one| **one == **own))
-        };
-        self.boxes.as_ref().is_none_or(in_box)
-            && self.times.as_ref().is_none_or(in_range)
-            && (self.collections.is_empty() || in_collections(item))
+        let is_wanted = |own: &Arc<str>| self.collections.iter().any(|one| **one == **own);
+        let boxes = self.boxes.as_ref().map(|(_, boxes)| boxes);
+        boxes.is_none_or(|boxes| is_in_boxes(item, boxes))
+            && self.times.is_none_or(|times| is_in_times(item, times))
+            && (self.collections.is_empty() || item.collection.as_ref().is_some_and(is_wanted))
     }
 
     fn is_empty(&self) -> bool {
@@ -131,20 +109,10 @@ impl ItemSearch {
         if self.is_empty() || Address::from_path(place).filter(Address::is_web).is_none() {
             return Ok(None);
         }
-        let links = || {
-            document
-                .get("links")
-                .and_then(Json::as_array)
-                .into_iter()
-                .flatten()
-        };
-        let is_get = |link: &&Json| !has_method(link, "POST");
-        let linked = |relation: &str| {
-            links()
-                .filter(is_get)
-                .find(|link| link.get("rel").and_then(Json::as_str) == Some(relation))
-        };
-        let (link, with_collections) = match (linked("items"), linked("search")) {
+        let (link, with_collections) = match (
+            find_get_link(document, "items"),
+            find_get_link(document, "search"),
+        ) {
             (Some(items), _) => (items, false),
             (None, Some(search)) => (search, true),
             (None, None) => return Ok(None),
@@ -189,18 +157,11 @@ pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBu
     if !has_method(link, "POST") {
         return Ok(Some(linked));
     }
-    let by_post = |with: &str| {
-        Error::unsupported(format!(
-            "the next page of this search is asked for by POST{with}"
-        ))
-        .at_path(place)
-        .hint("use the address of the search with its parameters behind `?`")
-    };
     if Address::from_path(&linked)
         .filter(Address::is_web)
         .is_none()
     {
-        return Err(by_post(""));
+        return Err(post_search_error(place, ""));
     }
     let body = link
         .get("body")
@@ -217,8 +178,9 @@ pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBu
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()))
         .collect();
-    let parameters = parameters_of_body(&body)
-        .map_err(|name| by_post(&format!(" with {name}, which no address can have")))?;
+    let parameters = parameters_of_body(&body).map_err(|name| {
+        post_search_error(place, &format!(" with {name}, which no address can have"))
+    })?;
     let parameters: Vec<(&str, String)> = parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()))
@@ -229,30 +191,46 @@ pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBu
     )))
 }
 
+fn post_search_error(place: &Path, with: &str) -> Error {
+    Error::unsupported(format!(
+        "the next page of this search is asked for by POST{with}"
+    ))
+    .at_path(place)
+    .hint("use the address of the search with its parameters behind `?`")
+}
+
 /// The parameters of an object: lists are joined by commas, geometries are text of JSON. An error
 /// is the name of what is no parameter.
 fn parameters_of_body(
     body: &Map<String, Json>,
 ) -> std::result::Result<Vec<(String, String)>, String> {
-    let plain = |value: &Json| match value {
+    let known = body.iter().filter(|(_, value)| !value.is_null());
+    known
+        .map(|(name, value)| {
+            let text = write_parameter(name, value).ok_or_else(|| name.clone())?;
+            Ok((name.clone(), text))
+        })
+        .collect()
+}
+
+fn write_parameter(name: &str, value: &Json) -> Option<String> {
+    match (name, value) {
+        ("intersects", Json::Object(_)) => Some(value.to_string()),
+        (_, Json::Array(values)) => {
+            let values: Option<Vec<String>> = values.iter().map(write_scalar_parameter).collect();
+            Some(values?.join(","))
+        }
+        (_, value) => write_scalar_parameter(value),
+    }
+}
+
+fn write_scalar_parameter(value: &Json) -> Option<String> {
+    match value {
         Json::String(text) => Some(text.clone()),
         Json::Number(number) => Some(number.to_string()),
         Json::Bool(truth) => Some(truth.to_string()),
         _ => None,
-    };
-    let text = |name: &str, value: &Json| match (name, value) {
-        ("intersects", Json::Object(_)) => Some(value.to_string()),
-        (_, Json::Array(values)) => values
-            .iter()
-            .map(plain)
-            .collect::<Option<Vec<String>>>()
-            .map(|values| values.join(",")),
-        (_, value) => plain(value),
-    };
-    let known = body.iter().filter(|(_, value)| !value.is_null());
-    known
-        .map(|(name, value)| Ok((name.clone(), text(name, value).ok_or_else(|| name.clone())?)))
-        .collect()
+    }
 }
 
 /// The parameters behind the `?` of an address, decoded.
@@ -261,20 +239,52 @@ fn parameters_of(place: &Path) -> Vec<(String, String)> {
     let Some((_, query)) = text.split_once('?') else {
         return Vec::new();
     };
-    let decoded = |text: &str| {
-        percent_encoding::percent_decode_str(&text.replace('+', " "))
-            .decode_utf8_lossy()
-            .into_owned()
-    };
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), decoded(value))
-    };
     query
         .split('&')
         .filter(|pair| !pair.is_empty())
-        .map(pair)
+        .map(decode_parameter)
         .collect()
+}
+
+fn decode_parameter(pair: &str) -> (String, String) {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    (decode_query_text(name), decode_query_text(value))
+}
+
+fn decode_query_text(text: &str) -> String {
+    percent_encoding::percent_decode_str(&text.replace('+', " "))
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+fn is_in_boxes(item: &ItemMetadata, boxes: &Boxes) -> bool {
+    match (&item.geometry, item.bbox) {
+        (Some(geometry), _) => boxes.touch_geometry(geometry),
+        (None, Some(bbox)) => boxes.touch_geometry(&box_polygon(bbox)),
+        (None, None) => false,
+    }
+}
+
+fn is_in_times(item: &ItemMetadata, times: TimeRange) -> bool {
+    let time = |name| parse_time(item.properties.get(name)?.as_str()?);
+    match (
+        time("start_datetime"),
+        time("end_datetime"),
+        time("datetime"),
+    ) {
+        (Some(start), Some(end), _) => times.touches(start, end),
+        (_, _, Some(time)) => times.touches(time, time),
+        _ => false,
+    }
+}
+
+/// The first link of a document with a relation that is asked by `GET`.
+fn find_get_link<'a>(document: &'a Json, relation: &str) -> Option<&'a Json> {
+    let links = document.get("links")?.as_array()?;
+    links
+        .iter()
+        .filter(|link| !has_method(link, "POST"))
+        .find(|link| link.get("rel").and_then(Json::as_str) == Some(relation))
 }
 
 fn has_parameter(place: &Path, name: &str) -> bool {

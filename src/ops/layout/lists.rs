@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 use tempfile::{Builder, TempPath};
 
-use super::FoundFile;
+use super::{FoundFile, strip_ending};
 use crate::container::read_asset;
 use crate::draft::{ArrangedFiles, split_named_by};
 use crate::error::{IoContext, Result};
@@ -37,6 +37,18 @@ pub(super) struct JoinedList {
     pub columns: Vec<(FieldSpec, Vec<(usize, Value)>)>,
 }
 
+/// Adds the root to those of a name.
+fn note_root(names: &mut HashMap<String, Vec<usize>>, name: &str, root: usize) {
+    let known = names.entry(name.to_lowercase()).or_default();
+    if known.last() != Some(&root) {
+        known.push(root);
+    }
+}
+
+fn find_only_root(roots: &[usize]) -> Option<usize> {
+    if let [one] = roots { Some(*one) } else { None }
+}
+
 /// Names by which lists mean roots.
 pub(super) struct RootNames {
     roots: HashMap<String, Vec<usize>>,
@@ -55,25 +67,16 @@ impl RootNames {
             .iter()
             .position(|column| column == "split");
         for (at, root) in arrangement.roots.iter().enumerate() {
-            let mut note = |name: &str| {
-                let known = names.entry(name.to_lowercase()).or_default();
-                if known.last() != Some(&at) {
-                    known.push(at);
-                }
-            };
+            let mut note = |name: &str| note_root(&mut names, name, at);
             note(&root.id);
             let mut above = HashSet::new();
             for &file in root.files.iter().flatten() {
                 let path = &paths[file];
                 let name = path.rsplit('/').next().unwrap_or(path);
-                let stem = |text: &str| {
-                    text.rsplit_once('.')
-                        .map_or(text.to_owned(), |(stem, _)| stem.to_owned())
-                };
                 note(path);
-                note(&stem(path));
+                note(strip_ending(path));
                 note(name);
-                note(&stem(name));
+                note(strip_ending(name));
                 above.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
             }
             folders.push(above);
@@ -101,35 +104,32 @@ impl RootNames {
         let short = text.rsplit('/').next().unwrap_or(&text);
         let found = self.roots.get(&text).or_else(|| {
             // Other programs' folders before it, or another ending.
-            let stem = short.rsplit_once('.').map_or(short, |(stem, _)| stem);
+            let stem = strip_ending(short);
             self.roots.get(short).or_else(|| {
                 self.roots
                     .get(stem)
                     .filter(|_| stem.len() < short.len() || short.len() < text.len())
             })
         })?;
-        let one = |roots: Vec<usize>| {
-            if let [one] = roots[..] {
-                Some(one)
-            } else {
-                None
-            }
-        };
-        if let [only] = found[..] {
+        if let Some(only) = find_only_root(found) {
             return Some(only);
         }
-        let below: Vec<usize> = found
-            .iter()
-            .copied()
-            .filter(|&root| !folder.is_empty() && self.folders[root].contains(folder))
-            .collect();
-        one(below).or_else(|| {
-            let same = |root: &usize| match (&self.splits[*root], split) {
-                (Some(own), Some(split)) => own.to_lowercase().contains(split),
-                _ => false,
-            };
-            one(found.iter().copied().filter(same).collect())
+        let roots = || found.iter().copied();
+        let is_below = |root: &usize| !folder.is_empty() && self.folders[*root].contains(folder);
+        find_only_root(&roots().filter(is_below).collect::<Vec<_>>()).or_else(|| {
+            let same: Vec<usize> = roots()
+                .filter(|&root| self.is_of_split(root, split))
+                .collect();
+            find_only_root(&same)
         })
+    }
+
+    /// True for a root with a part of the split; `split` is in lower case.
+    fn is_of_split(&self, root: usize, split: Option<&str>) -> bool {
+        match (&self.splits[root], split) {
+            (Some(own), Some(split)) => own.to_lowercase().contains(split),
+            _ => false,
+        }
     }
 }
 
@@ -303,14 +303,7 @@ impl ListFile<'_> {
     }
 
     fn of_table(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
-        let reading = |name: &str| {
-            if is_key_like(name) {
-                ColumnReading::ExactText
-            } else {
-                ColumnReading::Inferred
-            }
-        };
-        let found = match read_metadata_table(self.path, &reading, ctx) {
+        let found = match read_metadata_table(self.path, &choose_reading, ctx) {
             Ok(found) => found.table,
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
@@ -337,32 +330,14 @@ impl ListFile<'_> {
             }
             return self.split_column(roots);
         }
-        let matches = |column: usize| -> Vec<(usize, usize)> {
-            let numeric = (0..table.rows())
-                .all(|row| table.text(row, column).bytes().all(|b| b.is_ascii_digit()));
-            if numeric && !is_key_like(&fields[column].name) {
-                return Vec::new();
-            }
-            let found: Vec<(usize, usize)> = (0..table.rows())
-                .filter_map(|row| Some((row, self.root(&table.text(row, column))?)))
-                .collect();
-            let distinct: HashSet<usize> = found.iter().map(|(_, root)| *root).collect();
-            // Several rows of one root are no key.
-            if distinct.len() == found.len() {
-                found
-            } else {
-                Vec::new()
-            }
-        };
-        let simple = |column: &usize| {
-            matches!(
-                fields[*column].dtype,
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-            ) || fields[*column].dtype.is_integer()
-        };
         let best = (0..fields.len())
-            .filter(simple)
-            .map(|column| (column, matches(column)));
+            .filter(|&column| holds_names(&fields[column].dtype))
+            .map(|column| {
+                (
+                    column,
+                    self.match_column(table, column, &fields[column].name),
+                )
+            });
         let (key, rows) = best.max_by_key(|(column, rows)| {
             (
                 rows.len(),
@@ -400,6 +375,25 @@ impl ListFile<'_> {
             );
         }
         Some(columns)
+    }
+
+    /// Rows and the roots that a column names; empty for a column that is no key.
+    fn match_column(&self, table: &LevelTable, column: usize, name: &str) -> Vec<(usize, usize)> {
+        let numeric = (0..table.rows())
+            .all(|row| table.text(row, column).bytes().all(|b| b.is_ascii_digit()));
+        if numeric && !is_key_like(name) {
+            return Vec::new();
+        }
+        let found: Vec<(usize, usize)> = (0..table.rows())
+            .filter_map(|row| Some((row, self.root(&table.text(row, column))?)))
+            .collect();
+        let distinct: HashSet<usize> = found.iter().map(|(_, root)| *root).collect();
+        // Several rows of one root are no key.
+        if distinct.len() == found.len() {
+            found
+        } else {
+            Vec::new()
+        }
     }
 
     fn of_json(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
@@ -544,7 +538,16 @@ fn column_from_json(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<
     } else {
         DataType::Utf8
     };
-    let of = |value: &Json| match (value, &dtype) {
+    let values = values
+        .iter()
+        .map(|(root, value)| (*root, convert_json(value, &dtype)))
+        .collect();
+    (FieldSpec::new(name, dtype), values)
+}
+
+/// A value of a column of this type; text where the type is another.
+fn convert_json(value: &Json, dtype: &DataType) -> Value {
+    match (value, dtype) {
         (Json::Null, _) => Value::Null,
         (Json::Bool(flag), DataType::Boolean) => Value::Bool(*flag),
         (Json::Number(number), DataType::Int64) => number.as_i64().map_or(Value::Null, Value::Int),
@@ -553,12 +556,23 @@ fn column_from_json(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<
         }
         (Json::String(text), _) => Value::text(text),
         (other, _) => Value::text(other.to_string()),
-    };
-    let values = values
-        .iter()
-        .map(|(root, value)| (*root, of(value)))
-        .collect();
-    (FieldSpec::new(name, dtype), values)
+    }
+}
+
+fn choose_reading(column: &str) -> ColumnReading {
+    if is_key_like(column) {
+        ColumnReading::ExactText
+    } else {
+        ColumnReading::Inferred
+    }
+}
+
+/// True for a type whose values may name roots.
+fn holds_names(dtype: &DataType) -> bool {
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    ) || dtype.is_integer()
 }
 
 /// True for columns that name things, as a rule.

@@ -137,6 +137,12 @@ pub struct ProposedPosition {
     pub padded: usize,
 }
 
+impl ProposedPosition {
+    fn shown_id(&self) -> &str {
+        self.id.as_deref().unwrap_or("(the root itself)")
+    }
+}
+
 /// A column, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ProposedColumn {
@@ -492,26 +498,31 @@ fn proposal(
 
 /// True when roots are folders, and positions their files.
 fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
-    let inside = |file: &usize| files[*file].below.split_once('/');
-    let stem = |name: &str| {
-        name.rsplit_once('.')
-            .map_or(name.to_owned(), |(stem, _)| stem.to_owned())
-    };
-    let placed = || {
-        arrangement
-            .roots
-            .iter()
-            .flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)))
-    };
-    let in_folders = placed().filter(|(_, file)| inside(file).is_some()).count();
+    let inside = |file: usize| files[file].below.split_once('/');
+    let in_folders = list_placed_files(arrangement)
+        .filter(|&(_, file)| inside(file).is_some())
+        .count();
     in_folders * 2 > arrangement.placed_file_count()
-        && placed().all(|(id, file)| {
+        && list_placed_files(arrangement).all(|(id, file)| {
             inside(file).is_none_or(|(folder, name)| folder == id && !name.contains('/'))
         })
         && arrangement.positions.iter().all(|position| {
-            inside(&position.example)
-                .is_none_or(|(_, name)| name == position.id || stem(name) == position.id)
+            inside(position.example)
+                .is_none_or(|(_, name)| name == position.id || strip_ending(name) == position.id)
         })
+}
+
+/// The files that have a place, each with the id of its root.
+fn list_placed_files(arrangement: &ArrangedFiles) -> impl Iterator<Item = (&str, usize)> {
+    arrangement.roots.iter().flat_map(|root| {
+        let files = root.files.iter().flatten();
+        files.map(|&file| (root.id.as_str(), file))
+    })
+}
+
+/// A name or a path without what is behind its last dot.
+pub(super) fn strip_ending(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// A file for the tray, which holds files of folders.
@@ -577,23 +588,12 @@ fn columns_of(
                     repeated.insert(*root);
                 }
             }
-            let differing = |column: &[Value]| -> Vec<usize> {
-                let differs =
-                    |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
-                own.iter()
-                    .filter(|(root, value)| differs(**root, value))
-                    .map(|(root, _)| *root)
-                    .collect()
-            };
-            let known = |fields: &[FieldSpec], name: &str| {
-                fields
-                    .iter()
-                    .position(|known| known.name == name && known.dtype == field.dtype)
-            };
             let id = |root: usize| arrangement.roots[root].id.clone();
+            let known = |name: &str| find_field(&fields, name, &field.dtype);
+            let differing = |at: usize| find_differing_roots(&columns[at], &own);
             let mut name = field.name.clone();
-            if let Some(at) = known(&fields, &name) {
-                let against = differing(&columns[at]);
+            if let Some(at) = known(&name) {
+                let against = differing(at);
                 if !against.is_empty()
                     || apart.contains(&(field.name.as_str(), list_family(&list.stem)))
                 {
@@ -602,9 +602,8 @@ fn columns_of(
                         .iter()
                         .filter(|suffix| !suffix.is_empty())
                         .map(|suffix| format!("{name}_{suffix}"));
-                    let agrees = |other: &String| {
-                        known(&fields, other).is_none_or(|at| differing(&columns[at]).is_empty())
-                    };
+                    let agrees =
+                        |other: &String| known(other).is_none_or(|at| differing(at).is_empty());
                     let free = || free_name(&fields, &format!("{name}_{}", plain_name(&list.stem)));
                     let other = others.into_iter().find(agrees).unwrap_or_else(free);
                     name = other;
@@ -620,7 +619,7 @@ fn columns_of(
                     });
                 }
             }
-            let at = known(&fields, &name).unwrap_or_else(|| {
+            let at = known(&name).unwrap_or_else(|| {
                 fields.push(FieldSpec {
                     name: free_name(&fields, &name),
                     ..field.clone()
@@ -678,6 +677,22 @@ fn columns_of(
     }
 }
 
+fn find_field(fields: &[FieldSpec], name: &str, dtype: &DataType) -> Option<usize> {
+    fields
+        .iter()
+        .position(|known| known.name == name && known.dtype == *dtype)
+}
+
+/// The roots of which a column has another value.
+fn find_differing_roots(column: &[Value], values: &BTreeMap<usize, &Value>) -> Vec<usize> {
+    let differs = |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
+    values
+        .iter()
+        .filter(|(root, value)| differs(**root, value))
+        .map(|(root, _)| *root)
+        .collect()
+}
+
 /// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that
 /// contradict the names or a family before them: the lists of a family stay together in a column of
 /// their own.
@@ -707,10 +722,9 @@ fn families_apart<'a>(
     }
     let mut apart = HashSet::new();
     for (family, values) in families {
-        let differs = |(root, value): &(usize, Value)| {
-            base.get(&(family.0, *root))
-                .is_some_and(|known| known != value)
-        };
+        let known = |root: usize| base.get(&(family.0, root));
+        let differs =
+            |(root, value): &(usize, Value)| known(*root).is_some_and(|known| known != value);
         if !family.1.is_empty() && values.iter().copied().any(differs) {
             apart.insert(family);
             continue;
@@ -798,16 +812,10 @@ impl LayoutProposal {
             ""
         };
         text += &format!("{} roots: {first}{more}\n\n", self.roots);
-        let id = |position: &ProposedPosition| {
-            position
-                .id
-                .clone()
-                .unwrap_or_else(|| "(the root itself)".to_owned())
-        };
         let width = self
             .positions
             .iter()
-            .map(|position| id(position).chars().count())
+            .map(|position| position.shown_id().chars().count())
             .max()
             .unwrap_or(0)
             .max(8);
@@ -818,7 +826,7 @@ impl LayoutProposal {
         for position in &self.positions {
             text += &format!(
                 "{:width$}  {:>8}  {:>8}  {}\n",
-                id(position),
+                position.shown_id(),
                 position.matched,
                 position.padded,
                 position.example

@@ -27,16 +27,7 @@ pub(super) fn with_statistics<'a>(
         tortillas.iter().any(|tortilla| has_geotiffs(tortilla))
             && !tortillas.iter().any(|tortilla| has_statistics(tortilla))
     });
-    let statistics = |level| ExtensionCall {
-        extension: "stats".into(),
-        options: json!({ "fields": "stats" }),
-        target: CallTarget {
-            level,
-            ..CallTarget::default()
-        },
-        schema_only: false,
-    };
-    let calls: Vec<ExtensionCall> = levels.map(statistics).collect();
+    let calls: Vec<ExtensionCall> = levels.map(make_statistics_call).collect();
     if calls.is_empty() {
         return Ok(Cow::Borrowed(dataset));
     }
@@ -60,6 +51,18 @@ pub(super) fn with_statistics<'a>(
         edit.apply(&mut dataset)?;
     }
     Ok(Cow::Owned(dataset))
+}
+
+fn make_statistics_call(level: usize) -> ExtensionCall {
+    ExtensionCall {
+        extension: "stats".into(),
+        options: json!({ "fields": "stats" }),
+        target: CallTarget {
+            level,
+            ..CallTarget::default()
+        },
+        schema_only: false,
+    }
 }
 
 /// The tortillas whose samples are on this level.

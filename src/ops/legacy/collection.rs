@@ -98,16 +98,8 @@ impl OldCollection {
                     *value = only.clone();
                 }
                 if let (true, Some(ends)) = (key == "temporal", value.as_array_mut()) {
-                    let millis = |time: &Json| {
-                        Some(json!(
-                            time.as_str()
-                                .and_then(instant)?
-                                .and_utc()
-                                .timestamp_millis()
-                        ))
-                    };
                     ends.iter_mut()
-                        .for_each(|end| *end = millis(end).unwrap_or_else(|| end.take()));
+                        .for_each(|end| *end = to_milliseconds(end).unwrap_or_else(|| end.take()));
                 }
             }
         }
@@ -265,7 +257,6 @@ impl OldCollection {
         {
             return;
         }
-        let text = |value: Option<&Json>| json!(value.and_then(Json::as_str).unwrap_or_default());
         let list = ["publications", "publications:list"]
             .iter()
             .find_map(|key| fields.get(*key)?.as_array());
@@ -274,17 +265,14 @@ impl OldCollection {
         if list.is_none_or(Vec::is_empty) && own == [None, None] {
             return;
         }
-        let entry = |one: &Json| {
-            json!({
-                "doi": text(one.get("doi")),
-                "citation": text(one.get("citation")),
-                "summary": text(one.get("summary")),
-            })
-        };
-        let publications: Vec<Json> = list.into_iter().flatten().map(entry).collect();
+        let publications: Vec<Json> = list
+            .into_iter()
+            .flatten()
+            .map(convert_publication)
+            .collect();
         let scientific = json!({
-            "doi": text(own[0]),
-            "citation": text(own[1]),
+            "doi": read_text_or_empty(own[0]),
+            "citation": read_text_or_empty(own[1]),
             "summary": "",
             "publications": publications,
         });
@@ -297,48 +285,61 @@ fn contacts(value: &Json) -> Json {
     let Some(list) = value.as_array() else {
         return value.clone();
     };
-    let contact = |contact: &Json| {
-        let Some(fields) = contact.as_object() else {
-            return contact.clone();
-        };
-        let mut old = Map::new();
-        for (key, value) in fields
-            .iter()
-            .filter(|(_, value)| !value.is_null() && **value != json!([]))
-        {
-            match (key.as_str(), value) {
-                ("email", value) => drop(old.insert("emails".into(), json!([{ "value": value }]))),
-                ("role", Json::String(roles)) => {
-                    let roles: Vec<&str> = roles
-                        .split(',')
-                        .map(str::trim)
-                        .filter(|role| !role.is_empty())
-                        .collect();
-                    old.insert("roles".into(), json!(roles));
-                }
-                ("url", Json::String(url)) => drop(
-                    old.entry("links")
-                        .or_insert_with(|| json!([{ "href": url, "rel": "about" }])),
-                ),
-                _ => drop(old.insert(key.clone(), value.clone())),
-            }
-        }
-        Json::Object(old)
+    list.iter().map(convert_contact).collect()
+}
+
+fn convert_contact(contact: &Json) -> Json {
+    let Some(fields) = contact.as_object() else {
+        return contact.clone();
     };
-    list.iter().map(contact).collect()
+    let mut old = Map::new();
+    for (key, value) in fields
+        .iter()
+        .filter(|(_, value)| !value.is_null() && **value != json!([]))
+    {
+        match (key.as_str(), value) {
+            ("email", value) => drop(old.insert("emails".into(), json!([{ "value": value }]))),
+            ("role", Json::String(roles)) => {
+                let roles: Vec<&str> = roles
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|role| !role.is_empty())
+                    .collect();
+                old.insert("roles".into(), json!(roles));
+            }
+            ("url", Json::String(url)) => drop(
+                old.entry("links")
+                    .or_insert_with(|| json!([{ "href": url, "rel": "about" }])),
+            ),
+            _ => drop(old.insert(key.clone(), value.clone())),
+        }
+    }
+    Json::Object(old)
+}
+
+/// A publication as `scientific` has it.
+fn convert_publication(publication: &Json) -> Json {
+    json!({
+        "doi": read_text_or_empty(publication.get("doi")),
+        "citation": read_text_or_empty(publication.get("citation")),
+        "summary": read_text_or_empty(publication.get("summary")),
+    })
+}
+
+fn read_text_or_empty(value: Option<&Json>) -> Json {
+    json!(value.and_then(Json::as_str).unwrap_or_default())
+}
+
+/// A time as the text has it: milliseconds since 1970.
+fn to_milliseconds(time: &Json) -> Option<Json> {
+    let time = time.as_str().and_then(instant)?;
+    Some(json!(time.and_utc().timestamp_millis()))
 }
 
 /// Lists of boxes and ranges, as the official tools of that time read them; times in UTC.
 fn extent(value: &Json) -> Json {
     let Some(fields) = value.as_object() else {
         return value.clone();
-    };
-    // The text has milliseconds since 1970.
-    let of_text =
-        |time: &Json| Some(chrono::DateTime::from_timestamp_millis(time.as_i64()?)?.naive_utc());
-    let utc = |time: &Json| match time.as_str().and_then(instant).or_else(|| of_text(time)) {
-        Some(time) => json!(time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()),
-        None => time.clone(),
     };
     let mut old = fields.clone();
     for key in ["spatial", "temporal"] {
@@ -350,7 +351,7 @@ fn extent(value: &Json) -> Json {
                 .iter()
                 .map(|item| {
                     if key == "temporal" {
-                        utc(item)
+                        write_utc_time(item)
                     } else {
                         item.clone()
                     }
@@ -360,6 +361,15 @@ fn extent(value: &Json) -> Json {
         }
     }
     Json::Object(old)
+}
+
+fn write_utc_time(time: &Json) -> Json {
+    // The text has milliseconds since 1970.
+    let of_text = || Some(chrono::DateTime::from_timestamp_millis(time.as_i64()?)?.naive_utc());
+    match time.as_str().and_then(instant).or_else(of_text) {
+        Some(time) => json!(time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()),
+        None => time.clone(),
+    }
 }
 
 #[cfg(test)]

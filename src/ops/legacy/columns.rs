@@ -300,17 +300,12 @@ fn bands_of(value: &Value, losses: &mut Losses) -> Option<BandStatistics> {
     let Value::List(bands) = value else {
         return None;
     };
-    let number = |value: &Value| match value {
-        Value::Float(number) => Some(*number),
-        Value::Int(number) => Some(*number as f64),
-        _ => None,
-    };
     let mut found = Vec::with_capacity(bands.len());
     for band in bands.iter() {
         let Value::List(values) = band else {
             return None;
         };
-        let numbers: Vec<Option<f64>> = values.iter().map(number).collect();
+        let numbers: Vec<Option<f64>> = values.iter().map(read_statistic).collect();
         let known: Vec<f64> = numbers
             .iter()
             .map(|number| number.unwrap_or(f64::NAN))
@@ -326,6 +321,14 @@ fn bands_of(value: &Value, losses: &mut Losses) -> Option<BandStatistics> {
         }
     }
     (!found.is_empty()).then_some(found)
+}
+
+fn read_statistic(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(number) => Some(*number),
+        Value::Int(number) => Some(*number as f64),
+        _ => None,
+    }
 }
 
 /// The columns of the extension STATS for values of `geotiff:stats`; none when no value has such

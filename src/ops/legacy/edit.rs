@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
@@ -21,10 +21,10 @@ use crate::container::{
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Profile, Report, Severity, is_remote};
+use crate::model::{Profile, is_remote};
 use crate::ops::migrate::is_other_generation;
 use crate::ops::operation::{Operation, PathUse, PathVisitor, WrittenFile};
-use crate::ops::write::warn_of_classes;
+use crate::ops::write::{refuse_new_errors, warn_of_classes};
 use crate::table::{KeyedTable, LevelTable};
 use crate::text::PrintableLine;
 
@@ -214,12 +214,10 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
 
 /// The first byte behind the last sample.
 fn data_end(root: &TortillaFile) -> Result<u64> {
-    let column = |name: &str| {
-        root.table
-            .integers(name)?
-            .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
-    };
-    let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
+    let (offsets, lengths) = (
+        require_integers(&root.table, "tortilla:offset")?,
+        require_integers(&root.table, "tortilla:length")?,
+    );
     let ends = offsets.iter().zip(&lengths).map(|(offset, length)| {
         let end = u64::try_from(offset?)
             .ok()?
@@ -239,6 +237,13 @@ fn data_end(root: &TortillaFile) -> Result<u64> {
         .max()
         .unwrap_or(container::HEADER_SIZE)
         .max(container::HEADER_SIZE))
+}
+
+/// A column of numbers of a footer.
+fn require_integers(footer: &LevelTable, name: &str) -> Result<Int64Array> {
+    footer
+        .integers(name)?
+        .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
 }
 
 /// The table, with text where the footer has text: 007 is no number there. Columns that a studio
@@ -634,31 +639,9 @@ fn new_collection(
         }
     }
     // Existing faults do not prevent changes of other fields.
-    let errors = |report: Report| {
-        report
-            .findings
-            .into_iter()
-            .filter(|finding| finding.severity == Severity::Error)
-    };
-    let before: Vec<Finding> = errors(super::check_collection_fields(
-        &container::ContainerReader::collection(tortilla).fields,
-        Profile::Tools,
-    ))
-    .collect();
-    if let Some(found) =
-        errors(super::check_collection_fields(&fields, Profile::Tools)).find(|found| {
-            !before
-                .iter()
-                .any(|old| old.rule == found.rule && old.at == found.at)
-        })
-    {
-        let error = Error::invalid(format!(
-            "the new collection would break the rule {}",
-            found.rule
-        ))
-        .at_place(&found.at);
-        return Err(error.hint(found.message));
-    }
+    let old = &container::ContainerReader::collection(tortilla).fields;
+    let check = |fields| super::check_collection_fields(fields, Profile::Tools);
+    refuse_new_errors(&check(old), check(&fields))?;
     warn_of_classes(&fields, ctx);
     let bytes = serde_json::to_vec(&fields)
         .map_err(|error| Error::internal("the collection is not JSON").because(error))?;

@@ -217,15 +217,10 @@ fn whole_collection(
     {
         given.shift_remove("extent");
     }
-    let lacks = |half: &str| {
-        given
-            .get("extent")
-            .and_then(|extent| extent.get(half))
-            .is_none_or(Json::is_null)
-    };
+    let half_of = |half: &str| given.get("extent")?.get(half);
     let lacking: Vec<&str> = ["spatial", "temporal"]
         .into_iter()
-        .filter(|half| lacks(half))
+        .filter(|half| half_of(half).is_none_or(Json::is_null))
         .collect();
     if !lacking.is_empty()
         && let Some(found) = samples()?
@@ -390,25 +385,31 @@ struct FoundFormat {
     unreadable: Option<Error>,
 }
 
+impl FoundFormat {
+    fn from_name(name: String) -> Self {
+        Self {
+            name,
+            nested: None,
+            unreadable: None,
+        }
+    }
+}
+
 /// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO
 /// of the first generation; else what GDAL calls the file, as far as its first bytes and its ending
 /// tell.
 fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFormat> {
     ctx.check()?;
-    let plain = |name: String| FoundFormat {
-        name,
-        nested: None,
-        unreadable: None,
-    };
     let of_head = |head: &[u8]| identify(head, id).unwrap_or_else(|| "BYTES".to_owned());
     let (asset, range) = match data {
-        SampleData::Folder => return Ok(plain(NESTED_FORMAT.to_owned())),
+        SampleData::Folder => return Ok(FoundFormat::from_name(NESTED_FORMAT.to_owned())),
         SampleData::Bytes(bytes) => {
-            return Ok(plain(of_head(
-                &bytes[..bytes.len().min(IDENTIFY_BYTES as usize)],
-            )));
+            let head = &bytes[..bytes.len().min(IDENTIFY_BYTES as usize)];
+            return Ok(FoundFormat::from_name(of_head(head)));
         }
-        SampleData::Asset(AssetPath::Vsi(_), ..) => return Ok(plain(of_head(&[]))),
+        SampleData::Asset(AssetPath::Vsi(_), ..) => {
+            return Ok(FoundFormat::from_name(of_head(&[])));
+        }
         SampleData::Asset(path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, _) => {
             (path, (0, size))
         }
@@ -419,7 +420,7 @@ fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFo
     let file = LocalFile::open_for(asset)?;
     let head = file.read(range.0, IDENTIFY_BYTES.min(range.1))?;
     if TortillaHeader::parse(&head).is_err() {
-        return Ok(plain(of_head(&head)));
+        return Ok(FoundFormat::from_name(of_head(&head)));
     }
     match container::nested_items(&file, range, ctx) {
         Ok(_) => Ok(FoundFormat {

@@ -95,16 +95,12 @@ impl<'a> SampleRows for &'a Tortilla {
     }
 
     fn columns(&self, rows: &[usize]) -> Result<Vec<(String, ArrayRef)>> {
-        let column = |(index, field): (usize, &crate::model::FieldSpec)| {
-            Ok((
-                field.name.clone(),
-                array_of(
-                    field,
-                    rows.iter().map(|&row| self.samples[row].value(index)),
-                )?,
-            ))
-        };
-        self.schema.iter().enumerate().map(column).collect()
+        let mut columns = Vec::with_capacity(self.schema.len());
+        for (index, field) in self.schema.iter().enumerate() {
+            let values = rows.iter().map(|&row| self.samples[row].value(index));
+            columns.push((field.name.clone(), array_of(field, values)?));
+        }
+        Ok(columns)
     }
 }
 
@@ -151,12 +147,14 @@ impl SampleRows for AssemblyRows<'_> {
 
     fn child_rows(&self, row: usize) -> Option<Self> {
         let (level, row) = (&self.assembly.tree.levels[self.depth], self.rows[row]);
-        let children = || Self {
+        if !level.folder[row as usize] {
+            return None;
+        }
+        Some(Self {
             assembly: self.assembly,
             depth: self.depth + 1,
             rows: level.children(row).into(),
-        };
-        level.folder[row as usize].then(children)
+        })
     }
 
     fn columns(&self, rows: &[usize]) -> Result<Vec<(String, ArrayRef)>> {

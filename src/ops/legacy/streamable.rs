@@ -1,8 +1,6 @@
 //! What a streamable dataset consists of (TACO 0.2, "TACO Optimized GeoTIFF (TOG) data object"):
 //! every raster has to be a TOG. Asked before anything is written.
 
-use std::sync::Arc;
-
 use arrow::array::AsArray;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -79,12 +77,10 @@ fn collect(draft: &TortillaDraft, above: &str, files: &mut Vec<(String, Option<A
         .footer
         .column_by_name("tortilla:id")
         .and_then(|ids| cast(ids, &DataType::Utf8).ok());
-    let id = |row: usize| -> Arc<str> {
-        let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
-        ids.map_or("", |ids| ids.value(row)).into()
-    };
+    let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
     for (row, item) in draft.items.iter().enumerate() {
-        let path = format!("{above}{}", id(row));
+        let id = ids.map_or("", |ids| ids.value(row));
+        let path = format!("{above}{id}");
         match item {
             TortillaItem::Nested(inner) => collect(inner, &format!("{path}/"), files),
             TortillaItem::Source(RowSource::Asset { path: asset, .. }) => {

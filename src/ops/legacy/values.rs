@@ -37,19 +37,7 @@ pub fn in_type_of(
         && (from.is_temporal() == to.is_temporal() || is_text(from) || is_text(to));
     let done = if alike { cast(new, to).ok() } else { None };
     let back = done.as_ref().and_then(|done| cast(done, from).ok());
-    let kept = |row: usize| {
-        let Some(done) = done.as_ref().filter(|done| done.is_valid(row)) else {
-            return false;
-        };
-        // Text that could be read as a value is that value; a number is the same one if it is
-        // written alike or comes back.
-        let value = cell_text(new, row);
-        is_text(from)
-            || cell_text(done, row) == value
-            || back
-                .as_ref()
-                .is_some_and(|back| cell_text(back, row) == value)
-    };
+    let kept = |row| keeps_value(new, done.as_ref(), back.as_ref(), row);
     if let Some(row) = (0..new.len()).find(|&row| new.is_valid(row) && !kept(row)) {
         let message = format!(
             "{name} holds {}, which can't be {} as the table says for {}",
@@ -63,6 +51,24 @@ pub fn in_type_of(
     Ok(done.unwrap_or_else(|| new_null_array(to, new.len())))
 }
 
+/// True when a value of `new` is still the same in `done`, its cast; `back` is that cast back.
+fn keeps_value(
+    new: &ArrayRef,
+    done: Option<&ArrayRef>,
+    back: Option<&ArrayRef>,
+    row: usize,
+) -> bool {
+    let Some(done) = done.filter(|done| done.is_valid(row)) else {
+        return false;
+    };
+    // Text that could be read as a value is that value; a number is the same one if it is
+    // written alike or comes back.
+    let value = cell_text(new, row);
+    is_text(new.data_type())
+        || cell_text(done, row) == value
+        || back.is_some_and(|back| cell_text(back, row) == value)
+}
+
 /// Checks that no sample becomes a nested tortilla or stops being one: its bytes stay the same.
 ///
 /// # Errors
@@ -72,16 +78,7 @@ pub fn check_formats(
     new: &ArrayRef,
     whose: &dyn Fn(usize) -> String,
 ) -> Result<()> {
-    let nested = |array: &ArrayRef| -> Vec<bool> {
-        let Ok(text) = cast(array, &DataType::Utf8) else {
-            return vec![false; array.len()];
-        };
-        text.as_string::<i32>()
-            .iter()
-            .map(|format| format == Some(NESTED))
-            .collect()
-    };
-    let (before, after) = (nested(old), nested(new));
+    let (before, after) = (find_nested_rows(old), find_nested_rows(new));
     let Some(row) = before
         .iter()
         .zip(&after)
@@ -99,6 +96,17 @@ pub fn check_formats(
         whose(row).printable_line()
     ));
     Err(error.hint("leave its value as it is"))
+}
+
+/// For each row whether its format is that of a nested tortilla.
+fn find_nested_rows(formats: &ArrayRef) -> Vec<bool> {
+    let Ok(text) = cast(formats, &DataType::Utf8) else {
+        return vec![false; formats.len()];
+    };
+    text.as_string::<i32>()
+        .iter()
+        .map(|format| format == Some(NESTED))
+        .collect()
 }
 
 /// True for both sizes of text.

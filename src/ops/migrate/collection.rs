@@ -154,23 +154,26 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
         "labels",
         "scientific",
     ];
-    let mapped_too = |key: &str| {
-        let there = |name: &str| get(name).is_some();
-        (TEXT_LABELS.contains(&key) && !there("labels"))
-            || (TEXT_SCIENTIFIC.contains(&key) && !there("scientific"))
-            || (key == "bands"
-                && get("sensor").is_some_and(|sensor| sensor.is_string())
-                && get("bands").is_some_and(|b| b.is_array()))
-    };
     let others = old
         .fields
         .iter()
         .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
-    for (key, value) in others.filter(|(key, _)| !mapped_too(key)) {
+    for (key, value) in others.filter(|(key, _)| !is_field_of_text(key, &get)) {
         let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
         mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), note);
     }
     finish(mapped, path)
+}
+
+/// True for a field that the specification can be read as placing at the top level, and that
+/// [`put_extensions`] maps there.
+fn is_field_of_text(key: &str, get: &dyn Fn(&str) -> Option<Json>) -> bool {
+    let there = |name: &str| get(name).is_some();
+    (TEXT_LABELS.contains(&key) && !there("labels"))
+        || (TEXT_SCIENTIFIC.contains(&key) && !there("scientific"))
+        || (key == "bands"
+            && get("sensor").is_some_and(|sensor| sensor.is_string())
+            && get("bands").is_some_and(|b| b.is_array()))
 }
 
 /// The collection of a TACO 3 dataset as that of 2.0.
@@ -449,14 +452,7 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
             .collect(),
         other => other.as_str().map(str::to_owned).into_iter().collect(),
     };
-    let task = |name: &String| {
-        let plain = name.trim().to_lowercase().replace([' ', '_'], "-");
-        match plain.as_str() {
-            "general" | "" => "other".to_owned(),
-            _ => plain,
-        }
-    };
-    let new: Vec<String> = given.iter().map(task).collect();
+    let new: Vec<String> = given.iter().map(|name| rename_task(name)).collect();
     let unknown: Vec<&String> = new
         .iter()
         .filter(|task| !TASKS.contains(&task.as_str()))
@@ -483,6 +479,14 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
             json!(new),
             note,
         )
+    }
+}
+
+fn rename_task(name: &str) -> String {
+    let plain = name.trim().to_lowercase().replace([' ', '_'], "-");
+    match plain.as_str() {
+        "general" | "" => "other".to_owned(),
+        _ => plain,
     }
 }
 
@@ -608,11 +612,6 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
             tr!("the name that 2.0 gives it"),
         );
     }
-    let among = |keys: &[&str]| -> Map<String, Json> {
-        keys.iter()
-            .filter_map(|key| Some(((*key).to_owned(), get(key)?)))
-            .collect()
-    };
     for from in ["optical_data", "sensor"] {
         let Some(mut optical) = get(from) else {
             continue;
@@ -670,7 +669,7 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     match get("labels") {
         Some(labels) => put_labels(mapped, "labels/", &labels),
         None => {
-            let labels = among(&TEXT_LABELS);
+            let labels = pick_fields(&TEXT_LABELS, get);
             if !labels.is_empty() {
                 put_labels(mapped, "", &Json::Object(labels));
             }
@@ -679,12 +678,18 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     match get("scientific") {
         Some(scientific) => put_publications(mapped, "scientific", &scientific),
         None => {
-            let scientific = among(&TEXT_SCIENTIFIC);
+            let scientific = pick_fields(&TEXT_SCIENTIFIC, get);
             if !scientific.is_empty() {
                 put_publications(mapped, "", &Json::Object(scientific));
             }
         }
     }
+}
+
+fn pick_fields(keys: &[&str], get: &dyn Fn(&str) -> Option<Json>) -> Map<String, Json> {
+    keys.iter()
+        .filter_map(|key| Some(((*key).to_owned(), get(key)?)))
+        .collect()
 }
 
 /// A line for each field of an extension that 2.0 has no field for.
@@ -799,13 +804,6 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
         );
         found = true;
     }
-    let entry = |one: &Json| {
-        json!({
-            "doi": one.get("doi"),
-            "citation": one.get("citation"),
-            "summary": one.get("summary"),
-        })
-    };
     let old = scientific
         .get("publications")
         .filter(|list| list.is_array());
@@ -813,7 +811,7 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
         .and_then(Json::as_array)
         .into_iter()
         .flatten()
-        .map(entry)
+        .map(pick_publication_fields)
         .collect();
     if let Some(old) = old.filter(|_| !list.is_empty()) {
         let action = if *old == json!(list) {
@@ -841,18 +839,20 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
     }
 }
 
+fn pick_publication_fields(publication: &Json) -> Json {
+    json!({
+        "doi": publication.get("doi"),
+        "citation": publication.get("citation"),
+        "summary": publication.get("summary"),
+    })
+}
+
 /// Fields that 2.0 requires and the old file does not have.
 fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping>) {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let missing = |mapped: &Mapped, key: &str| match mapped.collection.get(key) {
-        None => true,
-        Some(Json::Array(list)) => list.is_empty(),
-        Some(Json::String(text)) => text.trim().is_empty(),
-        Some(_) => false,
-    };
     let note = tr!("2.0 requires it and the old file does not say; write what is true");
     for (key, value) in [
         ("dataset_version", json!("1.0.0")),
@@ -862,11 +862,20 @@ fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping
         ("tasks", json!(["other"])),
         ("taco_version", json!("2.0.0")),
     ] {
-        if missing(&mapped, key) {
+        if lacks_field(&mapped.collection, key) {
             mapped.fill(key, value, note);
         }
     }
     (mapped.collection, mapped.list)
+}
+
+fn lacks_field(collection: &Collection, key: &str) -> bool {
+    match collection.get(key) {
+        None => true,
+        Some(Json::Array(list)) => list.is_empty(),
+        Some(Json::String(text)) => text.trim().is_empty(),
+        Some(_) => false,
+    }
 }
 
 #[cfg(test)]

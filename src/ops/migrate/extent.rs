@@ -60,25 +60,29 @@ pub(super) fn join_extents(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
 /// The shortest way from a west to an east, eastwards, that both ways are part of; all around where
 /// there is none.
 fn joined_arcs(old: [f64; 2], found: [f64; 2]) -> [f64; 2] {
-    let width = |[west, east]: [f64; 2]| {
-        if west <= east {
-            east - west
-        } else {
-            east - west + 360.0
-        }
-    };
-    let holds = |around: [f64; 2], inner: [f64; 2]| {
-        let skipped = (inner[0] - around[0] + SLACK).rem_euclid(360.0);
-        width(around) >= 360.0 || skipped + width(inner) <= width(around) + 2.0 * SLACK
-    };
-    if holds(old, found) {
+    if arc_contains(old, found) {
         return old;
     }
     [found, [old[0], found[1]], [found[0], old[1]]]
         .into_iter()
-        .filter(|&arc| holds(arc, old) && holds(arc, found))
-        .min_by(|a, b| width(*a).total_cmp(&width(*b)))
+        .filter(|&arc| arc_contains(arc, old) && arc_contains(arc, found))
+        .min_by(|a, b| measure_arc(*a).total_cmp(&measure_arc(*b)))
         .unwrap_or([-180.0, 180.0])
+}
+
+/// Degrees from a west to an east, eastwards.
+fn measure_arc([west, east]: [f64; 2]) -> f64 {
+    if west <= east {
+        east - west
+    } else {
+        east - west + 360.0
+    }
+}
+
+fn arc_contains(around: [f64; 2], inner: [f64; 2]) -> bool {
+    let width = measure_arc(around);
+    let skipped = (inner[0] - around[0] + SLACK).rem_euclid(360.0);
+    width >= 360.0 || skipped + measure_arc(inner) <= width + 2.0 * SLACK
 }
 
 #[cfg(test)]

@@ -368,14 +368,9 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
         Conversion::Seconds if dtype.is_numeric() => {
             let seconds = cast(array, &DataType::Float64).map_err(|error| misfit(dtype, error))?;
             let seconds = seconds.as_primitive::<Float64Type>();
-            let micros = |second: f64| {
-                let micros = (second * 1e6).round();
-                // Beyond year 9999 no reader of times goes.
-                (micros.is_finite() && micros.abs() < 2.6e17).then_some(micros as i64)
-            };
             let new: TimestampMicrosecondArray = seconds
                 .iter()
-                .map(|second| second.and_then(micros))
+                .map(|second| second.and_then(seconds_to_micros))
                 .collect();
             let lost = lost_rows(seconds, &new);
             Ok((conversion, Arc::new(new), lost))
@@ -431,30 +426,33 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
     }
 }
 
+/// `None` beyond year 9999, where no reader of times goes.
+fn seconds_to_micros(seconds: f64) -> Option<i64> {
+    let micros = (seconds * 1e6).round();
+    (micros.is_finite() && micros.abs() < 2.6e17).then_some(micros as i64)
+}
+
 /// The next type for one that the readers of 2.0 can't load (rule META-12), also inside lists;
 /// `None` where they can.
 fn loadable(dtype: &DataType) -> Option<DataType> {
-    let item = |field: &Arc<Field>| {
-        Some(Arc::new(
-            field
-                .as_ref()
-                .clone()
-                .with_data_type(loadable(field.data_type())?),
-        ))
-    };
     match dtype {
         DataType::Float16 => Some(DataType::Float32),
         DataType::Decimal256(precision, scale) if (0..=38).contains(scale) => {
             Some(DataType::Decimal128((*precision).min(38), *scale))
         }
         DataType::Decimal256(..) => Some(DataType::Float64),
-        DataType::List(field) => item(field).map(DataType::List),
-        DataType::LargeList(field) => item(field).map(DataType::LargeList),
+        DataType::List(field) => make_item_loadable(field).map(DataType::List),
+        DataType::LargeList(field) => make_item_loadable(field).map(DataType::LargeList),
         DataType::FixedSizeList(field, size) => {
-            item(field).map(|field| DataType::FixedSizeList(field, *size))
+            make_item_loadable(field).map(|field| DataType::FixedSizeList(field, *size))
         }
         _ => None,
     }
+}
+
+fn make_item_loadable(field: &Arc<Field>) -> Option<Arc<Field>> {
+    let dtype = loadable(field.data_type())?;
+    Some(Arc::new(field.as_ref().clone().with_data_type(dtype)))
 }
 
 fn misfit(dtype: &DataType, error: arrow::error::ArrowError) -> Error {

@@ -417,17 +417,10 @@ fn level_batch(
     folder: &[bool],
     columns: fields::NewColumns,
 ) -> Result<RecordBatch> {
-    let kind = |&folder: &bool| {
-        Some(
-            if folder {
-                SampleKind::Folder
-            } else {
-                SampleKind::File
-            }
-            .as_str(),
-        )
-    };
-    let kinds: StringArray = folder.iter().map(kind).collect();
+    let kinds: StringArray = folder
+        .iter()
+        .map(|&folder| Some(choose_sample_kind(folder).as_str()))
+        .collect();
     let mut fields = vec![
         Field::new("id", DataType::Utf8, true),
         Field::new("type", DataType::Utf8, true),
@@ -439,6 +432,14 @@ fn level_batch(
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
         .map_err(|error| Error::internal("a level does not fit its columns").because(error))
+}
+
+fn choose_sample_kind(is_folder: bool) -> SampleKind {
+    if is_folder {
+        SampleKind::Folder
+    } else {
+        SampleKind::File
+    }
 }
 
 /// Ids that 2.0 allows and that are unique among siblings; those that had to change are listed.

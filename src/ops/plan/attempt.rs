@@ -261,29 +261,29 @@ fn with_progress(attempt: &PartAttempt, ctx: &JobContext) -> PartAttempt {
 /// Name of this machine, or of the node if a scheduler sets one.
 fn host_name() -> String {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let of_file = || {
-        crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname"))
-            .ok()
-            .map(|name| name.trim().to_owned())
-    };
     named("SLURMD_NODENAME")
-        .or_else(of_file)
+        .or_else(read_host_name)
         .or_else(|| named("COMPUTERNAME"))
         .or_else(|| named("HOSTNAME"))
         .unwrap_or_else(|| "localhost".into())
 }
 
+/// The name that Linux gives this machine.
+fn read_host_name() -> Option<String> {
+    let name = crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname")).ok()?;
+    Some(name.trim().to_owned())
+}
+
 /// The job of the engine that started this process.
 fn job_name() -> String {
     let var = |name: &str| std::env::var(name).ok();
-    let slurm = || {
-        Some(format!(
-            "{}_{}",
-            var("SLURM_ARRAY_JOB_ID")?,
-            var("SLURM_ARRAY_TASK_ID")?
-        ))
-    };
-    var("TACO_STUDIO_JOB").or_else(slurm).unwrap_or_default()
+    if let Some(job) = var("TACO_STUDIO_JOB") {
+        return job;
+    }
+    match (var("SLURM_ARRAY_JOB_ID"), var("SLURM_ARRAY_TASK_ID")) {
+        (Some(job), Some(task)) => format!("{job}_{task}"),
+        _ => String::new(),
+    }
 }
 
 /// Greatest memory of this process in bytes, where the system reports it.

@@ -283,35 +283,10 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset
         }
         ctx.step(1);
     }
-    let joined = |batches: &Vec<RecordBatch>| {
-        let first = batches
-            .first()
-            .ok_or_else(|| Error::internal("a level has no rows in any part"))?;
-        // Types are those of the plan in every part; the metadata of the fields may name the part.
-        let schema = Arc::new(arrow::datatypes::Schema::new(
-            first
-                .schema()
-                .fields()
-                .iter()
-                .map(|field| {
-                    arrow::datatypes::Field::new(field.name(), field.data_type().clone(), true)
-                })
-                .collect::<Vec<_>>(),
-        ));
-        let plain =
-            |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
-        let plain = batches
-            .iter()
-            .map(plain)
-            .collect::<std::result::Result<Vec<_>, _>>();
-        plain
-            .and_then(|batches| concat_batches(&schema, &batches))
-            .map_err(|error| Error::format("the parts have different columns").because(error))
-    };
     let levels: Vec<RecordBatch> = levels
         .iter()
         .filter(|batches| !batches.is_empty())
-        .map(joined)
+        .map(|batches| join_batches(batches))
         .collect::<Result<_>>()?;
     // Starts from the planned collection: a stated extent is kept unless samples are outside it.
     let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
@@ -322,6 +297,33 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset
         extent: value("extent"),
         origin: value(EXTENT_ORIGIN),
     })
+}
+
+/// The rows of a level of all parts.
+fn join_batches(batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let first = batches
+        .first()
+        .ok_or_else(|| Error::internal("a level has no rows in any part"))?;
+    // Types are those of the plan in every part; the metadata of the fields may name the part.
+    let schema = Arc::new(arrow::datatypes::Schema::new(
+        first
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| {
+                arrow::datatypes::Field::new(field.name(), field.data_type().clone(), true)
+            })
+            .collect::<Vec<_>>(),
+    ));
+    let plain =
+        |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
+    let plain = batches
+        .iter()
+        .map(plain)
+        .collect::<std::result::Result<Vec<_>, _>>();
+    plain
+        .and_then(|batches| concat_batches(&schema, &batches))
+        .map_err(|error| Error::format("the parts have different columns").because(error))
 }
 
 /// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the
@@ -360,16 +362,17 @@ fn compare(
         "samples",
     )?;
     let tree = levels.skeleton(ctx)?;
-    let differs = || {
-        Error::invalid("the tree of the written dataset differs from that of the plan")
-            .hint("make the plan again")
-    };
-    let pit = PitSchema::from_skeleton(&tree).ok_or_else(differs)?;
+    let pit = PitSchema::from_skeleton(&tree).ok_or_else(different_tree_error)?;
     // Padding may be left out when grouping by columns, so the numbers are compared above.
     if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
-        return Err(differs());
+        return Err(different_tree_error());
     }
     statistics(plan, reader.as_ref(), ctx)
+}
+
+fn different_tree_error() -> Error {
+    Error::invalid("the tree of the written dataset differs from that of the plan")
+        .hint("make the plan again")
 }
 
 fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {

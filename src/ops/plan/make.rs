@@ -126,14 +126,6 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         });
         ctx.step(1);
     }
-    let fields = |batch: &arrow::array::RecordBatch| {
-        let schema = batch.schema();
-        schema
-            .fields()
-            .iter()
-            .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
-            .collect()
-    };
     let mut plan = Plan {
         taco_studio_plan: VERSION,
         id: String::new(),
@@ -155,7 +147,11 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         samples: parts.iter().map(|part| part.samples).sum(),
         data_bytes: parts.iter().map(|part| part.data_bytes).sum(),
         pit: assembly.pit_schema()?,
-        levels: assembly.batches().into_iter().map(fields).collect(),
+        levels: assembly
+            .batches()
+            .into_iter()
+            .map(list_batch_fields)
+            .collect(),
         calls,
         estimate,
         parts,
@@ -169,6 +165,15 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     ctx.check()?;
     output.finish()?;
     Ok(plan)
+}
+
+fn list_batch_fields(batch: &arrow::array::RecordBatch) -> Vec<FieldSpec> {
+    let schema = batch.schema();
+    schema
+        .fields()
+        .iter()
+        .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
+        .collect()
 }
 
 impl Estimate {

@@ -212,11 +212,7 @@ impl Plan {
         let path = folder.join("plan.json");
         let bytes = read_json_document(&path, "read the plan")
             .map_err(|error| error.hint("name the folder that `plan` wrote"))?;
-        let damaged = |error: serde_json::Error| {
-            Error::format("the plan can't be read")
-                .because(error)
-                .at_path(&path)
-        };
+        let damaged = |error| unreadable_plan_error(&path, error);
         let json: Json = serde_json::from_slice(&bytes).map_err(damaged)?;
         match json.get("taco_studio_plan").and_then(Json::as_u64) {
             None => return Err(Error::format("this is no plan of the studio").at_path(&path)),
@@ -342,13 +338,22 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         return Ok(None);
     }
     let bytes = read_json_document(path, "read the state of the plan")?;
-    let damaged = |error| {
-        Error::format("a file of the plan is damaged")
-            .because(error)
-            .at_path(path)
-            .hint("delete this file")
-    };
-    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| damaged_plan_file_error(path, error))
+}
+
+fn damaged_plan_file_error(path: &Path, error: serde_json::Error) -> Error {
+    Error::format("a file of the plan is damaged")
+        .because(error)
+        .at_path(path)
+        .hint("delete this file")
+}
+
+fn unreadable_plan_error(path: &Path, error: serde_json::Error) -> Error {
+    Error::format("the plan can't be read")
+        .because(error)
+        .at_path(path)
 }
 
 /// Writes a JSON file of the plan atomically; replaces an earlier one.

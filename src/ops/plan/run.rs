@@ -278,12 +278,16 @@ fn compute(
         .for_each(|line| ctx.warn(line));
     fill(piece, &run)?;
     refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
-    let failure = |failure: &crate::extensions::Failure| SampleFailure {
+    let failures = run.failures.iter().map(record_failure).collect();
+    Ok((run.computed, failures))
+}
+
+fn record_failure(failure: &crate::extensions::Failure) -> SampleFailure {
+    SampleFailure {
         extension: failure.extension.clone(),
         sample: failure.path.to_string(),
         error: failure.error.clone(),
-    };
-    Ok((run.computed, run.failures.iter().map(failure).collect()))
+    }
 }
 
 /// Stores computed values in the null columns of the plan.

@@ -145,10 +145,6 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
                 AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
             },
         };
-        let progress = |attempt: &PartAttempt| match attempt.total {
-            Some(total) if total > 0 => (attempt.done as f64 / total as f64).min(1.0),
-            _ => 0.0,
-        };
         parts.push(PartStatus {
             number: part.number,
             name: part.name.clone(),
@@ -157,7 +153,7 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
             data_bytes: part.data_bytes,
             fraction: match state {
                 PartState::Done => 1.0,
-                PartState::Running => last.map_or(0.0, progress),
+                PartState::Running => last.map_or(0.0, compute_progress),
                 _ => 0.0,
             },
             host: last.map(|attempt| attempt.host.clone()),
@@ -177,6 +173,14 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
     let finished = read_json::<Finished>(&folder.join("finished.json"))?
         .filter(|finished| finished.plan == plan.id);
     Ok(summarize_parts(&plan, folder, parts, finished))
+}
+
+/// The share that is done, from 0 to 1; 0 where the total is unknown.
+fn compute_progress(attempt: &PartAttempt) -> f64 {
+    match attempt.total {
+        Some(total) if total > 0 => (attempt.done as f64 / total as f64).min(1.0),
+        _ => 0.0,
+    }
 }
 
 fn summarize_parts(

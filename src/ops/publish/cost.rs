@@ -87,12 +87,7 @@ impl Prices {
             }
             Err(error) => return Err(Error::io("read the settings", path, error)),
         };
-        let wrong = |error: serde_json::Error| {
-            let error = Error::usage("the settings have no prices that can be read")
-                .at_path(path)
-                .because(error);
-            error.hint("set them in the window's settings, or name a table with --cost-table")
-        };
+        let wrong = |error| unreadable_prices_error(path, error);
         let settings: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
         let prices: Self = match settings.pointer("/settings/publish_prices") {
             Some(prices) => serde_json::from_value(prices.clone()).map_err(wrong)?,
@@ -250,6 +245,13 @@ impl Cost {
             .limit_month
             .is_some_and(|limit| self.month > limit)
     }
+}
+
+fn unreadable_prices_error(path: &Path, error: serde_json::Error) -> Error {
+    let error = Error::usage("the settings have no prices that can be read")
+        .at_path(path)
+        .because(error);
+    error.hint("set them in the window's settings, or name a table with --cost-table")
 }
 
 #[cfg(test)]

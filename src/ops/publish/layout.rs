@@ -39,6 +39,18 @@ pub(super) struct TargetLimits {
     pub total_bytes: Option<u64>,
 }
 
+impl TargetLimits {
+    /// The size of a file is limited alone.
+    fn from_file_limit(file_bytes: u64) -> Self {
+        Self {
+            file_bytes,
+            recommended_bytes: u64::MAX,
+            files: None,
+            total_bytes: None,
+        }
+    }
+}
+
 impl PublishLayout {
     /// Every layout, in menu order.
     pub const ALL: [PublishLayout; 4] = [
@@ -109,28 +121,22 @@ impl PublishLayout {
 
     pub(super) fn limits(self, target: &Path) -> TargetLimits {
         const GB: u64 = 1_000_000_000;
-        let plain = |file_bytes| TargetLimits {
-            file_bytes,
-            recommended_bytes: u64::MAX,
-            files: None,
-            total_bytes: None,
-        };
         match self {
             Self::HuggingFace => TargetLimits {
                 recommended_bytes: 20 * GB,
                 files: Some(100_000),
-                ..plain(50 * GB)
+                ..TargetLimits::from_file_limit(50 * GB)
             },
             Self::Zenodo => TargetLimits {
                 files: Some(100),
                 total_bytes: Some(50 * GB),
-                ..plain(50 * GB)
+                ..TargetLimits::from_file_limit(50 * GB)
             },
-            Self::SourceCooperative => plain(5 << 40),
+            Self::SourceCooperative => TargetLimits::from_file_limit(5 << 40),
             Self::Store => match Address::from_path(target).map(|address| address.scheme) {
-                Some(Scheme::S3 | Scheme::Gs) => plain(5 << 40),
-                Some(Scheme::Az) => plain(190 << 40),
-                _ => plain(u64::MAX),
+                Some(Scheme::S3 | Scheme::Gs) => TargetLimits::from_file_limit(5 << 40),
+                Some(Scheme::Az) => TargetLimits::from_file_limit(190 << 40),
+                _ => TargetLimits::from_file_limit(u64::MAX),
             },
         }
     }
@@ -259,22 +265,10 @@ const TASK_CATEGORIES: [(&str, &str); 16] = [
 
 /// The front matter of a dataset card of Hugging Face. Values are JSON strings, which YAML takes.
 fn front_matter(collection: &Collection, samples: u64) -> String {
-    let quoted = |text: &str| Json::from(text).to_string();
-    let list = |name: &str, items: &[String]| -> String {
-        let lines: String = items
-            .iter()
-            .map(|item| format!("- {}\n", quoted(item)))
-            .collect();
-        if items.is_empty() {
-            String::new()
-        } else {
-            format!("{name}:\n{lines}")
-        }
-    };
     let title = Some(collection.text("title"))
         .filter(|title| !title.trim().is_empty())
         .unwrap_or(collection.id());
-    let mut text = format!("---\npretty_name: {}\n", quoted(title));
+    let mut text = format!("---\npretty_name: {}\n", quote_yaml(title));
     // The Hub knows licences by their SPDX identifiers in lower case; others have a name.
     let licences = texts(collection, "licenses");
     match licences.as_slice() {
@@ -284,7 +278,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
                 .iter()
                 .all(|licence| spdx::license_id(licence).is_some()) =>
         {
-            text += &list(
+            text += &write_yaml_list(
                 "license",
                 &known
                     .iter()
@@ -295,7 +289,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
         others => {
             text += &format!(
                 "license: other\nlicense_name: {}\n",
-                quoted(&others.join(", ").to_lowercase().replace(' ', "-"))
+                quote_yaml(&others.join(", ").to_lowercase().replace(' ', "-"))
             )
         }
     }
@@ -309,7 +303,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
             categories.push(category.to_owned());
         }
     }
-    text += &list("task_categories", &categories);
+    text += &write_yaml_list("task_categories", &categories);
     let own = ["taco".to_owned(), "earth-observation".to_owned()];
     let tags: Vec<String> = own
         .into_iter()
@@ -320,7 +314,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
                 .map(str::to_owned),
         )
         .collect();
-    text += &list("tags", &tags);
+    text += &write_yaml_list("tags", &tags);
     let bounds = [
         (1_000, "n<1K"),
         (10_000, "1K<n<10K"),
@@ -335,32 +329,31 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
     text + &format!("size_categories:\n- {size}\n---\n")
 }
 
+fn quote_yaml(text: &str) -> String {
+    Json::from(text).to_string()
+}
+
+/// Empty without items.
+fn write_yaml_list(name: &str, items: &[String]) -> String {
+    let lines: String = items
+        .iter()
+        .map(|item| format!("- {}\n", quote_yaml(item)))
+        .collect();
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("{name}:\n{lines}")
+    }
+}
+
 /// The metadata of a deposit.
 fn deposit(collection: &Collection) -> Json {
-    let contacts = |key: &str| {
-        collection
-            .get(key)
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-    };
-    let creator = |contact: &Json| {
-        let text = |key: &str| {
-            contact
-                .get(key)
-                .and_then(Json::as_str)
-                .filter(|text| !text.trim().is_empty())
-        };
-        let name = text("name").or_else(|| text("organization"))?;
-        let mut out = json!({ "name": name });
-        if let Some(organization) =
-            text("organization").filter(|organization| *organization != name)
-        {
-            out["affiliation"] = json!(organization);
-        }
-        Some(out)
-    };
-    let creators: Vec<Json> = contacts("providers").filter_map(creator).collect();
+    let providers = collection.get("providers").and_then(Json::as_array);
+    let creators: Vec<Json> = providers
+        .into_iter()
+        .flatten()
+        .filter_map(describe_creator)
+        .collect();
     let title = Some(collection.text("title"))
         .filter(|title| !title.trim().is_empty())
         .unwrap_or(collection.id());
@@ -385,6 +378,29 @@ fn deposit(collection: &Collection) -> Json {
         metadata["license"] = json!(licence.to_lowercase());
     }
     json!({ "metadata": metadata })
+}
+
+fn describe_creator(contact: &Json) -> Option<Json> {
+    let name = read_contact_name(contact)?;
+    let mut creator = json!({ "name": name });
+    if let Some(organization) =
+        read_contact_text(contact, "organization").filter(|organization| *organization != name)
+    {
+        creator["affiliation"] = json!(organization);
+    }
+    Some(creator)
+}
+
+/// The name of a person, else that of the organization.
+pub(super) fn read_contact_name(contact: &Json) -> Option<&str> {
+    read_contact_text(contact, "name").or_else(|| read_contact_text(contact, "organization"))
+}
+
+fn read_contact_text<'a>(contact: &'a Json, key: &str) -> Option<&'a str> {
+    contact
+        .get(key)
+        .and_then(Json::as_str)
+        .filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]

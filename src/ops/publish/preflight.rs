@@ -10,9 +10,9 @@ use serde_json::Value as Json;
 use super::check::{CheckKind, CheckLevel, Mend, PublishCheck};
 use super::contents::PublishedContents;
 use super::cost::Cost;
-use super::layout::PublishLayout;
+use super::layout::{PublishLayout, read_contact_name};
 use super::private_text::{KINDS, PrivateText};
-use super::request::PublishRequest;
+use super::request::{PublishRequest, is_plain_in_address};
 use super::target::TargetState;
 use crate::container::{ContainerReader, Physical};
 use crate::error::Result;
@@ -159,13 +159,9 @@ impl Subject<'_> {
             return PublishCheck::pass(kind, tr!("Row groups of the level tables suit readers"))
                 .figure(groups.to_string());
         }
-        let sentence = |level: &usize, one: &Advice| {
-            let advice = one.sentence();
-            tr!("level {level}: {advice}", level, advice)
-        };
         let places = advice
             .iter()
-            .flat_map(|(level, list)| list.iter().map(move |one| sentence(level, one)));
+            .flat_map(|(level, list)| list.iter().map(move |one| write_level_advice(*level, one)));
         PublishCheck::warning(
             kind,
             tr!("Large level tables are slow to filter as they are"),
@@ -178,16 +174,15 @@ impl Subject<'_> {
     /// Columns of the levels that are not internal, as (level, name, type).
     fn columns(&self) -> Vec<(usize, String, DataType)> {
         let levels = self.reader.levels();
-        let of = |level: usize| {
-            levels
-                .fields(level)
-                .into_iter()
-                .map(move |field| (level, field.name, field.dtype))
-        };
-        (0..levels.count())
-            .flat_map(of)
-            .filter(|(_, name, _)| !name.starts_with("internal:"))
-            .collect()
+        let mut columns = Vec::new();
+        for level in 0..levels.count() {
+            for field in levels.fields(level) {
+                if !field.name.starts_with("internal:") {
+                    columns.push((level, field.name, field.dtype));
+                }
+            }
+        }
+        columns
     }
 
     fn check_descriptions(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
@@ -196,21 +191,10 @@ impl Subject<'_> {
             .iter()
             .filter(|(_, name, _)| !["id", "type", "path"].contains(&name.as_str()))
             .collect();
-        let schema = self.reader.collection().get("taco:field_schema");
-        let is_described = |level: usize, name: &str| {
-            let fields = schema.and_then(|schema| schema.get(format!("level{level}"))?.as_array());
-            let field = fields.and_then(|fields| {
-                fields
-                    .iter()
-                    .find(|field| field.get(0).and_then(Json::as_str) == Some(name))
-            });
-            field
-                .and_then(|field| field.get(2)?.as_str())
-                .is_some_and(|text| !text.trim().is_empty())
-        };
+        let collection = self.reader.collection();
         let without: Vec<_> = own
             .iter()
-            .filter(|(level, name, _)| !is_described(*level, name))
+            .filter(|(level, name, _)| collection.column_description(*level, name).is_none())
             .collect();
         let (n, all) = (without.len(), own.len());
         match without.first() {
@@ -266,19 +250,9 @@ impl Subject<'_> {
         ctx: &JobContext,
     ) -> Result<PublishCheck> {
         let kind = CheckKind::Classes;
-        let is_class = |name: &str| {
-            CLASS_COLUMNS.contains(
-                &name
-                    .rsplit(':')
-                    .next()
-                    .unwrap_or(name)
-                    .to_lowercase()
-                    .as_str(),
-            )
-        };
-        let found = columns
-            .iter()
-            .find(|(_, name, dtype)| is_class(name) && !dtype.is_nested() && !dtype.is_floating());
+        let found = columns.iter().find(|(_, name, dtype)| {
+            is_class_column(name) && !dtype.is_nested() && !dtype.is_floating()
+        });
         if let Some((level, name, _)) = found {
             let request = SummaryRequest {
                 level: *level,
@@ -343,16 +317,7 @@ impl Subject<'_> {
                         ctx.check()?;
                     }
                     let mut look = |text: &str| {
-                        for kind in recogniser.found_in(text) {
-                            found.add(
-                                kind,
-                                Mend::Column {
-                                    level,
-                                    name: field.name.clone(),
-                                },
-                                text,
-                            );
-                        }
+                        look_at_text(text, (level, &field.name), &recogniser, &mut found)
                     };
                     match table.value(row, column) {
                         Value::Null => {}
@@ -449,11 +414,7 @@ impl Subject<'_> {
         // Only the first component is chosen by the user; names below it follow from the format.
         let folder = |name: &&str| name.split('/').next().unwrap_or_default().to_owned();
         let tops: BTreeSet<String> = data.iter().map(folder).collect();
-        let plain = |name: &String| {
-            name.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-        };
-        if let Some(odd) = tops.iter().find(|name| !plain(name)) {
+        if let Some(odd) = tops.iter().find(|name| !is_plain_in_address(name)) {
             let message = tr!(
                 "The name {odd} has letters that addresses have to encode: use a-z, 0-9, . _ and -",
                 odd = odd.printable_line()
@@ -681,14 +642,6 @@ impl Subject<'_> {
 
 fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
     let (errors, warnings) = (report.errors(), report.warnings());
-    let listed = |severity: Severity| {
-        let own = report
-            .findings
-            .iter()
-            .filter(move |finding| finding.severity == severity);
-        own.take(LISTED)
-            .map(|finding| format!("{} at {}: {}", finding.rule, finding.at, finding.message))
-    };
     let spec = kind == CheckKind::SpecRules;
     if errors > 0 {
         let n = errors;
@@ -708,7 +661,7 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
             )
         };
         return PublishCheck::blocks(kind, message, Mend::Findings)
-            .at_places(listed(Severity::Error));
+            .at_places(list_findings(report, Severity::Error));
     }
     if warnings > 0 {
         let n = warnings;
@@ -728,7 +681,7 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
             )
         };
         return PublishCheck::warning(kind, message, Mend::Findings)
-            .at_places(listed(Severity::Warning));
+            .at_places(list_findings(report, Severity::Warning));
     }
     PublishCheck::pass(
         kind,
@@ -738,6 +691,25 @@ fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
             tr!("Rules of the official tools hold")
         },
     )
+}
+
+/// The first findings of a severity.
+fn list_findings(report: &Report, severity: Severity) -> impl Iterator<Item = String> {
+    let findings = report.findings.iter();
+    findings
+        .filter(move |finding| finding.severity == severity)
+        .take(LISTED)
+        .map(|finding| format!("{} at {}: {}", finding.rule, finding.at, finding.message))
+}
+
+fn write_level_advice(level: usize, advice: &Advice) -> String {
+    let advice = advice.sentence();
+    tr!("level {level}: {advice}", level, advice)
+}
+
+fn is_class_column(name: &str) -> bool {
+    let own = name.rsplit(':').next().unwrap_or(name);
+    CLASS_COLUMNS.contains(&own.to_lowercase().as_str())
 }
 
 /// True for a placeholder.
@@ -789,25 +761,12 @@ fn licence(collection: &Collection) -> PublishCheck {
 
 fn providers(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Providers, || Mend::Field("providers".into()));
-    let list: Vec<&Json> = collection
-        .get("providers")
-        .and_then(Json::as_array)
+    let list = collection.get("providers").and_then(Json::as_array);
+    let names: Vec<String> = list
         .into_iter()
         .flatten()
+        .map(|provider| read_contact_name(provider).unwrap_or_default().to_owned())
         .collect();
-    let name = |provider: &&&Json| {
-        let text = |key: &str| {
-            provider
-                .get(key)
-                .and_then(Json::as_str)
-                .filter(|text| !text.trim().is_empty())
-        };
-        text("name")
-            .or_else(|| text("organization"))
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let names: Vec<String> = list.iter().map(|provider| name(&provider)).collect();
     if names.is_empty() {
         return PublishCheck::blocks(
             kind,
@@ -916,6 +875,19 @@ fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
         ),
     };
     check.figure(place).at_places(shares)
+}
+
+/// Checks a text of a column for private content.
+fn look_at_text(
+    text: &str,
+    (level, name): (usize, &str),
+    recogniser: &PrivateText,
+    found: &mut PrivateTexts,
+) {
+    for kind in recogniser.found_in(text) {
+        let name = name.to_owned();
+        found.add(kind, Mend::Column { level, name }, text);
+    }
 }
 
 /// Checks every text of a collection for private content. Contacts may have e-mail addresses.
@@ -1117,12 +1089,13 @@ pub(super) fn size_text(bytes: u64) -> String {
 /// Number of FILEs, each of which a full read requests.
 pub(super) fn files_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<u64> {
     let tree = reader.levels().skeleton(ctx)?;
-    let files = |level: &SkeletonLevel| {
-        (0..level.len() as u32)
-            .filter(|&row| level.kind(row) == SampleKind::File)
-            .count()
-    };
-    Ok(tree.levels.iter().map(|level| files(level) as u64).sum())
+    Ok(tree.levels.iter().map(count_files).sum())
+}
+
+fn count_files(level: &SkeletonLevel) -> u64 {
+    (0..level.len() as u32)
+        .filter(|&row| level.kind(row) == SampleKind::File)
+        .count() as u64
 }
 
 #[cfg(test)]

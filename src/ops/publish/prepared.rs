@@ -150,17 +150,19 @@ impl<'a> PreparedPublication<'a> {
                 .collect();
         }
         let is_first = |name: &&str| !name.ends_with(".parquet");
-        let of_index = |name: &&str| {
-            self.indexes
-                .iter()
-                .any(|format| name.split('/').next() == Some(index_name(*format)))
-        };
         self.names
             .iter()
             .map(String::as_str)
-            .filter(of_index)
+            .filter(|name| self.is_of_index(name))
             .filter(is_first)
             .collect()
+    }
+
+    fn is_of_index(&self, name: &str) -> bool {
+        let first = name.split('/').next();
+        self.indexes
+            .iter()
+            .any(|format| first == Some(index_name(*format)))
     }
 
     pub fn preflight(&self, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Preflight> {
@@ -262,14 +264,8 @@ fn version_of(
     reader: &dyn ContainerReader,
     contents: &PublishedContents,
 ) -> Result<DatasetVersion> {
-    let paths = || {
-        contents
-            .data
-            .iter()
-            .chain(&contents.first_read)
-            .map(|file| file.path.as_path())
-    };
-    let version = DatasetVersion::of_files(paths())?;
+    let files = contents.data.iter().chain(&contents.first_read);
+    let version = DatasetVersion::of_files(files.map(|file| file.path.as_path()))?;
     reader.expect_unchanged()?;
     if let Physical::Zip(zip) = reader.physical() {
         zip.file().expect_at_path()?;

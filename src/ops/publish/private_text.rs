@@ -82,6 +82,11 @@ impl PrivatePatterns {
             emails: Regex::new(EMAILS)?,
         })
     }
+
+    fn is_private_link(&self, link: &str) -> bool {
+        let address = Address::parse(link).filter(Address::is_web);
+        address.is_some_and(|it| self.private_hosts.is_match(&it.authority.to_lowercase()))
+    }
 }
 
 /// Compiled at the first use. A test checks that all patterns compile.
@@ -165,16 +170,8 @@ impl PrivateText {
         if patterns.keys.is_match(text) || links.iter().copied().any(signed) {
             found.push(CheckKind::Credentials);
         }
-        let private = |link: &str| {
-            Address::parse(link)
-                .filter(Address::is_web)
-                .is_some_and(|address| {
-                    patterns
-                        .private_hosts
-                        .is_match(&address.authority.to_lowercase())
-                })
-        };
-        if links.iter().copied().any(private) {
+        let is_private = |link| patterns.is_private_link(link);
+        if links.iter().copied().any(is_private) {
             found.push(CheckKind::PrivateLinks);
         }
         if may_have(b"@")
@@ -186,6 +183,8 @@ impl PrivateText {
         found
     }
 }
+
+/// True for a link into a private network.
 
 #[cfg(test)]
 mod tests {

@@ -89,11 +89,7 @@ impl PublishRequest {
             self.input.display().to_string(),
         ];
         words.push(self.target.display().to_string());
-        let mut add = |option: &str, value: Option<String>| {
-            if let Some(value) = value {
-                words.extend([option.to_owned(), value]);
-            }
-        };
+        let mut add = |option: &str, value| words.extend(write_option(option, value));
         add(
             "--layout",
             (self.layout != PublishLayout::default()).then(|| self.layout.name().to_owned()),
@@ -130,20 +126,29 @@ impl PublishRequest {
     }
 }
 
+fn write_option(option: &str, value: Option<String>) -> impl Iterator<Item = String> {
+    let words = value.map(|value| [option.to_owned(), value]);
+    words.into_iter().flatten()
+}
+
 /// Refuses a repository that is not `owner/name`.
 fn expect_repository(repository: &str) -> Result<()> {
-    let plain = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
     match repository.split_once('/') {
-        Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
+        Some((owner, name)) if is_repository_part(owner) && is_repository_part(name) => Ok(()),
         _ => Err(Error::usage("this is no repository")
             .at_place(repository.printable_line())
             .hint("write OWNER/NAME")),
     }
+}
+
+fn is_repository_part(text: &str) -> bool {
+    !text.is_empty() && is_plain_in_address(text)
+}
+
+/// True for a name that addresses have as it is.
+pub(super) fn is_plain_in_address(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 #[cfg(all(test, not(windows)))]

@@ -197,11 +197,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     }
     let total = files.iter().map(|file| file.source.size_bytes()).sum();
     ctx.stage(tr!("Publishing"), Some(total));
-    let (mut sent_files, mut sent_bytes, mut kept_files) = (0, 0, 0);
-    let mut count = |sent: Sent, size: u64| match sent {
-        Sent::Written => (sent_files, sent_bytes) = (sent_files + 1, sent_bytes + size),
-        Sent::Kept => kept_files += 1,
-    };
+    let mut counts = SentCounts::default();
     let opened = if is_remote(&request.target) {
         let set = ObjectSet::new(&request.target, request.overwrite)?;
         // What is opened first refers to the data: it comes last, and goes before data that it
@@ -218,7 +214,13 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         let (new, others): (Vec<&NewFile>, Vec<&NewFile>) = files
             .iter()
             .partition(|file| data.contains(file.name.as_str()) && is_new(file));
-        let mut is_hidden = false;
+        let mut references = PublishedReferences {
+            set: &set,
+            names: &refers,
+            data: &data,
+            overwrite: request.overwrite,
+            is_removed: false,
+        };
         let last = files.last().map(|file| file.name.as_str());
         for file in new.into_iter().chain(others) {
             ctx.check()?;
@@ -226,21 +228,8 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
                 prepared.version.expect_unchanged()?;
             }
             let size = file.source.size_bytes();
-            let hide = || {
-                if !is_hidden
-                    && data.contains(file.name.as_str())
-                    && set.exists(&file.name)
-                    && request.overwrite
-                {
-                    refers
-                        .iter()
-                        .filter(|name| set.exists(name))
-                        .try_for_each(|name| set.remove(name))?;
-                    is_hidden = true;
-                }
-                Ok(())
-            };
-            count(send(&set, file, hide, ctx)?, size);
+            let sent = send(&set, file, || references.remove_before(file), ctx)?;
+            counts.add_file(sent, size);
         }
         prepared.version.expect_unchanged()?;
         open_published(
@@ -255,7 +244,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
             ctx.check()?;
             let copied = copy(file, &folder.path().join(&file.name), ctx);
             copied.map_err(|error| prepared.version.explain(error))?;
-            count(Sent::Written, file.source.size_bytes());
+            counts.add_file(Sent::Written, file.source.size_bytes());
         }
         // Compared before it gets its name: a publication that fails leaves nothing, whatever
         // happens to the source meanwhile.
@@ -293,9 +282,9 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let published = Published {
         snippets: snippets(&address, table.as_deref(), described.as_ref()),
         address,
-        sent_files,
-        sent_bytes,
-        kept_files,
+        sent_files: counts.sent_files,
+        sent_bytes: counts.sent_bytes,
+        kept_files: counts.kept_files,
         seconds: started.elapsed().as_secs_f64(),
         opened,
         upload_commands: request
@@ -306,6 +295,54 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         preflight,
         published: Some(published),
     })
+}
+
+/// Files that were sent, and those that were at the target already.
+#[derive(Default)]
+struct SentCounts {
+    sent_files: u64,
+    sent_bytes: u64,
+    kept_files: u64,
+}
+
+impl SentCounts {
+    fn add_file(&mut self, sent: Sent, size: u64) {
+        match sent {
+            Sent::Written => {
+                self.sent_files += 1;
+                self.sent_bytes += size;
+            }
+            Sent::Kept => self.kept_files += 1,
+        }
+    }
+}
+
+/// Published files that refer to the data, which nobody may open while data is replaced.
+struct PublishedReferences<'a> {
+    set: &'a ObjectSet,
+    names: &'a [&'a str],
+    /// Names of the data.
+    data: &'a HashSet<&'a str>,
+    overwrite: bool,
+    is_removed: bool,
+}
+
+impl PublishedReferences<'_> {
+    /// Removes them before the first file that replaces data.
+    fn remove_before(&mut self, file: &NewFile) -> Result<()> {
+        if !self.is_removed
+            && self.data.contains(file.name.as_str())
+            && self.set.exists(&file.name)
+            && self.overwrite
+        {
+            self.names
+                .iter()
+                .filter(|name| self.set.exists(name))
+                .try_for_each(|name| self.set.remove(name))?;
+            self.is_removed = true;
+        }
+        Ok(())
+    }
 }
 
 /// Indexes over the parts.

@@ -36,16 +36,17 @@ const HIDDEN: u8 = 6;
 
 /// The options of the extension `labels` that name the classes in the collection.
 pub fn label_options() -> Json {
-    let class = |(category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))| {
-        json!({
-            "name": name,
-            "category": category,
-            "colour": format!("#{r:02x}{g:02x}{b:02x}"),
-        })
-    };
     json!({
-        "classes": CLASSES.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "classes": CLASSES.iter().enumerate().map(describe_class).collect::<Vec<_>>(),
         "description": "What changed between the two dates",
+    })
+}
+
+fn describe_class((category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))) -> Json {
+    json!({
+        "name": name,
+        "category": category,
+        "colour": format!("#{r:02x}{g:02x}{b:02x}"),
     })
 }
 
@@ -150,13 +151,7 @@ fn write_optical(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Res
         .zip(surfaces)
         .map(|([column, row], surface)| view.observed_reflectance(surface, column, row))
         .collect();
-    let band = |band: usize| {
-        Samples::U16(
-            seen.iter()
-                .map(|bands| bands[band].clamp(1.0, 10_000.0) as u16)
-                .collect(),
-        )
-    };
+    let bands = (0..4).map(|band| quantise_band(&seen, band)).collect();
     let names = vec!["B02 blue", "B03 green", "B04 red", "B08 near infrared"];
     let options = vec![
         ("COMPRESS", "DEFLATE"),
@@ -169,8 +164,18 @@ fn write_optical(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Res
         path,
         &NewRaster {
             nodata: Some(0.0),
-            ..raster(view.scene, 1, (0..4).map(band).collect(), names, options)
+            ..raster(view.scene, 1, bands, names, options)
         },
+    )
+}
+
+/// One of the bands of reflectances in ten thousandths.
+fn quantise_band(reflectances: &[[f64; 4]], band: usize) -> Samples {
+    let values = reflectances.iter();
+    Samples::U16(
+        values
+            .map(|bands| bands[band].clamp(1.0, 10_000.0) as u16)
+            .collect(),
     )
 }
 
@@ -201,13 +206,8 @@ fn write_radar(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Resul
 
 fn write_elevation(path: &Path, scene: &SampleScene, terrain: &Terrain) -> Result<()> {
     let side = SIZE / ELEVATION_STEP;
-    let mean = |at: usize| {
-        let (column, row) = (at % side * ELEVATION_STEP, at / side * ELEVATION_STEP);
-        let rows = (row..row + ELEVATION_STEP)
-            .map(|row| &terrain.heights[row * SIZE + column..][..ELEVATION_STEP]);
-        (rows.flatten().sum::<f64>() / (ELEVATION_STEP * ELEVATION_STEP) as f64).round() as i16
-    };
-    let bands = vec![Samples::I16((0..side * side).map(mean).collect())];
+    let heights = (0..side * side).map(|at| compute_mean_height(terrain, at % side, at / side));
+    let bands = vec![Samples::I16(heights.collect())];
     write_geotiff(
         path,
         &raster(
@@ -218,6 +218,14 @@ fn write_elevation(path: &Path, scene: &SampleScene, terrain: &Terrain) -> Resul
             vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2")],
         ),
     )
+}
+
+/// The mean of the heights below a pixel of the elevation, in metres.
+fn compute_mean_height(terrain: &Terrain, column: usize, row: usize) -> i16 {
+    let (column, row) = (column * ELEVATION_STEP, row * ELEVATION_STEP);
+    let rows = (row..row + ELEVATION_STEP)
+        .map(|row| &terrain.heights[row * SIZE + column..][..ELEVATION_STEP]);
+    (rows.flatten().sum::<f64>() / (ELEVATION_STEP * ELEVATION_STEP) as f64).round() as i16
 }
 
 fn write_label(path: &Path, scene: &SampleScene, classes: Vec<u8>) -> Result<()> {

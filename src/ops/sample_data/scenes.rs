@@ -250,21 +250,26 @@ impl SampleScene {
 
     /// The columns of the channels of a delta at a row, and half of their width.
     pub fn channels(&self, y: f64) -> [[f64; 2]; 3] {
-        let bend =
-            |channel: u32| 0.5 * (noise(self.seed.wrapping_add(channel), 0.5, y * 2.0) - 0.5);
-        let chance = |channel: u32| noise(self.seed.wrapping_add(channel), 7.5, 7.5) - 0.5;
-        let middle = 0.5 + 0.6 * bend(1);
-        let arm = |channel: u32, way: f64, fork: f64| {
-            let spread = (y - fork - 0.3 * chance(channel)).max(0.0);
-            middle
-                + (way + 0.5 * chance(channel + 30)) * spread
-                + bend(channel) * (spread * 3.0).min(1.0)
-        };
+        let middle = 0.5 + 0.6 * self.bend_channel(1, y);
+        let arm = |channel, way, fork| self.locate_channel((middle, y), channel, way, fork);
         [
             [arm(2, -0.7, 0.2), 0.011],
             [arm(3, 0.05, 0.2), 0.017],
             [arm(4, 0.6, 0.34), 0.012],
         ]
+    }
+
+    fn bend_channel(&self, channel: u32, y: f64) -> f64 {
+        0.5 * (noise(self.seed.wrapping_add(channel), 0.5, y * 2.0) - 0.5)
+    }
+
+    /// The column of a channel that leaves the middle of the delta at the row `fork`.
+    fn locate_channel(&self, (middle, y): (f64, f64), channel: u32, way: f64, fork: f64) -> f64 {
+        let chance = |channel: u32| noise(self.seed.wrapping_add(channel), 7.5, 7.5) - 0.5;
+        let spread = (y - fork - 0.3 * chance(channel)).max(0.0);
+        middle
+            + (way + 0.5 * chance(channel + 30)) * spread
+            + self.bend_channel(channel, y) * (spread * 3.0).min(1.0)
     }
 
     /// The row where the sea begins below a delta.

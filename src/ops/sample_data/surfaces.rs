@@ -505,14 +505,6 @@ impl SceneView<'_> {
     /// Backscatter of VV and VH in decibels, with the speckle of four looks.
     pub fn backscatter(&self, surface: &Surface, column: usize, row: usize) -> [f64; 2] {
         let light = self.terrain.light[row * SIZE + column];
-        let speckle = |band: u32| {
-            let looks = (0..4).map(|look| {
-                -(1.0 - hash_place(self.seed(500 + band), column as i64, row as i64, look))
-                    .max(1e-6)
-                    .ln()
-            });
-            10.0 * (looks.sum::<f64>() / 4.0).log10()
-        };
         let tilt = if surface.cover == Cover::Water {
             0.0
         } else {
@@ -524,8 +516,21 @@ impl SceneView<'_> {
             _ => -6.5,
         };
         [0, 1].map(|band| {
-            surface.backscatter + tilt + speckle(band) + if band == 0 { 0.0 } else { cross }
+            surface.backscatter
+                + tilt
+                + self.draw_speckle(band, column, row)
+                + if band == 0 { 0.0 } else { cross }
         })
+    }
+
+    /// The noise of four looks in decibels.
+    fn draw_speckle(&self, band: u32, column: usize, row: usize) -> f64 {
+        let looks = (0..4).map(|look| {
+            -(1.0 - hash_place(self.seed(500 + band), column as i64, row as i64, look))
+                .max(1e-6)
+                .ln()
+        });
+        10.0 * (looks.sum::<f64>() / 4.0).log10()
     }
 }
 

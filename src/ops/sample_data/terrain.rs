@@ -43,33 +43,45 @@ pub struct Courses {
     pub channels: [[f64; 2]; 3],
 }
 
+impl Courses {
+    fn at_row(scene: &SampleScene, row: usize) -> Self {
+        let [_, y] = scene.place(0, row);
+        Self {
+            river: scene.river_at(y),
+            shore: scene.shore(y),
+            channels: scene.channels(y),
+        }
+    }
+}
+
+/// The places of all pixels, row by row.
+fn list_places(scene: &SampleScene) -> impl Iterator<Item = [f64; 2]> {
+    (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE))
+}
+
+/// Noise of a layer at every pixel.
+fn draw_noise(scene: &SampleScene, layer: u32, scale: f64) -> Vec<f64> {
+    list_places(scene)
+        .map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale))
+        .collect()
+}
+
 impl Terrain {
     /// The terrain of a scene.
     pub fn for_scene(scene: &SampleScene) -> Self {
-        let places = || (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE));
-        let smooth = |layer: u32, scale: f64| -> Vec<f64> {
-            places()
-                .map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale))
-                .collect()
-        };
-        let courses = |row: usize| {
-            let [_, y] = scene.place(0, row);
-            Courses {
-                river: scene.river_at(y),
-                shore: scene.shore(y),
-                channels: scene.channels(y),
-            }
-        };
-        let rows: Vec<Courses> = (0..SIZE).map(courses).collect();
+        let smooth = |layer, scale| draw_noise(scene, layer, scale);
+        let rows: Vec<Courses> = (0..SIZE).map(|row| Courses::at_row(scene, row)).collect();
         let relief = smooth(11, 5.0);
-        let heights: Vec<f64> = places()
+        let heights: Vec<f64> = list_places(scene)
             .enumerate()
             .map(|(at, place)| height(scene, place, &rows[at / SIZE], relief[at]))
             .collect();
         let light = (0..SIZE * SIZE)
             .map(|at| light(&heights, at % SIZE, at / SIZE))
             .collect();
-        let clouds = places().map(|place| cloud(scene, place)).collect();
+        let clouds = list_places(scene)
+            .map(|place| cloud(scene, place))
+            .collect();
         let sea = (0..SIZE)
             .map(|column| scene.sea(scene.place(column, 0)[0]))
             .collect();
@@ -97,13 +109,7 @@ fn cloud(scene: &SampleScene, [x, y]: [f64; 2]) -> f64 {
 
 /// Metres above the sea at a place of the unit square.
 fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> f64 {
-    let ridge = |scale: f64| {
-        // Turned and bent, since the noise runs along rows and columns.
-        let (sine, cosine) = (0.4 + f64::from(scene.seed % 9) * 0.3).sin_cos();
-        let bend = 0.22 * noise(scene.seed.wrapping_add(8), x * 3.0, y * 3.0);
-        let [along, across] = [x * cosine - y * sine + bend, x * sine + y * cosine - bend];
-        1.0 - (2.0 * noise(scene.seed.wrapping_add(5), along * scale, across * scale) - 1.0).abs()
-    };
+    let ridge = |scale| draw_ridge(scene, [x, y], scale);
     match scene.landscape {
         Landscape::Mountains => 900.0 + 1_150.0 * ridge(2.1).powi(3) + 90.0 * relief,
         Landscape::Forest => 180.0 + 330.0 * ridge(1.6).powi(2) + 40.0 * relief,
@@ -116,6 +122,15 @@ fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> 
             12.0 + 14.0 * relief + 30.0 * (x - row.river).powi(2)
         }
     }
+}
+
+/// Noise with sharp crests, from 0 to 1.
+fn draw_ridge(scene: &SampleScene, [x, y]: [f64; 2], scale: f64) -> f64 {
+    // Turned and bent, since the noise runs along rows and columns.
+    let (sine, cosine) = (0.4 + f64::from(scene.seed % 9) * 0.3).sin_cos();
+    let bend = 0.22 * noise(scene.seed.wrapping_add(8), x * 3.0, y * 3.0);
+    let [along, across] = [x * cosine - y * sine + bend, x * sine + y * cosine - bend];
+    1.0 - (2.0 * noise(scene.seed.wrapping_add(5), along * scale, across * scale) - 1.0).abs()
 }
 
 /// Light on the slope of a pixel, 1 on flat ground.

@@ -31,13 +31,7 @@ const PARAMETERS: [&str; 12] = [
 pub fn library_collection(collection: &Collection) -> (Map<String, Json>, Vec<CollectionMapping>) {
     let mut made = GeneratedField::default();
     let fields = &collection.fields;
-    let text = |key: &str| {
-        fields
-            .get(key)
-            .and_then(Json::as_str)
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-    };
+    let text = |key: &str| fields.get(key).and_then(trim_text);
     let id = text("id").unwrap_or("dataset");
     let plain: String = id
         .chars()
@@ -247,18 +241,23 @@ fn line(
 
 /// The texts of a list, or a text alone.
 fn texts(value: Option<&Json>) -> Vec<String> {
-    let text = |value: &Json| {
-        value
-            .as_str()
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
-    };
     match value {
-        Some(Json::Array(values)) => values.iter().filter_map(text).collect(),
-        Some(value) => text(value).into_iter().collect(),
+        Some(Json::Array(values)) => values
+            .iter()
+            .filter_map(trim_text)
+            .map(str::to_owned)
+            .collect(),
+        Some(value) => trim_text(value).map(str::to_owned).into_iter().collect(),
         None => Vec::new(),
     }
+}
+
+/// A text without blanks around it; `None` for an empty one and for other values.
+fn trim_text(value: &Json) -> Option<&str> {
+    value
+        .as_str()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
 }
 
 /// Providers or curators with the fields that TACO 3 has; texts are names.
@@ -272,35 +271,38 @@ fn people(
         Some(Json::Null) | None => Vec::new(),
         Some(one) => vec![one.clone()],
     };
-    let entry = |entry: Json| {
+    let mut people = Vec::with_capacity(entries.len());
+    for entry in entries {
         let mut entry = match entry {
             Json::Object(entry) => entry,
             Json::String(name) => Map::from_iter([("name".to_owned(), Json::String(name))]),
-            _ => return None,
+            _ => continue,
         };
-        entry.retain(|key, value| {
-            let is_sound = match key.as_str() {
-                "roles" => value.as_array().is_some_and(|roles| {
-                    roles
-                        .iter()
-                        .all(|role| role.as_str().is_some_and(|role| !role.trim().is_empty()))
-                }),
-                "links" => value
-                    .as_array()
-                    .is_some_and(|links| links.iter().all(Json::is_object)),
-                "url" => value
-                    .as_str()
-                    .is_some_and(|url| url.starts_with("http://") || url.starts_with("https://")),
-                "email" => value.as_str().is_some_and(|email| email.contains('@')),
-                _ => value.as_str().is_some_and(|text| !text.trim().is_empty()),
-            };
-            known.contains(&key.as_str()) && is_sound
-        });
-        Some(entry)
-            .filter(|entry| is_named(entry))
-            .map(Json::Object)
-    };
-    entries.into_iter().filter_map(entry).collect()
+        entry.retain(|key, value| known.contains(&key.as_str()) && is_sound_entry(key, value));
+        if is_named(&entry) {
+            people.push(Json::Object(entry));
+        }
+    }
+    people
+}
+
+/// True for a value that TACO 3 takes as a field of a provider or curator.
+fn is_sound_entry(key: &str, value: &Json) -> bool {
+    match key {
+        "roles" => value.as_array().is_some_and(|roles| {
+            roles
+                .iter()
+                .all(|role| role.as_str().is_some_and(|role| !role.trim().is_empty()))
+        }),
+        "links" => value
+            .as_array()
+            .is_some_and(|links| links.iter().all(Json::is_object)),
+        "url" => value
+            .as_str()
+            .is_some_and(|url| url.starts_with("http://") || url.starts_with("https://")),
+        "email" => value.as_str().is_some_and(|email| email.contains('@')),
+        _ => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+    }
 }
 
 #[cfg(test)]

@@ -144,14 +144,7 @@ pub fn level_fields(
         };
         // The model of the library has one field: others of its namespace make it a group of plain
         // fields.
-        let is_alone = || {
-            !batch
-                .schema()
-                .fields()
-                .iter()
-                .any(|field| field.name().starts_with("split:"))
-        };
-        if level == "sample" && name == "split" && is_split(&array) && is_alone() {
+        if level == "sample" && name == "split" && is_split(&array) && !has_split_fields(batch) {
             fields
                 .groups
                 .push(json!({ "namespace": "split", "kind": "split" }));
@@ -182,6 +175,14 @@ pub fn level_fields(
     );
     fields.groups.extend(groups);
     Ok(fields)
+}
+
+fn has_split_fields(batch: &RecordBatch) -> bool {
+    batch
+        .schema()
+        .fields()
+        .iter()
+        .any(|field| field.name().starts_with("split:"))
 }
 
 /// The parts of a profile that replace columns.
@@ -249,12 +250,8 @@ fn is_deep_shape(column: &str, array: &ArrayRef) -> bool {
         column.split_once(':'),
         Some((_, "tensor_shape" | "raster_shape"))
     );
-    let lengths = || {
-        array
-            .as_list_opt::<i32>()
-            .map(|lists| lists.iter().flatten().any(|list| list.len() > 2))
-    };
-    is_shape && lengths().unwrap_or(false)
+    let lists = array.as_list_opt::<i32>().filter(|_| is_shape);
+    lists.is_some_and(|lists| lists.iter().flatten().any(|list| list.len() > 2))
 }
 
 /// Distance of the cells of a Major TOM grid in kilometres, if every row has a code of it.
@@ -263,16 +260,21 @@ fn grid_distance(codes: &ArrayRef) -> Option<f64> {
     if codes.null_count() > 0 {
         return None;
     }
-    let distance = |code: &str| {
-        let (number, _) = code.trim_start_matches("MT").split_once("km")?;
-        number.parse::<f64>().ok().filter(|km| *km > 0.0)
-    };
-    let first = codes.iter().flatten().next().and_then(distance)?;
+    let first = codes
+        .iter()
+        .flatten()
+        .next()
+        .and_then(parse_grid_distance)?;
     codes
         .iter()
         .flatten()
-        .all(|code| distance(code) == Some(first))
+        .all(|code| parse_grid_distance(code) == Some(first))
         .then_some(first)
+}
+
+fn parse_grid_distance(code: &str) -> Option<f64> {
+    let (number, _) = code.trim_start_matches("MT").split_once("km")?;
+    number.parse::<f64>().ok().filter(|km| *km > 0.0)
 }
 
 fn is_split(array: &ArrayRef) -> bool {

@@ -303,6 +303,34 @@ struct WrittenContract {
     tables: Vec<(String, RecordBatch)>,
 }
 
+/// The levels as contract.json lists them, their tables, and what became of the columns of 2.0.
+#[derive(Default)]
+struct ContractLevels {
+    levels: Vec<Json>,
+    tables: Vec<(String, RecordBatch)>,
+    moves: Vec<FieldMove>,
+}
+
+impl ContractLevels {
+    /// Adds a level with columns that TACO 3 demands, `own`, and those of its fields.
+    fn add_level(
+        &mut self,
+        name: &str,
+        own: Vec<(Field, ArrayRef)>,
+        made: LevelFields,
+    ) -> Result<()> {
+        self.levels
+            .push(json!({ "name": name, "groups": made.groups }));
+        let (names, arrays): (Vec<Field>, Vec<ArrayRef>) =
+            own.into_iter().chain(made.columns).unzip();
+        let table = RecordBatch::try_new(Arc::new(Schema::new(names)), arrays)
+            .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
+        self.tables.push((name.to_owned(), table));
+        self.moves.extend(made.moves);
+        Ok(())
+    }
+}
+
 fn plan(
     assembly: &Assembly,
     lacking: LackingFiles,
@@ -312,45 +340,22 @@ fn plan(
     let tree = &assembly.tree;
     let size = |depth: usize, row: u32| assembly.levels[depth].sources[row as usize].size_bytes();
     let structure = SampleStructure::from_skeleton(tree, &size, lacking);
-    let mut levels = Vec::new();
-    let mut tables = Vec::new();
-    let mut moves = Vec::new();
     let ids: ArrayRef = Arc::new(tree.levels.first().map_or_else(
         || StringArray::from(Vec::<&str>::new()),
         |level| level.ids.clone(),
     ));
-    let mut add = |name: &str,
-                   depth: usize,
-                   rows: Vec<u32>,
-                   own: Vec<(Field, ArrayRef)>,
-                   below: bool|
-     -> Result<()> {
-        ctx.check()?;
-        let made = match below {
-            true => fields_of(assembly, name, depth, &rows, ctx)?,
-            // The one file of a sample, whose columns the sample has.
-            false => LevelFields::default(),
-        };
-        levels.push(json!({ "name": name, "groups": made.groups }));
-        let (names, arrays): (Vec<Field>, Vec<ArrayRef>) =
-            own.into_iter().chain(made.columns).unzip();
-        let table = RecordBatch::try_new(Arc::new(Schema::new(names)), arrays)
-            .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
-        tables.push((name.to_owned(), table));
-        moves.extend(made.moves);
-        Ok(())
-    };
+    let mut contents = ContractLevels::default();
     let samples = structure.samples.clone();
     let ids = take(&ids, &UInt32Array::from(samples.clone()), None).map_err(not_taken)?;
-    add(
+    ctx.check()?;
+    contents.add_level(
         "sample",
-        0,
-        samples,
         vec![(Field::new("id", DataType::Utf8, false), ids)],
-        true,
+        fields_of(assembly, "sample", 0, &samples, ctx)?,
     )?;
     for level in &structure.levels {
-        let rows = level.rows.iter().map(|row| row.row).collect();
+        ctx.check()?;
+        let rows: Vec<u32> = level.rows.iter().map(|row| row.row).collect();
         let own: Vec<(Field, ArrayRef)> = vec![
             (
                 Field::new("sample", DataType::UInt64, false),
@@ -371,7 +376,13 @@ fn plan(
                 )),
             ),
         ];
-        add(&level.name, level.depth, rows, own, level.depth > 0)?;
+        let made = if level.depth > 0 {
+            fields_of(assembly, &level.name, level.depth, &rows, ctx)?
+        } else {
+            // The one file of a sample, whose columns the sample has.
+            LevelFields::default()
+        };
+        contents.add_level(&level.name, own, made)?;
     }
     let (collection, collection_moves) = collection::library_collection(&assembly.collection);
     let files = structure.levels.iter().flat_map(|level| {
@@ -399,20 +410,24 @@ fn plan(
         samples: structure.samples.len() as u64,
         files: count,
         bytes,
-        fields: moves,
+        fields: contents.moves,
         collection: collection_moves,
         renamed: structure.renamed.clone(),
         placeholders,
         left_out: structure.left_out.iter().map(|&row| id_of(row)).collect(),
         ..Taco3Prepared::default()
     };
-    let json = json!({ "structure": structure.paths, "levels": levels, "collection": collection });
+    let json = json!({
+        "structure": structure.paths,
+        "levels": contents.levels,
+        "collection": collection,
+    });
     Ok((
         prepared,
         WrittenContract {
             json,
             structure,
-            tables,
+            tables: contents.tables,
         },
     ))
 }
@@ -444,13 +459,9 @@ fn fields_of(
     }
     let columns: Vec<usize> = (0..kept.len()).filter(|&at| kept[at]).collect();
     let batch = batch.project(&columns).map_err(not_taken)?;
-    let described = |column: &str| {
-        assembly
-            .collection
-            .column_description(depth, column)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let collection = &assembly.collection;
+    let description = |column: &str| collection.column_description(depth, column);
+    let described = |column: &str| description(column).unwrap_or_default().to_owned();
     level_fields(name, &batch, level_profile(&batch, ctx)?, &described)
 }
 
@@ -469,13 +480,8 @@ fn write(
     let put = |name: &str, bytes: &[u8]| {
         std::fs::write(place.join(name), bytes).io_at("write", place.join(name))
     };
-    let pretty = |json: &Json| {
-        serde_json::to_vec_pretty(json).map_err(|error| {
-            Error::internal("the contract can't be written as JSON").because(error)
-        })
-    };
-    put("contract.json", &pretty(&contract.json)?)?;
-    put("report.json", &pretty(&prepared.to_json())?)?;
+    put("contract.json", &write_pretty_json(&contract.json)?)?;
+    put("report.json", &write_pretty_json(&prepared.to_json())?)?;
     put(PROGRAM_NAME, PROGRAM.as_bytes())?;
     std::fs::create_dir(place.join("tables")).io_at("make a folder", place)?;
     for (name, table) in &contract.tables {
@@ -504,6 +510,11 @@ fn write(
     let damaged = sources.finish()?;
     folder.finish()?;
     Ok(damaged)
+}
+
+fn write_pretty_json(json: &Json) -> Result<Vec<u8>> {
+    serde_json::to_vec_pretty(json)
+        .map_err(|error| Error::internal("the contract can't be written as JSON").because(error))
 }
 
 fn write_file(

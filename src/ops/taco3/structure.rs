@@ -482,12 +482,7 @@ fn common_ending<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
 /// A name of a file or folder that TACO 3 allows: printable ASCII without `<>:"/\|?*[]` and `__`,
 /// not ending in a dot or blank.
 pub fn member_name(id: &str) -> String {
-    let plain = |c: char| match c {
-        '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '[' | ']' => '_',
-        ' '..='~' => c,
-        _ => '_',
-    };
-    let mut name: String = id.chars().map(plain).collect();
+    let mut name: String = id.chars().map(replace_refused).collect();
     while name.contains("__") {
         name = name.replace("__", "_");
     }
@@ -496,6 +491,14 @@ pub fn member_name(id: &str) -> String {
         "member".to_owned()
     } else {
         name.to_owned()
+    }
+}
+
+fn replace_refused(c: char) -> char {
+    match c {
+        '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '[' | ']' => '_',
+        ' '..='~' => c,
+        _ => '_',
     }
 }
 

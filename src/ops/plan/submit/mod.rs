@@ -377,12 +377,15 @@ fn output_of(command: &mut Command, what: &str) -> Result<String> {
 /// Numbers as ranges: `1-3,7`.
 fn ranges(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let run = |run: &[u32]| match run {
+    runs.map(write_range).collect::<Vec<_>>().join(",")
+}
+
+fn write_range(run: &[u32]) -> String {
+    match run {
         [one] => one.to_string(),
         [first, .., last] => format!("{first}-{last}"),
         [] => String::new(),
-    };
-    runs.map(run).collect::<Vec<_>>().join(",")
+    }
 }
 
 /// Slurm jobs of the last submission (`submitted.json`); `None` before the first.
