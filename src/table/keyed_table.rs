@@ -64,15 +64,7 @@ impl KeyedTable {
         text: &dyn Fn(&str) -> bool,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let reading = |name: &str| {
-            if is_key_name(name, keys) {
-                ColumnReading::ExactText
-            } else if text(name) {
-                ColumnReading::Text
-            } else {
-                ColumnReading::Inferred
-            }
-        };
+        let reading = |name: &str| choose_reading(name, is_key_name(name, keys), text);
         let mut found = read_metadata_table(path, &reading, ctx)?;
         let has_key = |table: &LevelTable| keys.iter().any(|key| table.column_index(key).is_some());
         if !has_key(&found.table)
@@ -113,19 +105,7 @@ impl KeyedTable {
         show_samples: &ShowSamples<'_>,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let read = |key: Option<&str>| {
-            let reading = |name: &str| {
-                if is_key_name(name, &KEYS) || key == Some(name) {
-                    ColumnReading::ExactText
-                } else if text(name) {
-                    ColumnReading::Text
-                } else {
-                    ColumnReading::Inferred
-                }
-            };
-            read_metadata_table(&request.table, &reading, ctx)
-        };
-        let mut found = read(request.key.as_deref())?;
+        let mut found = read_with_key(request, request.key.as_deref(), text, ctx)?;
         if found.table.rows() == 0 {
             return Err(Error::usage("the table has no rows").at_path(&request.table));
         }
@@ -151,7 +131,7 @@ impl KeyedTable {
             || has_exact_texts(&found.table, &choice.column)?;
         if !is_exact {
             // Read again with the key as text: a key such as NA is not null.
-            found = read(Some(&choice.column))?;
+            found = read_with_key(request, Some(&choice.column), text, ctx)?;
         }
         let mut keyed = Self::new(found, &request.table, &choice.column, choice.by_path)?;
         if let Some(other) = keyed.other_key(&choice.others, show_samples)? {
@@ -453,12 +433,10 @@ impl KeyedRows<'_> {
     pub fn row_of(&self, path: &str, id: &str) -> Option<usize> {
         let name = in_nfc(if self.by_path { path } else { id });
         let exact = self.rows.get(name.as_ref());
-        let stem = || {
-            self.by_stem
-                .then(|| self.rows.get(without_extension(&name)?))
-                .flatten()
-        };
-        exact.or_else(stem).copied()
+        if exact.is_none() && self.by_stem {
+            return self.rows.get(without_extension(&name)?).copied();
+        }
+        exact.copied()
     }
 
     /// Number of keys.
@@ -470,6 +448,28 @@ impl KeyedRows<'_> {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+fn choose_reading(name: &str, is_key: bool, is_text: &dyn Fn(&str) -> bool) -> ColumnReading {
+    if is_key {
+        ColumnReading::ExactText
+    } else if is_text(name) {
+        ColumnReading::Text
+    } else {
+        ColumnReading::Inferred
+    }
+}
+
+/// Reads the table of a join, whose key is also read as text when it has no usual name.
+fn read_with_key(
+    request: &JoinRequest,
+    key: Option<&str>,
+    is_text: &dyn Fn(&str) -> bool,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
+    let is_key = |name: &str| is_key_name(name, &KEYS) || key == Some(name);
+    let reading = |name: &str| choose_reading(name, is_key(name), is_text);
+    read_metadata_table(&request.table, &reading, ctx)
 }
 
 /// How keys name samples.
@@ -524,6 +524,19 @@ impl KeyEndings {
             .unwrap_or_default();
         found[place] || (by_stem && found[place + OF_STEMS])
     }
+
+    /// Number of keys that find a sample without their first folders.
+    fn count_found(
+        &self,
+        keys: &[impl AsRef<str>],
+        folders: usize,
+        by_stem: bool,
+        by_path: bool,
+    ) -> usize {
+        keys.iter()
+            .filter(|key| self.finds(key.as_ref(), folders, by_stem, by_path))
+            .count()
+    }
 }
 
 impl KeyProbe {
@@ -534,7 +547,7 @@ impl KeyProbe {
         let mut distinct = HashSet::new();
         let mut shared: Option<&str> = None;
         for key in keys {
-            let folders = key.rsplit_once('/').map_or("", |(folders, _)| folders);
+            let folders = folders_of_key(key);
             shared = Some(shared.map_or(folders, |shared| shared_folders(shared, folders)));
             if probed.len() < PROBED && distinct.insert(key) {
                 probed.push(key);
@@ -571,22 +584,12 @@ impl KeyProbe {
         if form.hits == 0 || others.is_empty() {
             return None;
         }
-        let folders = |key: &'_ str| {
-            key.rsplit_once('/')
-                .map_or("", |(folders, _)| folders)
-                .to_owned()
-        };
         let shared = others
             .iter()
-            .map(|key| folders(key))
-            .reduce(|one, other| shared_folders(&one, &other).to_owned())?;
-        let hits = |count: &usize| {
-            others
-                .iter()
-                .filter(|key| endings.finds(key, *count, form.by_stem, by_path))
-                .count()
-        };
-        let best = (1..=folder_count(&shared))
+            .map(|key| folders_of_key(key))
+            .reduce(shared_folders)?;
+        let hits = |folders: &usize| endings.count_found(&others, *folders, form.by_stem, by_path);
+        let best = (1..=folder_count(shared))
             .rev()
             .max_by_key(hits)
             .filter(|count| hits(count) > 0)?;
@@ -595,22 +598,30 @@ impl KeyProbe {
 
     /// The form by which most keys find a sample by path, or by id; among equals the plainest.
     pub fn best_form(&self, endings: &KeyEndings, by_path: bool) -> KeyForm {
-        let form = |folders_before: usize, by_stem: bool| {
-            let hits = self
-                .probed
-                .iter()
-                .filter(|key| endings.finds(key, folders_before, by_stem, by_path))
-                .count();
-            KeyForm {
-                hits,
-                folders_before,
-                by_stem,
-            }
-        };
-        let forms = (0..=self.shared)
-            .flat_map(|folders| [false, true].map(|by_stem| form(folders, by_stem)));
+        let forms = (0..=self.shared).flat_map(|folders| {
+            [false, true].map(|by_stem| self.measure_form(endings, folders, by_stem, by_path))
+        });
         forms.rev().max_by_key(|form| form.hits).unwrap_or_default()
     }
+
+    fn measure_form(
+        &self,
+        endings: &KeyEndings,
+        folders_before: usize,
+        by_stem: bool,
+        by_path: bool,
+    ) -> KeyForm {
+        KeyForm {
+            hits: endings.count_found(&self.probed, folders_before, by_stem, by_path),
+            folders_before,
+            by_stem,
+        }
+    }
+}
+
+/// The folders of a key, without its last step.
+fn folders_of_key(key: &str) -> &str {
+    key.rsplit_once('/').map_or("", |(folders, _)| folders)
 }
 
 /// The folders that two paths share.
@@ -652,13 +663,10 @@ pub fn key_name<'n>(names: &'n [String], keys: &[&str]) -> Option<&'n str> {
     let usual = keys
         .iter()
         .find_map(|key| exact(key).or_else(|| any_case(key)));
-    let index = || {
-        INDEX_COLUMNS
-            .iter()
-            .find_map(exact)
-            .filter(|_| keys.len() > 1)
-    };
-    usual.or_else(index).map(String::as_str)
+    if usual.is_none() && keys.len() > 1 {
+        return INDEX_COLUMNS.iter().find_map(exact).map(String::as_str);
+    }
+    usual.map(String::as_str)
 }
 
 /// True for the name of a column that can be a key.

@@ -135,14 +135,10 @@ impl LevelTable {
             fields.collect::<Vec<_>>(),
             self.schema.metadata().clone(),
         ));
-        let renamed = |batch: &RecordBatch| {
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
-        };
         let batches = self
             .batches
             .iter()
-            .map(renamed)
+            .map(|batch| replace_schema(batch, &schema))
             .collect::<std::result::Result<_, _>>();
         let batches = batches.map_err(|error| {
             Error::internal("the columns of a table can't be renamed").because(error)
@@ -322,4 +318,13 @@ impl LevelTable {
             }),
         }
     }
+}
+
+/// A batch with other names of its columns.
+fn replace_schema(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> std::result::Result<RecordBatch, arrow::error::ArrowError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
 }

@@ -22,7 +22,7 @@ use super::budget::size_text;
 use super::metadata_table::{
     CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, number_repeated_names,
 };
-use super::open_document::{DocumentSheet, parse_instant, read_document_sheets};
+use super::open_document::{parse_instant, read_document_sheets};
 use super::text_types::{TextSummary, is_null_marker};
 use super::widening::EXACT_IN_DOUBLE;
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
@@ -133,12 +133,12 @@ fn document_sheets(package: &Package<'_>, ctx: &JobContext) -> Result<Vec<Sheet>
     let missing = || damaged_workbook_error("it has no content.xml");
     let content = package.text("content.xml")?.ok_or_else(missing)?;
     let sheets = read_document_sheets(&content, ctx)?;
-    let sheet = |sheet: DocumentSheet| Sheet {
+    let sheets = sheets.into_iter().map(|sheet| Sheet {
         name: sheet.name,
         bytes: content.len(),
         cells: sheet.cells,
-    };
-    Ok(sheets.into_iter().map(sheet).collect())
+    });
+    Ok(sheets.collect())
 }
 
 /// The sheets of an Office Open XML workbook, read as far as the first one that names samples.
@@ -256,14 +256,9 @@ impl<'a> Package<'a> {
                 size_text(PART_MAX)
             )));
         }
-        let data = || {
-            let start = header
-                .checked_add(30)?
-                .checked_add(number(self.bytes, header + 26, 2)?)?;
-            let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
-            self.bytes.get(start..start.checked_add(packed)?)
-        };
-        let data = data().ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
+        let data = self
+            .packed_part(header, packed)
+            .ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
         let mut text = Vec::new();
         let unpacked = match method {
             0 => data.take(size).read_to_end(&mut text),
@@ -278,6 +273,15 @@ impl<'a> Package<'a> {
         String::from_utf8(text)
             .map(Some)
             .map_err(|_| damaged_workbook_error(format!("{name} is not UTF-8")))
+    }
+
+    /// The packed bytes of a part behind its local header.
+    fn packed_part(&self, header: usize, packed: usize) -> Option<&'a [u8]> {
+        let start = header
+            .checked_add(30)?
+            .checked_add(number(self.bytes, header + 26, 2)?)?;
+        let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
+        self.bytes.get(start..start.checked_add(packed)?)
     }
 }
 
@@ -331,18 +335,22 @@ impl WorkbookOutline {
 
 /// Parts by the ids of their relationships.
 fn targets_of(relationships: &str) -> HashMap<String, String> {
-    let target = |event| match event {
-        XmlEvent::Start("Relationship", about) => {
-            let target = about.get("Target")?;
-            let target = match target.strip_prefix('/') {
-                Some(absolute) => absolute.to_owned(),
-                None => format!("xl/{}", target.trim_start_matches("./")),
-            };
-            Some((about.get("Id")?.into_owned(), target))
-        }
-        _ => None,
+    XmlEvents::new(relationships)
+        .filter_map(read_relationship)
+        .collect()
+}
+
+/// The id of a relationship and the part that it names.
+fn read_relationship(event: XmlEvent<'_>) -> Option<(String, String)> {
+    let XmlEvent::Start("Relationship", about) = event else {
+        return None;
     };
-    XmlEvents::new(relationships).filter_map(target).collect()
+    let target = about.get("Target")?;
+    let target = match target.strip_prefix('/') {
+        Some(absolute) => absolute.to_owned(),
+        None => format!("xl/{}", target.trim_start_matches("./")),
+    };
+    Some((about.get("Id")?.into_owned(), target))
 }
 
 /// The texts that cells share; text runs are joined, phonetic readings left out.
@@ -789,6 +797,36 @@ impl SheetCell {
             Self::Text(text) => text.clone(),
         }
     }
+
+    /// Index of the variant.
+    fn kind_index(&self) -> usize {
+        match self {
+            Self::Number(_) => 0,
+            Self::Boolean(_) => 1,
+            Self::Instant(_) => 2,
+            Self::Text(_) => 3,
+        }
+    }
+
+    fn as_number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Milliseconds since 1970.
+    fn as_instant(&self) -> Option<i64> {
+        match self {
+            Self::Instant(millis) => Some(*millis),
+            _ => None,
+        }
+    }
+
+    /// True for a marker of a missing value, which has no type of its own.
+    fn is_marker(&self) -> bool {
+        matches!(self, Self::Text(text) if is_null_marker(text))
+    }
 }
 
 fn is_day(millis: i64) -> bool {
@@ -797,70 +835,59 @@ fn is_day(millis: i64) -> bool {
 
 /// A column, and the first cell that keeps it from having a type although most cells share one.
 fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, Option<usize>) {
-    let exact = || {
-        Arc::new(
-            cells
-                .iter()
-                .map(|cell| Some(cell.as_ref()?.text()))
-                .collect::<StringArray>(),
-        ) as ArrayRef
-    };
     if reading == ColumnReading::ExactText {
-        return (exact(), None);
+        return (Arc::new(format_cells(cells)), None);
     }
-    // A marker of a missing value has no type of its own.
-    let is_marker =
-        |cell: &SheetCell| matches!(cell, SheetCell::Text(text) if is_null_marker(text));
-    let typed = || {
-        cells
-            .iter()
-            .map(|cell| cell.as_ref().filter(|cell| !is_marker(cell)))
-    };
-    let kind = |cell: &SheetCell| match cell {
-        SheetCell::Number(_) => 0,
-        SheetCell::Boolean(_) => 1,
-        SheetCell::Instant(_) => 2,
-        SheetCell::Text(_) => 3,
-    };
+    let typed = || mask_marker_cells(cells);
     let mut counts = [0u64; 4];
-    typed().flatten().for_each(|cell| counts[kind(cell)] += 1);
+    typed()
+        .flatten()
+        .for_each(|cell| counts[cell.kind_index()] += 1);
     let values: u64 = counts.iter().sum();
     let shared = counts
         .iter()
         .position(|count| *count == values)
         .filter(|_| reading == ColumnReading::Inferred);
-    let millis = |cell: &SheetCell| match cell {
-        SheetCell::Instant(millis) => Some(*millis),
-        _ => None,
-    };
-    let number = |cell: &SheetCell| match cell {
-        SheetCell::Number(number) => Some(*number),
-        _ => None,
-    };
     let array: ArrayRef = match shared {
         Some(_) if values == 0 => arrow::array::new_null_array(&DataType::Null, cells.len()),
-        Some(0) if typed().flatten().filter_map(number).all(is_exact_integer) => Arc::new(
+        Some(0)
+            if typed()
+                .flatten()
+                .filter_map(SheetCell::as_number)
+                .all(is_exact_integer) =>
+        {
+            Arc::new(
+                typed()
+                    .map(|cell| cell?.as_number().map(|number| number as i64))
+                    .collect::<Int64Array>(),
+            )
+        }
+        Some(0) => Arc::new(
             typed()
-                .map(|cell| number(cell?).map(|number| number as i64))
-                .collect::<Int64Array>(),
+                .map(|cell| cell?.as_number())
+                .collect::<Float64Array>(),
         ),
-        Some(0) => Arc::new(typed().map(|cell| number(cell?)).collect::<Float64Array>()),
         Some(1) => Arc::new(
             typed()
                 .map(|cell| Some(*cell? == SheetCell::Boolean(true)))
                 .collect::<BooleanArray>(),
         ),
-        Some(2) if typed().flatten().filter_map(millis).all(is_day) => {
+        Some(2)
+            if typed()
+                .flatten()
+                .filter_map(SheetCell::as_instant)
+                .all(is_day) =>
+        {
             let day = |millis: i64| i32::try_from(millis.div_euclid(DAY_MS as i64)).ok();
             Arc::new(
                 typed()
-                    .map(|cell| millis(cell?).and_then(day))
+                    .map(|cell| cell?.as_instant().and_then(day))
                     .collect::<Date32Array>(),
             )
         }
         Some(2) => {
             let array: TimestampMicrosecondArray = typed()
-                .map(|cell| millis(cell?).map(|millis| millis * 1000))
+                .map(|cell| cell?.as_instant().map(|millis| millis * 1000))
                 .collect();
             debug_assert_eq!(
                 arrow::array::Array::data_type(&array),
@@ -869,10 +896,7 @@ fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, 
             Arc::new(array)
         }
         _ => {
-            let texts: StringArray = cells
-                .iter()
-                .map(|cell| Some(cell.as_ref()?.text()))
-                .collect();
+            let texts = format_cells(cells);
             let mut summary = TextSummary::default();
             texts.iter().flatten().for_each(|text| summary.add(text, 0));
             Arc::new(summary.without_markers(&texts))
@@ -884,8 +908,24 @@ fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, 
         .filter(|_| shared.is_none() && values > 0);
     let misfit = most
         .filter(|_| reading == ColumnReading::Inferred)
-        .and_then(|most| typed().position(|cell| cell.is_some_and(|cell| kind(cell) != most)));
+        .and_then(|most| {
+            typed().position(|cell| cell.is_some_and(|cell| cell.kind_index() != most))
+        });
     (array, misfit)
+}
+
+fn format_cells(cells: &[Option<SheetCell>]) -> StringArray {
+    cells
+        .iter()
+        .map(|cell| Some(cell.as_ref()?.text()))
+        .collect()
+}
+
+/// The cells without the markers of missing values.
+fn mask_marker_cells(cells: &[Option<SheetCell>]) -> impl Iterator<Item = Option<&SheetCell>> {
+    cells
+        .iter()
+        .map(|cell| cell.as_ref().filter(|cell| !cell.is_marker()))
 }
 
 /// True for a whole number that a double distinguishes from its neighbours.
