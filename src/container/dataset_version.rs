@@ -38,6 +38,37 @@ enum ComparedMember {
     Recorded { path: PathBuf, stamp: Stamp },
 }
 
+impl ComparedMember {
+    fn of_file(path: &Path) -> Result<Self> {
+        let version = LocalVersion::from_path(path).io_at("look at", path)?;
+        Ok(Self::File {
+            path: path.to_owned(),
+            version,
+        })
+    }
+
+    /// What another process or machine can compare; `None` for a folder.
+    fn to_record(&self) -> Option<(PathBuf, Stamp)> {
+        match self {
+            Self::Folder { .. } => None,
+            Self::File { path, version } => {
+                let modified = Modified::from_system_time(version.modification_time());
+                Some((
+                    path.clone(),
+                    Stamp {
+                        size: version.size_bytes(),
+                        modified,
+                        etag: None,
+                        directory: None,
+                    },
+                ))
+            }
+            Self::Remote(file) => Some((file.path().to_owned(), file.stamp().as_ref().clone())),
+            Self::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
+        }
+    }
+}
+
 impl std::fmt::Debug for DatasetVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "DatasetVersion({} members)", self.0.len())
@@ -83,15 +114,11 @@ impl DatasetVersion {
     /// # Errors
     /// When one can't be looked at.
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
-        let member = |path: &Path| -> Result<ComparedMember> {
-            let version = LocalVersion::from_path(path).io_at("look at", path)?;
-            Ok(ComparedMember::File {
-                path: path.to_owned(),
-                version,
-            })
-        };
         Ok(Self(Arc::new(
-            paths.into_iter().map(member).collect::<Result<_>>()?,
+            paths
+                .into_iter()
+                .map(ComparedMember::of_file)
+                .collect::<Result<_>>()?,
         )))
     }
 
@@ -145,26 +172,10 @@ impl DatasetVersion {
 
     /// The files with what another process or machine can compare: length, modification time, ETag.
     pub(super) fn to_record(&self) -> Vec<(PathBuf, Stamp)> {
-        let record = |member: &ComparedMember| match member {
-            ComparedMember::Folder { .. } => None,
-            ComparedMember::File { path, version } => {
-                let modified = Modified::from_system_time(version.modification_time());
-                Some((
-                    path.clone(),
-                    Stamp {
-                        size: version.size_bytes(),
-                        modified,
-                        etag: None,
-                        directory: None,
-                    },
-                ))
-            }
-            ComparedMember::Remote(file) => {
-                Some((file.path().to_owned(), file.stamp().as_ref().clone()))
-            }
-            ComparedMember::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
-        };
-        self.0.iter().filter_map(record).collect()
+        self.0
+            .iter()
+            .filter_map(ComparedMember::to_record)
+            .collect()
     }
 
     /// Checks that the dataset at its path is still of this version. For a remote one it asks the

@@ -120,12 +120,7 @@ impl OpenContainer {
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
     fn expect(&self, stamp: &Arc<Stamp>) -> Result<()> {
-        let known = |accepted: &[Arc<Stamp>]| {
-            accepted
-                .iter()
-                .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
-        };
-        if known(&self.accepted.read().unwrap_or_else(PoisonError::into_inner)) {
+        if self.has_accepted(stamp) {
             return Ok(());
         }
         self.file.expect(stamp)?;
@@ -145,6 +140,14 @@ impl OpenContainer {
             .unwrap_or_else(PoisonError::into_inner)
             .push(stamp.clone());
         Ok(())
+    }
+
+    fn has_accepted(&self, stamp: &Arc<Stamp>) -> bool {
+        self.accepted
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
     }
 
     /// The stored CRC-32 for a range; `None` when the container stores none.
@@ -333,16 +336,10 @@ impl CopySources {
     /// Number of files to write in parallel before prefetching the next ones: all, when every file
     /// is local.
     pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
-        let remote = |source: &RowSource| {
-            matches!(
-                source,
-                RowSource::Asset { path, .. } if path.remote_file().is_some()
-            )
-        };
         if plan
             .files
             .iter()
-            .any(|file| remote(plan.source(assembly, file)))
+            .any(|file| is_remote_source(plan.source(assembly, file)))
         {
             AHEAD_FILES
         } else {
@@ -660,6 +657,13 @@ impl CopySources {
             }
         }
     }
+}
+
+fn is_remote_source(source: &RowSource) -> bool {
+    matches!(
+        source,
+        RowSource::Asset { path, .. } if path.remote_file().is_some()
+    )
 }
 
 fn take_another(error: Error) -> Error {
