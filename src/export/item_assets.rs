@@ -278,15 +278,17 @@ fn link_of(dataset: &Facts, file: &Path) -> PathBuf {
     if file == dataset.opened {
         return dataset.path.clone();
     }
-    let below = |folder: &Path, to: &Path| {
-        let rest = file.strip_prefix(folder).ok()?;
-        Some(place_below(to, &rest.to_string_lossy().replace('\\', "/")))
-    };
     // Files of an index are beside its folder.
-    let beside = || below(dataset.opened.parent()?, dataset.path.parent()?);
-    below(&dataset.opened, &dataset.path)
+    let beside = || relocate_file(file, dataset.opened.parent()?, dataset.path.parent()?);
+    relocate_file(file, &dataset.opened, &dataset.path)
         .or_else(beside)
         .unwrap_or_else(|| file.to_owned())
+}
+
+/// The place of a file of `folder` when the folder is at `to`.
+fn relocate_file(file: &Path, folder: &Path, to: &Path) -> Option<PathBuf> {
+    let rest = file.strip_prefix(folder).ok()?;
+    Some(place_below(to, &rest.to_string_lossy().replace('\\', "/")))
 }
 
 /// The path that GDAL opens from any folder; that of a published file stays relative to its folder,

@@ -78,24 +78,33 @@ fn file_name(id: &str) -> String {
 
 /// File names of the Items with these ids, unique even on case-insensitive file systems.
 fn file_names<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::new();
-    // The next number of each name that several ids have.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let name = |id: &str| {
+    let mut names = UniqueFileNames::default();
+    ids.map(|id| names.name_id(id)).collect()
+}
+
+#[derive(Default)]
+struct UniqueFileNames {
+    /// In lower case.
+    taken: HashSet<String>,
+    /// The next number of each name that several ids have.
+    numbers: HashMap<String, usize>,
+}
+
+impl UniqueFileNames {
+    fn name_id(&mut self, id: &str) -> String {
         let plain = file_name(id);
-        if taken.insert(plain.to_lowercase()) {
+        if self.taken.insert(plain.to_lowercase()) {
             return plain;
         }
-        let number = numbers.entry(plain.to_lowercase()).or_insert(2);
+        let number = self.numbers.entry(plain.to_lowercase()).or_insert(2);
         loop {
             let name = format!("{plain}_{number}");
             *number += 1;
-            if taken.insert(name.to_lowercase()) {
+            if self.taken.insert(name.to_lowercase()) {
                 return name;
             }
         }
-    };
-    ids.map(name).collect()
+    }
 }
 
 /// The Collection, with links to the Items in these files.
