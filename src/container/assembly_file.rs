@@ -493,27 +493,27 @@ impl SourceTable {
         above: usize,
         stamps: &[Arc<Stamp>],
     ) -> Result<Self> {
-        let ids = column_of_type(table, "id", DataType::Utf8)?
+        let ids = find_column_of_type(table, "id", DataType::Utf8)?
             .as_string::<i32>()
             .clone();
-        let parents = column_of_type(table, "parent", DataType::UInt32)?
+        let parents = find_column_of_type(table, "parent", DataType::UInt32)?
             .as_primitive::<UInt32Type>()
             .values()
             .to_vec();
-        let kinds = column_of_type(table, "kind", DataType::UInt8)?;
-        let paths = column_of_type(table, "path", DataType::Utf8)?;
-        let data = column_of_type(table, "bytes", DataType::Binary)?;
+        let kinds = find_column_of_type(table, "kind", DataType::UInt8)?;
+        let paths = find_column_of_type(table, "path", DataType::Utf8)?;
+        let data = find_column_of_type(table, "bytes", DataType::Binary)?;
         let (times, versions) = (
-            column_of_type(table, "modified", DataType::Int64)?,
-            column_of_type(table, "stamp", DataType::UInt32)?,
+            find_column_of_type(table, "modified", DataType::Int64)?,
+            find_column_of_type(table, "stamp", DataType::UInt32)?,
         );
         let (versions, choices) = (
             versions.as_primitive::<UInt32Type>(),
-            column_of_type(table, "meta", DataType::UInt32)?,
+            find_column_of_type(table, "meta", DataType::UInt32)?,
         );
         let choices = choices.as_primitive::<UInt32Type>();
-        let numbers =
-            ["offset", "length", "size"].map(|name| column_of_type(table, name, DataType::UInt64));
+        let numbers = ["offset", "length", "size"]
+            .map(|name| find_column_of_type(table, name, DataType::UInt64));
         let [offsets, lengths, sizes] = numbers;
         let (offsets, lengths, sizes) = (offsets?, lengths?, sizes?);
         let number = |array: &ArrayRef, row: usize| array.as_primitive::<UInt64Type>().value(row);
@@ -597,7 +597,7 @@ impl SourceTable {
     }
 }
 
-fn column_of_type(table: &RecordBatch, name: &str, dtype: DataType) -> Result<ArrayRef> {
+fn find_column_of_type(table: &RecordBatch, name: &str, dtype: DataType) -> Result<ArrayRef> {
     let array = table
         .column_by_name(name)
         .filter(|array| *array.data_type() == dtype);

@@ -425,12 +425,12 @@ fn name_of(path: &Path) -> Result<String> {
 
 fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
     (0..zip.levels().count())
-        .filter_map(|level| stored_schema(zip, level))
+        .filter_map(|level| read_stored_schema(zip, level))
         .collect()
 }
 
 /// The columns of a level without the part of each row.
-fn stored_schema(zip: &ZipReader, level: usize) -> Option<Schema> {
+fn read_stored_schema(zip: &ZipReader, level: usize) -> Option<Schema> {
     let fields = zip.levels().head(level)?.schema().fields().clone();
     let stored = fields.iter().filter(|field| field.name() != SOURCE);
     // Compares names and types only, not the metadata of the Arrow schema.

@@ -47,7 +47,7 @@ impl LevelEdit {
         let mut planned: Vec<(String, EditedColumn)> =
             Vec::with_capacity(fields.len() + self.columns.len());
         for (index, field) in fields.iter().enumerate() {
-            match self.new_column(field.name()) {
+            match self.find_new_column(field.name()) {
                 Some(new) => planned.push((field.name().clone(), EditedColumn::New(new))),
                 None if self.dropped.contains(field.name()) => {}
                 None => planned.push((field.name().clone(), EditedColumn::Old(index))),
@@ -73,7 +73,7 @@ impl LevelEdit {
     }
 
     /// Index in `columns` of the new column of this name.
-    fn new_column(&self, name: &str) -> Option<usize> {
+    fn find_new_column(&self, name: &str) -> Option<usize> {
         let mut columns = self.columns.iter();
         columns.position(|(field, _)| field.name() == name)
     }

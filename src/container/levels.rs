@@ -116,13 +116,13 @@ impl BytePositions {
 
     /// `(offset, size)` of `row` in bytes, when both are present and non-negative.
     pub fn range(&self, row: u32) -> Option<(u64, u64)> {
-        let at = |column: &Option<Int64Array>| unsigned_at(column.as_ref()?, row as usize);
+        let at = |column: &Option<Int64Array>| read_unsigned_cell(column.as_ref()?, row as usize);
         at(&self.offsets).zip(at(&self.sizes))
     }
 }
 
 /// A value of a row; `None` for null and for a negative one.
-pub(super) fn unsigned_at(column: &Int64Array, row: usize) -> Option<u64> {
+pub(super) fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
     let is_there = row < column.len() && column.is_valid(row);
     is_there.then(|| u64::try_from(column.value(row)).ok())?
 }

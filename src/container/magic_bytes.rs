@@ -18,7 +18,7 @@ pub(super) fn detect_bytes(
     head: &[u8],
     open: impl FnOnce() -> Result<ByteSource>,
 ) -> Result<Detected> {
-    let u64_at = |at: usize| fixed_bytes_at(head, at).map(u64::from_le_bytes);
+    let u64_at = |at: usize| read_fixed_bytes(head, at).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
             Some(name) if name.starts_with(b"TACO_HEADER") => {
@@ -76,7 +76,7 @@ pub(super) fn detect_bytes(
 }
 
 /// `N` bytes from `at`; `None` when there are fewer.
-pub(super) fn fixed_bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub(super) fn read_fixed_bytes<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 

@@ -90,7 +90,7 @@ impl<'a> IndexRows<'a> {
                 Some(head) => head.decode(ctx)?.to_batch()?,
                 None => {
                     let texts = [String::new(), String::new()];
-                    let found = self.stale_value((level, row(0)), CURRENT, texts, ctx)?;
+                    let found = self.describe_stale_value((level, row(0)), CURRENT, texts, ctx)?;
                     return Ok(Some(found));
                 }
             };
@@ -100,7 +100,7 @@ impl<'a> IndexRows<'a> {
                 .position(|&place| place as usize >= own.num_rows())
             {
                 let texts = [places[at].to_string(), String::new()];
-                let found = self.stale_value((level, row(at)), CURRENT, texts, ctx)?;
+                let found = self.describe_stale_value((level, row(at)), CURRENT, texts, ctx)?;
                 return Ok(Some(found));
             }
             for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -116,7 +116,7 @@ impl<'a> IndexRows<'a> {
                 if let Some(at) = first_difference(&indexed, own.as_ref()) {
                     let text = |array: &ArrayRef| cell_text(array, at);
                     let texts = [text(&indexed), own.as_ref().map(text).unwrap_or_default()];
-                    let found = self.stale_value((level, row(at)), column, texts, ctx)?;
+                    let found = self.describe_stale_value((level, row(at)), column, texts, ctx)?;
                     return Ok(Some(found));
                 }
             }
@@ -124,7 +124,7 @@ impl<'a> IndexRows<'a> {
         Ok(None)
     }
 
-    fn stale_value(
+    fn describe_stale_value(
         &self,
         (level, row): (usize, u32),
         column: &str,

@@ -66,7 +66,7 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     let mut tables = Vec::with_capacity(levels.len());
     for (depth, level) in levels.into_iter().enumerate() {
         let paths: Vec<String> = (level.paths.clone())
-            .unwrap_or_else(|| paths_below(&level.ids, &level.parents, &above));
+            .unwrap_or_else(|| make_paths_below(&level.ids, &level.parents, &above));
         let kinds: StringArray = level
             .folder
             .iter()
@@ -157,7 +157,7 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
 }
 
 /// Paths of ids from the root; `above` are those of the level above, empty for level 0.
-pub(super) fn paths_below(ids: &[String], parents: &[u32], above: &[String]) -> Vec<String> {
+pub(super) fn make_paths_below(ids: &[String], parents: &[u32], above: &[String]) -> Vec<String> {
     let ids = ids.iter().zip(parents);
     ids.map(|(id, &parent)| match above.get(parent as usize) {
         Some(parent) => format!("{parent}/{id}"),

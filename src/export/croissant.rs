@@ -300,11 +300,11 @@ fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &s
 fn record_sets(described: &Described<'_>, tables: &[CroissantTable]) -> Vec<Json> {
     tables
         .iter()
-        .filter_map(|table| record_set(described, table))
+        .filter_map(|table| make_record_set(described, table))
         .collect()
 }
 
-fn record_set(described: &Described<'_>, table: &CroissantTable) -> Option<Json> {
+fn make_record_set(described: &Described<'_>, table: &CroissantTable) -> Option<Json> {
     let (level, set) = (table.level, &table.set);
     let schema = described.assembly.levels.get(level)?.batch.schema();
     let fields: Vec<Json> = schema

@@ -234,10 +234,10 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
     match &rounded {
         Geometry::Point(point) => json!({ "type": "Point", "coordinates": [point.x(), point.y()] }),
         Geometry::LineString(one) => {
-            json!({ "type": "LineString", "coordinates": line_coordinates(one) })
+            json!({ "type": "LineString", "coordinates": encode_line(one) })
         }
         Geometry::Polygon(one) => {
-            json!({ "type": "Polygon", "coordinates": polygon_coordinates(one) })
+            json!({ "type": "Polygon", "coordinates": encode_polygon(one) })
         }
         Geometry::MultiPoint(many) => {
             json!({
@@ -248,13 +248,13 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
         Geometry::MultiLineString(many) => {
             json!({
                 "type": "MultiLineString",
-                "coordinates": many.iter().map(line_coordinates).collect::<Json>(),
+                "coordinates": many.iter().map(encode_line).collect::<Json>(),
             })
         }
         Geometry::MultiPolygon(many) => {
             json!({
                 "type": "MultiPolygon",
-                "coordinates": many.iter().map(polygon_coordinates).collect::<Json>(),
+                "coordinates": many.iter().map(encode_polygon).collect::<Json>(),
             })
         }
         Geometry::GeometryCollection(many) => {
@@ -267,14 +267,14 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
     }
 }
 
-fn line_coordinates(line: &LineString<f64>) -> Json {
+fn encode_line(line: &LineString<f64>) -> Json {
     line.coords().map(|c| json!([c.x, c.y])).collect()
 }
 
-fn polygon_coordinates(polygon: &Polygon<f64>) -> Json {
+fn encode_polygon(polygon: &Polygon<f64>) -> Json {
     std::iter::once(polygon.exterior())
         .chain(polygon.interiors())
-        .map(line_coordinates)
+        .map(encode_line)
         .collect()
 }
 

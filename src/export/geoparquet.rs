@@ -210,7 +210,7 @@ impl ItemTable<'_> {
             for (end, name) in ["start_datetime", "end_datetime"].into_iter().enumerate() {
                 columns.put(
                     name,
-                    instants(times.iter().map(|times| interval_end(times, end))),
+                    instants(times.iter().map(|times| pick_interval_end(times, end))),
                 );
             }
         }
@@ -250,7 +250,7 @@ impl ItemTable<'_> {
 }
 
 /// The start (0) or end (1) of the interval of an Item, or its single time.
-fn interval_end(times: &ItemTimes, end: usize) -> Option<i64> {
+fn pick_interval_end(times: &ItemTimes, end: usize) -> Option<i64> {
     let of_interval = times
         .interval
         .as_ref()
@@ -264,15 +264,15 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
     let mut columns = TableColumns::default();
     columns.put(
         "href",
-        asset_texts(assets, |asset| Some(asset.href.clone())),
+        collect_asset_texts(assets, |asset| Some(asset.href.clone())),
     );
     columns.put(
         "title",
-        asset_texts(assets, |asset| Some(asset.title.clone())),
+        collect_asset_texts(assets, |asset| Some(asset.title.clone())),
     );
     columns.put(
         "type",
-        asset_texts(assets, |asset| Some(asset.media_type.to_owned())),
+        collect_asset_texts(assets, |asset| Some(asset.media_type.to_owned())),
     );
     columns.put(
         "roles",
@@ -283,16 +283,19 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
     if has.range {
         columns.put(
             "taco:offset",
-            asset_numbers(assets, |asset| asset.range.as_ref().map(|range| range.0)),
+            collect_asset_numbers(assets, |asset| asset.range.as_ref().map(|range| range.0)),
         );
     }
     if has.size {
-        columns.put("taco:size", asset_numbers(assets, |asset| asset.size));
+        columns.put(
+            "taco:size",
+            collect_asset_numbers(assets, |asset| asset.size),
+        );
     }
     if has.range {
         columns.put(
             "taco:container",
-            asset_texts(assets, |asset| {
+            collect_asset_texts(assets, |asset| {
                 asset.range.as_ref().map(|range| range.1.clone())
             }),
         );
@@ -308,7 +311,7 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
     ))
 }
 
-fn asset_texts(
+fn collect_asset_texts(
     assets: &[Option<ItemAsset>],
     text_of: impl Fn(&ItemAsset) -> Option<String>,
 ) -> ArrayRef {
@@ -316,7 +319,7 @@ fn asset_texts(
     Arc::new(texts.collect::<StringArray>())
 }
 
-fn asset_numbers(
+fn collect_asset_numbers(
     assets: &[Option<ItemAsset>],
     number_of: impl Fn(&ItemAsset) -> Option<u64>,
 ) -> ArrayRef {
@@ -378,7 +381,7 @@ fn links(items: usize) -> ArrayRef {
     let structs = StructArray::new(
         fields.clone(),
         ["href", "rel", "type"]
-            .map(|key| link_texts(key, items))
+            .map(|key| repeat_link_text(key, items))
             .to_vec(),
         None,
     );
@@ -392,7 +395,7 @@ fn links(items: usize) -> ArrayRef {
 }
 
 /// A text of [`COLLECTION_LINK`] for each Item.
-fn link_texts(key: &str, items: usize) -> ArrayRef {
+fn repeat_link_text(key: &str, items: usize) -> ArrayRef {
     let text = COLLECTION_LINK
         .iter()
         .find(|(known, _)| *known == key)
@@ -481,14 +484,14 @@ fn put_places(places: &[ItemFootprint], columns: &mut TableColumns) {
         "bbox",
         Arc::new(StructArray::new(
             inner,
-            (0..4).map(|at| box_sides(places, at)).collect(),
+            (0..4).map(|at| collect_box_sides(places, at)).collect(),
             valid.finish(),
         )),
     );
 }
 
 /// One number of the bounding box of each place.
-fn box_sides(places: &[ItemFootprint], at: usize) -> ArrayRef {
+fn collect_box_sides(places: &[ItemFootprint], at: usize) -> ArrayRef {
     let sides = places.iter().map(|place| Some(place.bbox?[at]));
     Arc::new(sides.collect::<Float64Array>())
 }

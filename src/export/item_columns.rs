@@ -292,7 +292,7 @@ fn has_any_value(batch: &RecordBatch, name: &str) -> bool {
 /// Texts `AUTHORITY:CODE`, and all others.
 fn split_codes(texts: &ArrayRef) -> (ArrayRef, ArrayRef) {
     let (codes, others): (Vec<Option<String>>, Vec<Option<String>>) = (0..texts.len())
-        .map(|row| match text_of_row(texts, row) {
+        .map(|row| match read_row_text(texts, row) {
             Some(crs) if is_code(&crs) => (Some(crs), None),
             other => (None, other),
         })
@@ -303,7 +303,7 @@ fn split_codes(texts: &ArrayRef) -> (ArrayRef, ArrayRef) {
     )
 }
 
-fn text_of_row(texts: &ArrayRef, row: usize) -> Option<String> {
+fn read_row_text(texts: &ArrayRef, row: usize) -> Option<String> {
     (!texts.is_null(row))
         .then(|| cell_json(texts, row))
         .and_then(|json| json.as_str().map(str::to_owned))

@@ -133,12 +133,12 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
     extents
         .into_iter()
         .flatten()
-        .filter_map(named_box)
+        .filter_map(read_named_box)
         .collect()
 }
 
 /// File and box of one of `taco:sources` → `extents`.
-fn named_box(extent: &Json) -> Option<(String, DegreeBounds)> {
+fn read_named_box(extent: &Json) -> Option<(String, DegreeBounds)> {
     let name = extent
         .get("file")
         .and_then(Json::as_str)
@@ -322,7 +322,7 @@ fn geojson(
     let mut features: Vec<Json> = files
         .iter()
         .take(LISTED)
-        .map(|(name, bounds)| encode_feature(name, &polygon_of_bounds(*bounds)))
+        .map(|(name, bounds)| encode_feature(name, &make_bounds_polygon(*bounds)))
         .collect();
     if features.is_empty() {
         let placed: Vec<&Geometry<f64>> = places
@@ -355,7 +355,7 @@ fn encode_feature(name: &str, geometry: &Geometry<f64>) -> Json {
     })
 }
 
-fn polygon_of_bounds([west, south, east, north]: DegreeBounds) -> Geometry<f64> {
+fn make_bounds_polygon([west, south, east, north]: DegreeBounds) -> Geometry<f64> {
     let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 {
         east - 360.0
     } else {

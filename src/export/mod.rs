@@ -322,7 +322,7 @@ struct PublicationEntry {
 
 impl Contact {
     fn from_json(entry: &Json) -> Option<Self> {
-        let text = |key: &str| trimmed_text(entry.get(key)?).map(str::to_owned);
+        let text = |key: &str| read_trimmed_text(entry.get(key)?).map(str::to_owned);
         let mut roles: Vec<String> = text("role")
             .iter()
             .flat_map(|role| role.split(','))
@@ -359,7 +359,7 @@ impl PublicationEntry {
 }
 
 /// A text without whitespace around it; `None` for an empty one.
-fn trimmed_text(json: &Json) -> Option<&str> {
+fn read_trimmed_text(json: &Json) -> Option<&str> {
     json.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
@@ -411,7 +411,7 @@ impl<'a> Described<'a> {
     }
 
     fn text(&self, key: &str) -> Option<&str> {
-        trimmed_text(self.fields.get(key)?)
+        read_trimmed_text(self.fields.get(key)?)
     }
 
     fn id(&self) -> &str {

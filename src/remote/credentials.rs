@@ -714,7 +714,7 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
         "GOOGLE_SERVICE_ACCOUNT_KEY",
     ];
     let home = directories::BaseDirs::new().map(|dirs| {
-        google_config_folder(&dirs).join("gcloud/application_default_credentials.json")
+        find_google_config_folder(&dirs).join("gcloud/application_default_credentials.json")
     });
     let nobody = variable(&keys).is_none() && !home.is_some_and(|file| file.exists());
     let signs = !(access.anonymous || nobody || is_yes(variable(&["GS_NO_SIGN_REQUEST"])));
@@ -727,7 +727,7 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
 
 /// The folder of configurations below which Google's own tools write their credentials on every
 /// system but Windows, and from which they are read.
-fn google_config_folder(dirs: &directories::BaseDirs) -> PathBuf {
+fn find_google_config_folder(dirs: &directories::BaseDirs) -> PathBuf {
     if cfg!(windows) {
         dirs.config_dir().to_owned()
     } else {

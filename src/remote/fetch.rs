@@ -502,7 +502,7 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
         Some(AnswerFault::BodyCut) => return RequestFault::Cut(reason),
         None => {}
     }
-    let is_refused = || causes_of(error).any(|error| error.is::<RefusedAnswer>());
+    let is_refused = || iterate_causes(error).any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
         Some(200) if attempt.stated_size() == Some(0) => {
             RequestFault::Other("the file is empty".into())
@@ -512,7 +512,7 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
         Some(206) => RequestFault::UnreadableRange,
         Some(status) => RequestFault::Status(status, attempt.code()),
         None => {
-            let sent = causes_of(error)
+            let sent = iterate_causes(error)
                 .filter_map(|error| error.downcast_ref::<reqwest::Error>())
                 .next();
             match error {
@@ -525,7 +525,7 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
 }
 
 /// The error and its causes, outermost first.
-fn causes_of(
+fn iterate_causes(
     error: &object_store::Error,
 ) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let first = error as &(dyn std::error::Error + 'static);

@@ -32,7 +32,7 @@ pub struct ListedFile {
 
 impl ListedFile {
     /// A file of unknown size; `None` when its address does not begin with that of the folder.
-    fn of_hub_address(place: String, folder: &str) -> Option<Self> {
+    fn of_unknown_size(place: String, folder: &str) -> Option<Self> {
         let below = percent_decode_str(place.strip_prefix(folder)?)
             .decode_utf8_lossy()
             .into_owned();
@@ -109,7 +109,7 @@ fn files_of_repository(folder: &Address) -> Result<Vec<ListedFile>> {
     Ok(hub_files(folder)?
         .unwrap_or_default()
         .into_iter()
-        .filter_map(|place| ListedFile::of_hub_address(place, &above))
+        .filter_map(|place| ListedFile::of_unknown_size(place, &above))
         .collect())
 }
 

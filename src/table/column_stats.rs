@@ -47,13 +47,13 @@ impl TableHead {
         catch_panics("reading the Parquet statistics", || {
             let fields = self.schema().fields().iter();
             Ok(fields
-                .map(|field| self.column_range(field).unwrap_or_default())
+                .map(|field| self.read_column_range(field).unwrap_or_default())
                 .collect())
         })
     }
 
     /// `None` for nested columns, and where the file states nothing of the column.
-    fn column_range(&self, field: &Field) -> Option<ColumnRange> {
+    fn read_column_range(&self, field: &Field) -> Option<ColumnRange> {
         let dtype = field.data_type();
         if dtype.is_nested() {
             return None;

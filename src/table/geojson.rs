@@ -23,12 +23,12 @@ pub fn geojson_geometry(json: &Json) -> Option<Geometry> {
                 .map(parse_line)
                 .collect::<Option<_>>()?,
         )),
-        "Polygon" => Geometry::Polygon(parse_polygon(coordinates)?),
+        "Polygon" => Geometry::Polygon(parse_rings(coordinates)?),
         "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(
             coordinates
                 .as_array()?
                 .iter()
-                .map(parse_polygon)
+                .map(parse_rings)
                 .collect::<Option<_>>()?,
         )),
         _ => return None,
@@ -50,7 +50,7 @@ fn parse_line(json: &Json) -> Option<LineString> {
     Some(LineString::new(positions.collect::<Option<_>>()?))
 }
 
-fn parse_polygon(json: &Json) -> Option<Polygon> {
+fn parse_rings(json: &Json) -> Option<Polygon> {
     let rings = json.as_array()?.iter().map(parse_line);
     let mut rings = rings.collect::<Option<Vec<_>>>()?.into_iter();
     Some(Polygon::new(rings.next()?, rings.collect()))

@@ -180,7 +180,7 @@ fn rows_of_objects(document: Map<String, Json>) -> JsonRows {
         .all(|(row, key)| key.parse() == Ok(row));
     let has_key = objects.iter().any(|(name, _)| is_key_name(name, &KEYS));
     let index: Vec<Json> = first.keys().map(|key| Json::from(key.as_str())).collect();
-    let columns = || columns_of_objects(&index, &objects);
+    let columns = || collect_object_columns(&index, &objects);
     if is_alike && !index.is_empty() && (has_key || is_numbered) {
         return JsonRows::from_objects(rows_of_columns(&columns()));
     }
@@ -198,7 +198,7 @@ fn rows_of_objects(document: Map<String, Json>) -> JsonRows {
 }
 
 /// The objects as columns by their names, behind an index of the keys that they share.
-fn columns_of_objects(
+fn collect_object_columns(
     index: &[Json],
     objects: &[(String, Map<String, Json>)],
 ) -> Vec<(String, Vec<Json>)> {

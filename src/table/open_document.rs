@@ -198,8 +198,8 @@ fn repetitions(about: &Attributes<'_>, name: &str) -> usize {
 
 impl WrittenCell {
     fn new(about: &Attributes<'_>) -> Self {
-        let kind = attribute_text(about, "office:value-type");
-        let value = attribute_text(
+        let kind = read_attribute(about, "office:value-type");
+        let value = read_attribute(
             about,
             match kind.as_str() {
                 "date" => "office:date-value",
@@ -244,7 +244,7 @@ impl WrittenCell {
 }
 
 /// An attribute by its qualified name, empty when it is missing.
-fn attribute_text(about: &Attributes<'_>, name: &str) -> String {
+fn read_attribute(about: &Attributes<'_>, name: &str) -> String {
     about
         .get_qualified(name)
         .map(Cow::into_owned)

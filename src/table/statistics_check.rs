@@ -176,7 +176,7 @@ impl StatedBounds {
         exact: (bool, bool),
     ) -> Option<StatisticsFault> {
         let text = |array: &ArrayRef, row: usize| cell_text(array, row);
-        if let Some(minimum) = bound_at(self.minima.as_ref(), at) {
+        if let Some(minimum) = pick_bound(self.minima.as_ref(), at) {
             if let Some(row) = first_beyond(values, &minimum, BoundSide::Below) {
                 return Some(StatisticsFault::Below {
                     minimum: text(&minimum, 0),
@@ -193,7 +193,7 @@ impl StatedBounds {
                 });
             }
         }
-        if let Some(maximum) = bound_at(self.maxima.as_ref(), at) {
+        if let Some(maximum) = pick_bound(self.maxima.as_ref(), at) {
             if let Some(row) = first_beyond(values, &maximum, BoundSide::Above) {
                 return Some(StatisticsFault::Above {
                     maximum: text(&maximum, 0),
@@ -223,7 +223,7 @@ impl StatedBounds {
 }
 
 /// The stated bound of one row group or page, as an array of one value.
-fn bound_at(bounds: Option<&ArrayRef>, at: usize) -> Option<ArrayRef> {
+fn pick_bound(bounds: Option<&ArrayRef>, at: usize) -> Option<ArrayRef> {
     bounds
         .filter(|all| at < all.len() && all.is_valid(at))
         .map(|all| all.slice(at, 1))

@@ -23,10 +23,10 @@ pub fn number_type(a: &DataType, b: &DataType) -> Option<DataType> {
 /// As [`exact_type`]; integers with floats become double, booleans with integers int64, and any
 /// other pair text. Integers above 2^53 are not exact in a double: [`is_exact_as`] finds them.
 pub fn any_type(a: &DataType, b: &DataType) -> DataType {
-    widen_types(a, b, &widen_as_number_or_text).unwrap_or(DataType::Utf8)
+    widen_types(a, b, &widen_to_number_or_text).unwrap_or(DataType::Utf8)
 }
 
-fn widen_as_number_or_text(a: &DataType, b: &DataType) -> Option<DataType> {
+fn widen_to_number_or_text(a: &DataType, b: &DataType) -> Option<DataType> {
     match (a, b) {
         (DataType::Boolean, other) | (other, DataType::Boolean)
             if other.is_integer() && *other != DataType::UInt64 =>

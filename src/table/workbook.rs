@@ -257,7 +257,7 @@ impl<'a> Package<'a> {
             )));
         }
         let data = self
-            .packed_part(header, packed)
+            .find_packed_part(header, packed)
             .ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
         let mut text = Vec::new();
         let unpacked = match method {
@@ -276,7 +276,7 @@ impl<'a> Package<'a> {
     }
 
     /// The packed bytes of a part behind its local header.
-    fn packed_part(&self, header: usize, packed: usize) -> Option<&'a [u8]> {
+    fn find_packed_part(&self, header: usize, packed: usize) -> Option<&'a [u8]> {
         let start = header
             .checked_add(30)?
             .checked_add(number(self.bytes, header + 26, 2)?)?;

@@ -12,7 +12,7 @@ use arrow::array::{Array, StringArray};
 
 use super::CozipArchive;
 use crate::container::data_files::data_files;
-use crate::container::levels::unsigned_at;
+use crate::container::levels::read_unsigned_cell;
 use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, RowRanges, level_tables};
 use crate::container::tortilla::join;
@@ -620,13 +620,13 @@ impl CozipStore {
         files.sort();
         let tables = files
             .into_iter()
-            .filter_map(|member| Some((level_table_name(&member, metadata)?, member)));
+            .filter_map(|member| Some((parse_level_table_name(&member, metadata)?, member)));
         Ok(tables.collect())
     }
 }
 
 /// The name of a level table by that of its member; `None` for other members.
-fn level_table_name(member: &str, metadata: &str) -> Option<String> {
+fn parse_level_table_name(member: &str, metadata: &str) -> Option<String> {
     let stem = member
         .strip_prefix(metadata)?
         .strip_suffix(".parquet")?
@@ -819,7 +819,7 @@ fn ranges_of(table: &LevelTable) -> Result<Option<RowRanges>> {
     };
     Ok(Some(
         (0..table.rows())
-            .map(|row| unsigned_at(&offsets, row).zip(unsigned_at(&sizes, row)))
+            .map(|row| read_unsigned_cell(&offsets, row).zip(read_unsigned_cell(&sizes, row)))
             .collect(),
     ))
 }

@@ -125,7 +125,9 @@ impl EarlyReader {
         let mut levels = tree.levels;
         for (level, files) in levels.iter_mut().zip(&tree.files) {
             ctx.check()?;
-            let ranges = files.iter().map(|file| file_range(&zip, file.as_deref()));
+            let ranges = files
+                .iter()
+                .map(|file| find_file_range(&zip, file.as_deref()));
             level.ranges = Some(ranges.collect::<Result<_>>()?);
         }
         let info = ContainerInfo {
@@ -177,7 +179,7 @@ fn has_any_column(levels: &LevelSet, level: usize, wanted: &[&str]) -> bool {
 
 /// The byte range of a file below `DATA/`; `None` for a folder, and for a file that the archive
 /// does not hold as it is.
-fn file_range(zip: &ZipReader, file: Option<&str>) -> Result<Option<(u64, u64)>> {
+fn find_file_range(zip: &ZipReader, file: Option<&str>) -> Result<Option<(u64, u64)>> {
     let Some(file) = file else { return Ok(None) };
     Ok(separate_transient_error(zip.member_range(&format!("DATA/{file}")))?.ok())
 }

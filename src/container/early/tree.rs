@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow::array::{Array, RecordBatch};
 use serde_json::Value as Json;
 
-use crate::container::synthetic_levels::{MadeLevel, paths_below};
+use crate::container::synthetic_levels::{MadeLevel, make_paths_below};
 use crate::error::{Error, Result};
 use crate::model::Collection;
 use crate::table::LevelTable;
@@ -68,7 +68,7 @@ impl EarlyTree {
                 None => (0..ids.len() as u32).collect(),
                 Some(last) => parents_of(table, depth, &last.folder, collection)?,
             };
-            let paths = paths_below(&ids, &parents, &above);
+            let paths = make_paths_below(&ids, &parents, &above);
             let files: Vec<Option<Box<str>>> = paths
                 .iter()
                 .zip(&folder)

@@ -324,7 +324,7 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
     let columns = SourceColumns {
         name: name.clone(),
         levels: (0..levels.count())
-            .map(|level| nullable_schema(&levels.fields(level)))
+            .map(|level| make_nullable_schema(&levels.fields(level)))
             .collect(),
     };
     let tree = levels.skeleton(ctx)?;
@@ -351,7 +351,7 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
     })
 }
 
-fn nullable_schema(fields: &[FieldSpec]) -> Schema {
+fn make_nullable_schema(fields: &[FieldSpec]) -> Schema {
     Schema::new(
         fields
             .iter()

@@ -133,7 +133,7 @@ impl LevelRows<'_> {
                 "internal:current_id" => Arc::new(Int64Array::from_iter_values(
                     rows.clone().map(|row| i64::from(self.start) + row as i64),
                 )),
-                "internal:parent_id" => Arc::new(self.parent_numbers(rows.clone())),
+                "internal:parent_id" => Arc::new(self.number_parents(rows.clone())),
                 "internal:offset" if !trusted => Arc::new(positions_of(&paths, |range| range.0)),
                 "internal:size" if !trusted => Arc::new(positions_of(&paths, |range| range.1)),
                 SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => Arc::new(
@@ -152,7 +152,7 @@ impl LevelRows<'_> {
                         .for_each(|path| texts.append_option(path.as_ref().map(AssetPath::to_vsi)));
                     Arc::new(texts.finish())
                 }
-                _ => self.stored_column(batch, field)?,
+                _ => self.cast_stored_column(batch, field)?,
             });
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|error| {
@@ -161,7 +161,7 @@ impl LevelRows<'_> {
     }
 
     /// `internal:parent_id` of these rows in the joined dataset.
-    fn parent_numbers(&self, rows: std::ops::Range<usize>) -> Int64Array {
+    fn number_parents(&self, rows: std::ops::Range<usize>) -> Int64Array {
         match self.level {
             0 => Int64Array::from_iter_values(rows.map(|row| i64::from(self.start) + row as i64)),
             // A row without a parent has none in the joined dataset either.
@@ -173,7 +173,7 @@ impl LevelRows<'_> {
     }
 
     /// A column by its name in the type of the joined dataset; nulls when the dataset lacks it.
-    fn stored_column(&self, batch: &RecordBatch, field: &Field) -> Result<ArrayRef> {
+    fn cast_stored_column(&self, batch: &RecordBatch, field: &Field) -> Result<ArrayRef> {
         let Some(column) = batch.column_by_name(field.name()) else {
             return Ok(new_null_array(field.data_type(), batch.num_rows()));
         };
@@ -261,11 +261,11 @@ fn whole(path: PathBuf) -> PathBuf {
 fn positions_of(paths: &[Option<AssetPath>], part: impl Fn((u64, u64)) -> u64) -> Int64Array {
     paths
         .iter()
-        .map(|path| Some(part(range_of(path.as_ref()?)?) as i64))
+        .map(|path| Some(part(stored_range(path.as_ref()?)?) as i64))
         .collect()
 }
 
-fn range_of(path: &AssetPath) -> Option<(u64, u64)> {
+fn stored_range(path: &AssetPath) -> Option<(u64, u64)> {
     match path {
         AssetPath::Range { offset, size, .. } => Some((*offset, *size)),
         _ => None,

@@ -62,7 +62,7 @@ pub struct JoinedSources {
 impl JoinedSources {
     /// Opens nothing yet.
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
-        let names: Vec<Option<String>> = paths.iter().map(|path| file_name_text(path)).collect();
+        let names: Vec<Option<String>> = paths.iter().map(|path| read_file_name(path)).collect();
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         names
             .iter()
@@ -166,7 +166,7 @@ impl JoinedSources {
     }
 }
 
-fn file_name_text(path: &Path) -> Option<String> {
+fn read_file_name(path: &Path) -> Option<String> {
     let name = path.file_name()?;
     Some(name.to_string_lossy().into_owned())
 }

@@ -1,7 +1,7 @@
 //! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against
 //! the file before use.
 
-use crate::container::magic_bytes::fixed_bytes_at;
+use crate::container::magic_bytes::read_fixed_bytes;
 use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
 
@@ -39,7 +39,7 @@ impl TacocatIndex {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::format("the file does not begin with TACOCAT").at_path(file.path()));
         }
-        let u32_at = |at: usize| fixed_bytes_at(&bytes, at).map_or(0, u32::from_le_bytes);
+        let u32_at = |at: usize| read_fixed_bytes(&bytes, at).map_or(0, u32::from_le_bytes);
         let (version, depth) = (u32_at(8), u32_at(12) as usize);
         if version != VERSION {
             return Err(Error::unsupported(format!(

@@ -303,9 +303,9 @@ fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
 /// invalid.
 pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<SampleChunk> {
     let (levels, rows, indices) = (
-        chunk_numbers(table, "chunk:level")?,
-        chunk_numbers(table, ROOT)?,
-        chunk_numbers(table, "chunk:index")?,
+        read_chunk_numbers(table, "chunk:level")?,
+        read_chunk_numbers(table, ROOT)?,
+        read_chunk_numbers(table, "chunk:index")?,
     );
     let of_sample: Vec<usize> = (0..table.rows())
         .filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row))
@@ -384,7 +384,7 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     })
 }
 
-fn chunk_numbers(table: &LevelTable, name: &str) -> Result<Int64Array> {
+fn read_chunk_numbers(table: &LevelTable, name: &str) -> Result<Int64Array> {
     table
         .integers(name)?
         .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
@@ -400,7 +400,7 @@ struct ChunkTableRow<'a> {
 
 impl ChunkTableRow<'_> {
     fn read_number(&self, name: &str) -> Result<u64> {
-        let value = chunk_numbers(self.table, name)?.value(self.row);
+        let value = read_chunk_numbers(self.table, name)?.value(self.row);
         u64::try_from(value)
             .map_err(|_| Error::format(format!("{name} of chunk {} is {value}", self.index)))
     }

@@ -230,11 +230,11 @@ pub fn is_part_of(path: &Path, target: &Path) -> bool {
         |text: &str, other: Option<&std::ffi::OsStr>| other.is_some_and(|other| other == text);
     name.is_some_and(|(stem, _, ending)| {
         same(stem, target.file_stem()) && same(ending, target.extension())
-    }) && real_folder(path).is_some_and(|parent| real_folder(target) == Some(parent))
+    }) && resolve_folder(path).is_some_and(|parent| resolve_folder(target) == Some(parent))
 }
 
 /// The folder that holds the path, without symbolic links.
-fn real_folder(path: &Path) -> Option<PathBuf> {
+fn resolve_folder(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     path.parent()?.canonicalize().ok()
 }
@@ -341,13 +341,13 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
             path: path @ (AssetPath::File(_) | AssetPath::Packed(_)),
             size,
             ..
-        } => chunks_of_file(path, 0, *size),
+        } => find_file_chunks(path, 0, *size),
         RowSource::Asset {
             path: path @ AssetPath::Range { offset, .. },
             size,
             ..
-        } => chunks_of_file(path, *offset, *size),
-        RowSource::Bytes(bytes) => Ok(independent_chunks(
+        } => find_file_chunks(path, *offset, *size),
+        RowSource::Bytes(bytes) => Ok(find_independent_chunks(
             &|at, length| slice_bytes(bytes, at, length),
             bytes.len() as u64,
         )),
@@ -359,7 +359,7 @@ fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
     }
 }
 
-fn independent_chunks(
+fn find_independent_chunks(
     read: &dyn Fn(u64, u64) -> Result<Vec<u8>>,
     size: u64,
 ) -> Option<ChunkLayout> {
@@ -369,10 +369,10 @@ fn independent_chunks(
 }
 
 /// The chunks of `size` bytes from `start` of a file.
-fn chunks_of_file(path: &AssetPath, start: u64, size: u64) -> Result<Option<ChunkLayout>> {
+fn find_file_chunks(path: &AssetPath, start: u64, size: u64) -> Result<Option<ChunkLayout>> {
     let file = LocalFile::open_for(path)?;
     let read = |at: u64, length: u64| file.read(start + at, length).map(|bytes| bytes.to_vec());
-    Ok(independent_chunks(&read, size))
+    Ok(find_independent_chunks(&read, size))
 }
 
 fn slice_bytes(bytes: &[u8], at: u64, length: u64) -> Result<Vec<u8>> {

@@ -13,7 +13,7 @@ pub struct PartSet {
 }
 
 impl PartSet {
-    fn of_numbered(mut files: Vec<(u32, PathBuf)>) -> Self {
+    fn from_numbered_files(mut files: Vec<(u32, PathBuf)>) -> Self {
         files.sort();
         Self {
             files: files.into_iter().map(|(_, path)| path).collect(),
@@ -69,7 +69,7 @@ fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
     }
     found
         .into_iter()
-        .map(|(key, files)| (key, PartSet::of_numbered(files)))
+        .map(|(key, files)| (key, PartSet::from_numbered_files(files)))
         .collect()
 }
 

@@ -99,7 +99,7 @@ impl TortillaReader {
                 own: level
                     .batch
                     .ok_or_else(|| Error::internal("a level has no columns"))?,
-                sources: (files.len() > 1).then(|| names_of_parts(&level.parts, &names)),
+                sources: (files.len() > 1).then(|| collect_part_names(&level.parts, &names)),
                 ids: level.ids,
                 folder: level.folder,
                 parents: level.parents,
@@ -250,7 +250,7 @@ impl TortillaReader {
 }
 
 /// For each row the name of its part.
-fn names_of_parts(parts: &[u32], names: &[Arc<str>]) -> Vec<Arc<str>> {
+fn collect_part_names(parts: &[u32], names: &[Arc<str>]) -> Vec<Arc<str>> {
     let names = parts.iter().map(|&part| &names[part as usize]);
     names.cloned().collect()
 }

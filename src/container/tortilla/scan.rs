@@ -234,8 +234,8 @@ fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
     let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ranges.keys()));
     let columns = [
         ("tortilla:id", ids),
-        ("tortilla:offset", numbers_of_ranges(&ranges, 0)),
-        ("tortilla:length", numbers_of_ranges(&ranges, 1)),
+        ("tortilla:offset", collect_range_numbers(&ranges, 0)),
+        ("tortilla:length", collect_range_numbers(&ranges, 1)),
     ];
     let batch = RecordBatch::try_from_iter_with_nullable(
         columns.map(|(name, values)| (name, values, true)),
@@ -245,7 +245,7 @@ fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
 }
 
 /// The numbers at one place of each range; null for what is none.
-fn numbers_of_ranges(
+fn collect_range_numbers(
     ranges: &serde_json::Map<String, serde_json::Value>,
     place: usize,
 ) -> ArrayRef {

@@ -1,7 +1,7 @@
 //! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level
 //! tables and COLLECTION.json.
 
-use crate::container::magic_bytes::fixed_bytes_at;
+use crate::container::magic_bytes::read_fixed_bytes;
 use crate::error::{Error, Result};
 use crate::zip_format::HEADER_NAME;
 
@@ -27,7 +27,7 @@ impl HeaderEntry {
     /// Reads offset and size, two little-endian numbers of 8 bytes from `at`; 0 where bytes are
     /// missing.
     pub fn read(bytes: &[u8], at: usize) -> Self {
-        let number = |at: usize| fixed_bytes_at(bytes, at).map_or(0, u64::from_le_bytes);
+        let number = |at: usize| read_fixed_bytes(bytes, at).map_or(0, u64::from_le_bytes);
         Self {
             offset: number(at),
             size: number(at + 8),
