@@ -47,21 +47,30 @@ pub fn operate(name: &str, request: Json, ctx: &JobContext) -> Result<Json> {
 /// Threads of a forked process, which wait for requests as well as compute.
 const FORKED_THREADS: usize = 16;
 
-/// Set in a process that was forked from one that used this library.
-static IS_FORKED: AtomicBool = AtomicBool::new(false);
+/// A process that may have been forked from one that used this library.
+struct ForkState {
+    is_forked: AtomicBool,
+    /// The threads of a forked process, with its number.
+    pool: Mutex<Option<(u32, Arc<ThreadPool>)>>,
+}
+
+static FORK_STATE: ForkState = ForkState {
+    is_forked: AtomicBool::new(false),
+    pool: Mutex::new(None),
+};
 
 /// Prepares a forked process to open datasets and to read samples, for which it starts threads of
 /// its own. Datasets of the process that it was forked from are opened again. Queries and
 /// operations are refused, as the query engine can't start its threads a second time.
 pub fn after_fork() {
-    IS_FORKED.store(true, Ordering::SeqCst);
+    FORK_STATE.is_forked.store(true, Ordering::SeqCst);
     remote::forget_after_fork();
     raster::forget_idle();
 }
 
 /// Refuses what needs the query engine in a forked process.
 fn expect_engine() -> Result<()> {
-    if !IS_FORKED.load(Ordering::SeqCst) {
+    if !FORK_STATE.is_forked.load(Ordering::SeqCst) {
         return Ok(());
     }
     let error = Error::unsupported(
@@ -77,13 +86,13 @@ fn expect_engine() -> Result<()> {
 /// forked process in a pool of its own, as the state of its first thread is that of the process
 /// above.
 fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
-    if !IS_FORKED.load(Ordering::SeqCst) {
+    if !FORK_STATE.is_forked.load(Ordering::SeqCst) {
         return work();
     }
     let process = std::process::id();
     let pool = {
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let pool = &FORK_STATE.pool;
+        let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
         match pool.as_ref() {
             Some((owner, pool)) if *owner == process => pool.clone(),
             _ => {

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use crate::error::{Error, Kind};
 use crate::files;
 
-/// Minimum and maximum of [`CAP`].
+/// Minimum and maximum of [`HandlePool::limit`].
 const KEPT: std::ops::RangeInclusive<u64> = 16..=1024;
 
 /// Maximum number of open handles of a process on this system.
@@ -31,15 +31,22 @@ pub fn handle_limit() -> u64 {
     }
 }
 
-/// Maximum number of handles kept open here: a quarter of the process limit. The rest is for GDAL,
-/// the window, the network and outputs.
-static CAP: LazyLock<usize> =
-    LazyLock::new(|| (handle_limit() / 4).clamp(*KEPT.start(), *KEPT.end()) as usize);
+/// The open handles of this process.
+struct HandlePool {
+    /// Maximum number of handles kept open here: a quarter of the process limit. The rest is for
+    /// GDAL, the window, the network and outputs.
+    limit: usize,
+    /// Logical clock of openings, for finding the least recently used.
+    clock: AtomicU64,
+    /// Files with an open handle; dropped files are removed when the list is full.
+    files: Mutex<Vec<Weak<SharedFile>>>,
+}
 
-/// Logical clock of openings, for finding the least recently used.
-static CLOCK: AtomicU64 = AtomicU64::new(1);
-/// Files with an open handle; dropped files are removed when the list is full.
-static OPEN: Mutex<Vec<Weak<SharedFile>>> = Mutex::new(Vec::new());
+static HANDLES: LazyLock<HandlePool> = LazyLock::new(|| HandlePool {
+    limit: (handle_limit() / 4).clamp(*KEPT.start(), *KEPT.end()) as usize,
+    clock: AtomicU64::new(1),
+    files: Mutex::default(),
+});
 
 /// Identity of a file's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +82,7 @@ pub struct SharedFile {
     mark: HandleMark,
     size: u64,
     handle: RwLock<Option<Arc<File>>>,
-    /// [`CLOCK`] at the last use.
+    /// [`HandlePool::clock`] at the last use.
     used: AtomicU64,
 }
 
@@ -152,7 +159,7 @@ impl SharedFile {
     /// When reopening fails: the system's error, or [`Kind::Changed`] for another file of the same
     /// name.
     pub fn handle(self: &Arc<Self>) -> io::Result<Arc<File>> {
-        let now = CLOCK.load(Ordering::Relaxed);
+        let now = HANDLES.clock.load(Ordering::Relaxed);
         if self.used.load(Ordering::Relaxed) != now {
             self.used.store(now, Ordering::Relaxed);
         }
@@ -203,22 +210,25 @@ impl SharedFile {
 
     /// Registers an open handle, and closes others above the limit.
     fn enter(self: &Arc<Self>) {
-        self.used
-            .store(CLOCK.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.used.store(
+            HANDLES.clock.fetch_add(1, Ordering::Relaxed) + 1,
+            Ordering::Relaxed,
+        );
         let mut open = lock();
         let own = Arc::downgrade(self);
         if !open.iter().any(|other| Weak::ptr_eq(other, &own)) {
             open.push(own);
         }
-        if open.len() > *CAP {
+        if open.len() > HANDLES.limit {
             // Closes a few more than necessary, so that not every opening searches the list.
-            shrink(&mut open, *CAP - *CAP / 8);
+            shrink(&mut open, HANDLES.limit - HANDLES.limit / 8);
         }
     }
 }
 
 fn lock() -> MutexGuard<'static, Vec<Weak<SharedFile>>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    let files = &HANDLES.files;
+    files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Closes the least recently used handles until `keep` remain.
@@ -330,7 +340,7 @@ mod tests {
     #[test]
     fn more_files_than_handles_can_be_read_in_turn() {
         let folder = tempfile::tempdir().expect("a folder");
-        let count = *CAP * 2 + 10;
+        let count = HANDLES.limit * 2 + 10;
         let files: Vec<Arc<SharedFile>> = (0..count)
             .map(|number| {
                 let path = folder.path().join(number.to_string());
@@ -344,7 +354,7 @@ mod tests {
                 .filter(|file| file.handle.read().expect("is whole").is_some())
                 .count()
         };
-        assert!(with_handle() <= *CAP, "{} handles", with_handle());
+        assert!(with_handle() <= HANDLES.limit, "{} handles", with_handle());
         for round in 0..2 {
             for (number, file) in files.iter().enumerate() {
                 let mut bytes = [0; 4];
@@ -352,7 +362,7 @@ mod tests {
                     .unwrap_or_else(|error| panic!("file {number}, round {round}: {error}"));
                 assert_eq!(u32::from_le_bytes(bytes), number as u32);
             }
-            assert!(with_handle() <= *CAP, "{} handles", with_handle());
+            assert!(with_handle() <= HANDLES.limit, "{} handles", with_handle());
         }
     }
 

@@ -58,7 +58,7 @@ impl Language {
     /// Initial language: the system's after [`follow_system`]; otherwise English, as in scripts and
     /// tests.
     pub fn usual() -> Self {
-        SYSTEM.get().copied().unwrap_or_default()
+        LANGUAGES.system.get().copied().unwrap_or_default()
     }
 
     /// The first supported language in the system's settings; else English.
@@ -77,27 +77,37 @@ impl Language {
     }
 
     fn texts(self) -> Option<&'static LanguageTexts> {
-        static SPANISH: OnceLock<Option<LanguageTexts>> = OnceLock::new();
         let catalogue = self.catalogue()?;
         match self {
             Self::English => None,
-            Self::Spanish => SPANISH
+            Self::Spanish => LANGUAGES
+                .spanish
                 .get_or_init(|| LanguageTexts::read(catalogue).ok())
                 .as_ref(),
         }
     }
 }
 
-/// The system's language, after [`follow_system`].
-static SYSTEM: OnceLock<Language> = OnceLock::new();
+/// Languages of this process.
+struct ProcessLanguages {
+    /// The system's language, after [`follow_system`].
+    system: OnceLock<Language>,
+    /// Language of the window and its worker threads, as an index into [`Language::ALL`].
+    window: AtomicU8,
+    /// The texts of the Spanish catalogue, read at their first use.
+    spanish: OnceLock<Option<LanguageTexts>>,
+}
+
+static LANGUAGES: ProcessLanguages = ProcessLanguages {
+    system: OnceLock::new(),
+    window: AtomicU8::new(0),
+    spanish: OnceLock::new(),
+};
 
 /// Uses the system's language unless the user chose another.
 pub fn follow_system() {
-    SYSTEM.get_or_init(Language::of_system);
+    LANGUAGES.system.get_or_init(Language::of_system);
 }
-
-/// Language of the window and its worker threads, as an index into [`Language::ALL`].
-static OF_WINDOW: AtomicU8 = AtomicU8::new(0);
 
 thread_local! {
     /// Language of this thread, overriding the window's.
@@ -107,8 +117,11 @@ thread_local! {
 /// Sets the user's choice; `None` for the system's language. After [`follow_system`] it applies to
 /// all threads; otherwise (as in tests with one window per thread) to this thread only.
 pub fn choose(language: Option<Language>) {
-    match SYSTEM.get() {
-        Some(&system) => OF_WINDOW.store(language.unwrap_or(system) as u8, Ordering::Relaxed),
+    match LANGUAGES.system.get() {
+        Some(&system) => {
+            let chosen = language.unwrap_or(system) as u8;
+            LANGUAGES.window.store(chosen, Ordering::Relaxed);
+        }
         None => speak(language),
     }
 }
@@ -127,7 +140,7 @@ pub fn of_thread() -> Option<Language> {
 pub fn current_language() -> Language {
     let of_window = || {
         Language::ALL
-            .get(usize::from(OF_WINDOW.load(Ordering::Relaxed)))
+            .get(usize::from(LANGUAGES.window.load(Ordering::Relaxed)))
             .copied()
             .unwrap_or_default()
     };

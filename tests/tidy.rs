@@ -320,6 +320,94 @@ fn lines_have_at_most_100_characters() {
 }
 
 /// Memory is used again: a cache with addresses as keys shows the views of another value.
+/// Lines of each closure that is bound to a local name, with the number of its first line. The text
+/// is formatted: such a statement ends with the first `;` at the indentation of its `let`.
+fn local_closures(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = without_tests(text).lines().collect();
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let mut found = Vec::new();
+    for (start, line) in lines.iter().enumerate() {
+        let Some(binding) = line.trim_start().strip_prefix("let ") else {
+            continue;
+        };
+        let value = match binding.split_once(" =") {
+            Some((_, "")) => lines.get(start + 1).map_or("", |next| next.trim_start()),
+            Some((_, value)) => value.trim_start(),
+            None => continue,
+        };
+        if !value.trim_start_matches("move ").starts_with('|') {
+            continue;
+        }
+        let ends = |end: &&str| end.ends_with(';') && indentation(end) == indentation(line);
+        let length = if line.ends_with(';') {
+            1
+        } else {
+            let rest = lines[start + 1..].iter().position(ends);
+            rest.map_or(lines.len() - start, |rest| rest + 2)
+        };
+        found.push((start + 1, length));
+    }
+    found
+}
+
+#[test]
+fn the_rule_of_closures_sees_every_form() {
+    let text = "fn a() {\n    let b = |c: u8| c;\n    let d = move |e| {\n        let f = 1;\n        \
+        e + f\n    };\n    let g: H =\n        |i| {\n            i\n        };\n    let j = k || l;\n}";
+    assert_eq!(local_closures(text), [(2, 1), (3, 4), (7, 4)]);
+}
+
+/// A closure with a local name and more than three lines does the work of a function, without its
+/// signature.
+#[test]
+fn local_closures_are_short() {
+    const LINES_MAX: usize = 3;
+    const EXCEPTIONS: usize = 150;
+    let long: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|(file, _)| file.starts_with("src/"))
+        .flat_map(|(file, text)| {
+            let long = local_closures(&text)
+                .into_iter()
+                .filter(|(_, length)| *length > LINES_MAX);
+            long.map(|(line, length)| format!("{file}:{line}: {length} lines"))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(
+        long.len() <= EXCEPTIONS,
+        "{} closures with a local name have more than {LINES_MAX} lines, at most {EXCEPTIONS} may; \
+            make functions of them:\n{}",
+        long.len(),
+        long.join("\n")
+    );
+}
+
+/// State of the process is shared by everything in it, tests included.
+#[test]
+fn statics_are_few() {
+    const EXCEPTIONS: usize = 40;
+    let mut found = Vec::new();
+    for (file, text) in rust_files() {
+        if !file.starts_with("src/") {
+            continue;
+        }
+        for line in without_tests(&text).lines() {
+            let line = line.trim_start();
+            let definition = line.strip_prefix("pub ").unwrap_or(line);
+            if definition.starts_with("static ") {
+                found.push(format!("{file}: {line}"));
+            }
+        }
+    }
+    assert!(
+        found.len() <= EXCEPTIONS,
+        "{} statics, at most {EXCEPTIONS} may be:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
 #[test]
 fn addresses_are_no_identities() {
     expect_none(

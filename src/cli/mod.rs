@@ -189,7 +189,35 @@ pub fn arguments(
     })
 }
 
+/// True for verbs that write the tables of all samples.
+fn writes_tables(verb: &Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Create(_)
+            | Verb::Build(_)
+            | Verb::Extend(_)
+            | Verb::Compile(_)
+            | Verb::Describe(_)
+            | Verb::Edit(_)
+            | Verb::Tortilla2taco(_)
+            | Verb::Taco2tortilla(_)
+            | Verb::Migrate(_)
+            | Verb::Optimise(_)
+            | Verb::Repair(_)
+            | Verb::Plan(_)
+            | Verb::Publish(_)
+            | Verb::Convert(_)
+            | Verb::Tacocat(_)
+            | Verb::Tacollection(_)
+            | Verb::Export(_)
+            | Verb::Concat(_)
+    )
+}
+
 fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
+    if writes_tables(&verb) {
+        crate::jobs::return_large_blocks();
+    }
     match verb {
         Verb::Create(arguments) => create::create(arguments, terminal),
         Verb::Build(arguments) => build::build(arguments, terminal),

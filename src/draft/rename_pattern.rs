@@ -2,6 +2,7 @@
 //! or numbers their siblings by date or number: `{date}.tif` to `t{##}.tif`.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
@@ -297,23 +298,36 @@ pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, Str
     Some((from, to))
 }
 
+/// The last of the longest ones.
+fn longest_run_of_digits(text: &str) -> Option<Range<usize>> {
+    let mut longest: Option<Range<usize>> = None;
+    let mut start = 0;
+    for (end, letter) in text.char_indices().chain([(text.len(), ' ')]) {
+        if letter.is_ascii_digit() {
+            continue;
+        }
+        if end > start
+            && longest
+                .as_ref()
+                .is_none_or(|range| end - start >= range.len())
+        {
+            longest = Some(start..end);
+        }
+        start = end + letter.len_utf8();
+    }
+    longest
+}
+
 /// An id with its longest run of digits as a field, and the id without it and the separator before
 /// it; with it where no letter is left before the extension. A date is a field of its own.
 fn generalize_id(id: &str) -> (String, String) {
     let whole = (id.to_owned(), id.to_owned());
     static DATE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}").ok());
-    static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[0-9]+").ok());
     let date = DATE
         .as_ref()
         .and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
-    let digits = || {
-        let longest = DIGITS
-            .as_ref()?
-            .find_iter(id)
-            .max_by_key(|found| found.len())?;
-        Some((longest.range(), "{n}"))
-    };
+    let digits = || Some((longest_run_of_digits(id)?, "{n}"));
     let Some((range, field)) = date.or_else(digits) else {
         return whole;
     };

@@ -22,6 +22,22 @@ pub fn release<T>(value: T) {
     }
 }
 
+/// Allocations of at least this many bytes go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BLOCK_BYTES: libc::c_int = 1 << 20;
+
+/// Makes large blocks go back to the system as soon as they are freed, in all threads, from now on.
+/// The allocator of glibc otherwise raises its limit with each such block up to 32 MiB, and keeps
+/// the smaller ones: a tenth more at the peak of an operation over a million samples. Queries would
+/// take up to 8 % more time.
+pub fn return_large_blocks() {
+    // SAFETY: the function takes two numbers and has no requirements.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,13 +4,15 @@
 mod async_value;
 mod current;
 mod discard;
+mod panics;
 mod parallel;
 mod progress;
 mod signals;
 
 pub use async_value::{AsyncState, AsyncValue};
 pub use current::{CurrentJob, adopt, current};
-pub use discard::{discard, release};
+pub use discard::{discard, release, return_large_blocks};
+pub use panics::{catch_quietly, panic_error};
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
 pub use signals::stop_on_signals;
@@ -156,16 +158,6 @@ impl Jobs {
         self.registry.running.load(Ordering::SeqCst) + self.registry.ended.load(Ordering::SeqCst)
             > 0
     }
-}
-
-/// The error for a panic caught during `what`.
-pub fn panic_error(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "unknown reason".to_owned());
-    Error::internal(format!("{what} stopped unexpectedly: {text}")).hint("report this with the log")
 }
 
 /// A running or finished job with its result.

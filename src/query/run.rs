@@ -1,7 +1,5 @@
 //! Runs one query: parse, plan and collect, on a separate thread.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::Once;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -18,7 +16,7 @@ use super::{
     sql_dialect, summary, top_k,
 };
 use crate::error::{Error, Result};
-use crate::jobs::{JobContext, panic_error};
+use crate::jobs::{JobContext, catch_quietly, panic_error};
 
 /// Maximum bytes of a statement; a longer one is a file pasted by mistake.
 const LONGEST_SQL_BYTES: usize = 1 << 20;
@@ -28,9 +26,6 @@ const STEPS_MAX: usize = 100;
 
 /// Name of the thread that runs a query.
 const THREAD: &str = "query";
-
-/// Name prefixes of the engine's threads.
-const ENGINE_THREADS: [&str; 2] = ["polars", "async-executor"];
 
 /// Stack size: nested expressions are visited recursively.
 const STACK_BYTES: usize = 64 << 20;
@@ -264,36 +259,16 @@ pub fn kept_rows(
     })
 }
 
-/// Silences the panic message on our query thread and the engine's threads, where panics are caught
-/// and returned as errors.
-fn quiet_panics() {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let print = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            let ours = std::thread::current().name().is_some_and(|name| {
-                name == THREAD || ENGINE_THREADS.iter().any(|prefix| name.starts_with(prefix))
-            });
-            if ours {
-                tracing::debug!("caught: {panic}");
-            } else {
-                print(panic);
-            }
-        }));
-    });
-}
-
 /// Runs `work` on a thread with a large stack and detaches it when the job is cancelled. Panics
 /// become errors.
 fn on_thread<T: Send + 'static>(
     ctx: &JobContext,
     work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    quiet_panics();
     let (sender, receiver) = sync_channel(1);
     let inner = ctx.clone();
     let work = move || {
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)));
+        let outcome = catch_quietly(|| work(&inner));
         let outcome = outcome.unwrap_or_else(|panic| {
             let error = Error::unsupported("the query engine could not run this query");
             Err(error

@@ -13,14 +13,25 @@ pub(super) const SAMPLES_MAX: usize = 500;
 
 /// Unique names of the samples: the engine treats two operations of one name over the same input as
 /// equal.
-static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    (0..2 * SAMPLES_MAX)
+struct SampleNames {
+    names: Vec<&'static str>,
+    /// Number of samples that were planned.
+    planned: AtomicUsize,
+}
+
+static SAMPLE_NAMES: LazyLock<SampleNames> = LazyLock::new(|| SampleNames {
+    names: (0..2 * SAMPLES_MAX)
         .map(|number| &*Box::leak(format!("SAMPLE {number}").into_boxed_str()))
-        .collect()
+        .collect(),
+    planned: AtomicUsize::new(0),
 });
 
-/// Number of samples that were planned.
-static PLANNED: AtomicUsize = AtomicUsize::new(0);
+impl SampleNames {
+    fn next_name(&self) -> Option<&'static str> {
+        let number = self.planned.fetch_add(1, Ordering::Relaxed);
+        self.names.get(number % self.names.len()).copied()
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SampleSize {
@@ -99,8 +110,6 @@ pub(super) fn sample_rows(frame: LazyFrame, sampling: RowSampling) -> LazyFrame 
                 .sort(false),
         )
     };
-    let name = NAMES
-        .get(PLANNED.fetch_add(1, Ordering::Relaxed) % NAMES.len())
-        .copied();
+    let name = SAMPLE_NAMES.next_name();
     frame.map(draw, AllowedOptimizations::PROJECTION_PUSHDOWN, None, name)
 }

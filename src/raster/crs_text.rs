@@ -19,28 +19,41 @@ const LENGTH_MAX: usize = 1 << 18;
 /// Characters of a text that messages quote.
 const QUOTED_MAX: usize = 60;
 
-/// Parameters of PROJ whose values are names of files, in strings and in WKT that contains strings.
-static FILE_PARAMETERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names =
-        "nadgrids|geoidgrids|hgrids|vgrids|grids|xy_grids|z_grids|t_grids|catalog|init|file|model";
-    Regex::new(&format!(
-        r#"(?i)(?:^|[^a-z0-9_])({names})\s*=[\s"]*([^\s"\[\]]*)"#
-    ))
-    .ok()
-});
-/// Grids in WKT 1: `EXTENSION["PROJ4_GRIDS","egm96_15.gtx"]`.
-static GRID_EXTENSION: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?i)PROJ4_GRIDS[\s"]*,?[\s"]*([^\s"\[\]()]*)"#).ok());
-/// Files in WKT 2: `PARAMETERFILE["Geoid model file","egm96.gtx"]`.
-static PARAMETER_FILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)PARAMETERFILE\s*[\[(](?:\s*"[^"]*"\s*,\s*"?([^"\[\]()]*))?"#).ok()
-});
-/// WKT: a keyword and a bracket.
-static WKT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^\s*[A-Za-z_0-9]+\s*[\[(]").ok());
-/// Init "files" that PROJ takes from its database.
-static DATABASE_CODE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(?i:epsg|ignf):\w+$").ok());
+struct CrsTextPatterns {
+    /// Parameters of PROJ whose values are names of files, in strings and in WKT that contains
+    /// strings.
+    file_parameters: Regex,
+    /// Grids in WKT 1: `EXTENSION["PROJ4_GRIDS","egm96_15.gtx"]`.
+    grid_extension: Regex,
+    /// Files in WKT 2: `PARAMETERFILE["Geoid model file","egm96.gtx"]`.
+    parameter_file: Regex,
+    /// WKT: a keyword and a bracket.
+    wkt: Regex,
+    /// Init "files" that PROJ takes from its database.
+    database_code: Regex,
+}
+
+impl CrsTextPatterns {
+    fn compile() -> Result<Self, regex::Error> {
+        let names = "nadgrids|geoidgrids|hgrids|vgrids|grids|xy_grids|z_grids|t_grids|catalog|init\
+            |file|model";
+        Ok(Self {
+            file_parameters: Regex::new(&format!(
+                r#"(?i)(?:^|[^a-z0-9_])({names})\s*=[\s"]*([^\s"\[\]]*)"#
+            ))?,
+            grid_extension: Regex::new(r#"(?i)PROJ4_GRIDS[\s"]*,?[\s"]*([^\s"\[\]()]*)"#)?,
+            parameter_file: Regex::new(
+                r#"(?i)PARAMETERFILE\s*[\[(](?:\s*"[^"]*"\s*,\s*"?([^"\[\]()]*))?"#,
+            )?,
+            wkt: Regex::new(r"^\s*[A-Za-z_0-9]+\s*[\[(]")?,
+            database_code: Regex::new(r"^(?i:epsg|ignf):\w+$")?,
+        })
+    }
+}
+
+/// Compiled at the first use. A test checks that all patterns compile.
+static PATTERNS: LazyLock<Option<CrsTextPatterns>> =
+    LazyLock::new(|| CrsTextPatterns::compile().ok());
 
 /// The file, address or dictionary that the text of a coordinate system names; `None` for a text
 /// that names none. Grids called `null` are none.
@@ -82,27 +95,25 @@ fn path_of(text: &str) -> Option<String> {
     (is_path || is_address).then(|| text.trim_end().to_owned())
 }
 
+/// Returns the whole text when the patterns are missing, so that nothing is let through unchecked.
 fn file_in_text(text: &str) -> Option<String> {
-    for found in FILE_PARAMETERS
-        .iter()
-        .flat_map(|pattern| pattern.captures_iter(text))
-    {
+    let Some(patterns) = PATTERNS.as_ref() else {
+        return Some(text.to_owned());
+    };
+    for found in patterns.file_parameters.captures_iter(text) {
         let (Some(name), Some(value)) = (found.get(1), found.get(2)) else {
             continue;
         };
         let (name, value) = (name.as_str().to_ascii_lowercase(), value.as_str());
         let is_harmless = match name.as_str() {
-            "init" => DATABASE_CODE.iter().any(|pattern| pattern.is_match(value)),
+            "init" => patterns.database_code.is_match(value),
             _ => is_null_grid(value),
         };
         if !is_harmless {
             return Some(format!("{name}={value}"));
         }
     }
-    if let Some(found) = PARAMETER_FILE
-        .iter()
-        .find_map(|pattern| pattern.captures(text))
-    {
+    if let Some(found) = patterns.parameter_file.captures(text) {
         return Some(
             found
                 .get(1)
@@ -110,9 +121,7 @@ fn file_in_text(text: &str) -> Option<String> {
                 .to_owned(),
         );
     }
-    let grids = GRID_EXTENSION
-        .iter()
-        .flat_map(|pattern| pattern.captures_iter(text));
+    let grids = patterns.grid_extension.captures_iter(text);
     grids
         .filter_map(|found| found.get(1))
         .map(|grids| grids.as_str())
@@ -211,7 +220,9 @@ pub(super) fn truncate_text(text: &str) -> String {
 
 /// Network and file access are off: GDAL would also accept a URL or file name.
 fn parse_crs_text(text: &str) -> gdal::errors::Result<SpatialRef> {
-    if WKT.iter().any(|pattern| pattern.is_match(text))
+    if PATTERNS
+        .as_ref()
+        .is_some_and(|patterns| patterns.wkt.is_match(text))
         && let Ok(known) = SpatialRef::from_wkt(text)
     {
         return Ok(known);

@@ -230,7 +230,7 @@ mod library {
     /// Maximum number of links and objects visited.
     const MOST: usize = 1 << 20;
 
-    static CLASS: Class = Class {
+    const CLASS: Class = Class {
         version: 1,
         // Values from 256 are free for tests and private drivers (H5FDdevelop.h).
         value: 300,
@@ -457,12 +457,12 @@ mod library {
     /// Id of the driver, registered once; negative on failure.
     fn driver() -> Id {
         static DRIVER: OnceLock<Id> = OnceLock::new();
-        // Safety: the class is a constant; the caller holds the HDF5 lock.
+        // Safety: HDF5 copies the class; the caller holds the HDF5 lock.
         *DRIVER.get_or_init(|| unsafe {
             if H5open() < 0 {
                 -1
             } else {
-                H5FDregister(&raw const CLASS)
+                H5FDregister(&CLASS)
             }
         })
     }

@@ -18,8 +18,8 @@ static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 /// when they are made.
 pub(super) fn restrict(folders: Vec<PathBuf>) {
     let _ = FOLDERS.set(folders);
-    // Safety: the default context exists always; the functions and the table are static, and the
-    // table is copied.
+    // Safety: the default context exists always; the functions are static, and the table is
+    // copied.
     unsafe {
         proj_context_set_file_finder(
             std::ptr::null_mut(),
@@ -94,7 +94,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-static FUNCTIONS: ProjFileFunctions = ProjFileFunctions {
+const FUNCTIONS: ProjFileFunctions = ProjFileFunctions {
     version: 1,
     open: open_allowed,
     read: read_file,

@@ -6,12 +6,12 @@
 //! part can be opened; read-ahead is bounded.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -108,8 +108,15 @@ struct MountedFiles {
 }
 
 /// The files below each number.
-static PARTS: Mutex<Option<HashMap<u64, MountedFiles>>> = Mutex::new(None);
-static NEXT: AtomicU64 = AtomicU64::new(1);
+struct MountTable {
+    files: BTreeMap<u64, MountedFiles>,
+    last_number: u64,
+}
+
+static MOUNTS: Mutex<MountTable> = Mutex::new(MountTable {
+    files: BTreeMap::new(),
+    last_number: 0,
+});
 
 thread_local! {
     /// Error of the last failed read on this thread. Until it is taken, further reads fail at once
@@ -117,8 +124,8 @@ thread_local! {
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-fn parts() -> MutexGuard<'static, Option<HashMap<u64, MountedFiles>>> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_mounts() -> MutexGuard<'static, MountTable> {
+    MOUNTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the error of the last failed read on this thread.
@@ -228,7 +235,6 @@ impl Mounted {
     }
 
     fn new(bytes: RangeBytes, start: u64, size: u64, name: &str) -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let part = VsiRange {
             bytes,
             start,
@@ -240,14 +246,17 @@ impl Mounted {
             parts: vec![part.clone()],
             store: None,
         };
-        parts().get_or_insert_default().insert(number, files);
+        let mut mounts = lock_mounts();
+        mounts.last_number += 1;
+        let number = mounts.last_number;
+        mounts.files.insert(number, files);
         Self { number, part }
     }
 
     /// Makes the bytes of `sibling` a file beside this one, under the name of `sibling`, as long as
     /// this one is mounted.
     pub fn add_sibling(&self, sibling: &Mounted) {
-        if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
+        if let Some(own) = lock_mounts().files.get_mut(&self.number) {
             own.parts.push(sibling.part.clone());
         }
     }
@@ -255,7 +264,7 @@ impl Mounted {
     /// Makes the files of the store that this is the archive of files of GDAL, as long as this is
     /// mounted. The relative path of their folder.
     pub(super) fn add_store(&self, files: Arc<StoreFiles>) -> String {
-        if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
+        if let Some(own) = lock_mounts().files.get_mut(&self.number) {
             own.store = Some(files);
         }
         format!("{RELATIVE}{}/{STORE}", self.number)
@@ -308,9 +317,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        if let Some(parts) = parts().as_mut() {
-            parts.remove(&self.number);
-        }
+        lock_mounts().files.remove(&self.number);
     }
 }
 
@@ -502,8 +509,8 @@ fn at_path(name: *const c_char) -> Option<AtPath> {
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
     let (number, file) = text.split_once('/')?;
-    let parts = parts();
-    let files = parts.as_ref()?.get(&number.parse().ok()?)?;
+    let mounts = lock_mounts();
+    let files = mounts.files.get(&number.parse().ok()?)?;
     if let Some(part) = files.parts.iter().find(|part| *part.name == *file) {
         return Some(AtPath::Part(part.clone()));
     }

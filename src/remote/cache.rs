@@ -2,12 +2,12 @@
 //! checksum, so a crash or tampering leads to a new request, never to wrong bytes. The size is
 //! limited; least recently used files are removed first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
@@ -22,10 +22,25 @@ pub const BLOCK: u64 = 32 << 10;
 /// Bytes written between two checks of the size limit.
 const LOOK: u64 = 64 << 20;
 
-/// Folders in use by this process, which does not remove them.
-static IN_USE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
-/// Bytes written since the last check of the size limit.
-static WRITTEN: AtomicU64 = AtomicU64::new(0);
+/// Use of the cache by this process.
+struct CacheUse {
+    /// Folders in use, which are not removed.
+    folders: Mutex<BTreeSet<PathBuf>>,
+    /// Bytes written since the last check of the size limit.
+    bytes_unchecked: AtomicU64,
+    first_check: Once,
+}
+
+static CACHE_USE: CacheUse = CacheUse {
+    folders: Mutex::new(BTreeSet::new()),
+    bytes_unchecked: AtomicU64::new(0),
+    first_check: Once::new(),
+};
+
+fn lock_folders_in_use() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    let folders = &CACHE_USE.folders;
+    folders.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CacheState {
@@ -63,8 +78,7 @@ impl Blocks {
             tracing::debug!("the cache in {} can't be used: {error}", root.display());
         }
         let blocks = opened.ok()?;
-        static AT_FIRST: Once = Once::new();
-        AT_FIRST.call_once(|| {
+        CACHE_USE.first_check.call_once(|| {
             trim(&root, cache_cap());
         });
         Some(blocks)
@@ -93,11 +107,7 @@ impl Blocks {
         let name = hex::encode(&name.finalize()[..16]);
         let folder = root.join(name);
         make_private(&folder)?;
-        IN_USE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_default()
-            .insert(folder.clone());
+        lock_folders_in_use().insert(folder.clone());
         let data = open_cache_file(
             &folder.join("data"),
             OpenOptions::new()
@@ -208,10 +218,11 @@ impl Blocks {
             self.full = true;
         }
         let written = records.len() as u64 / 8 * BLOCK;
-        if WRITTEN.fetch_add(written, Ordering::Relaxed) + written > LOOK
+        let unchecked = &CACHE_USE.bytes_unchecked;
+        if unchecked.fetch_add(written, Ordering::Relaxed) + written > LOOK
             && let Some(root) = self.folder.parent()
         {
-            WRITTEN.store(0, Ordering::Relaxed);
+            unchecked.store(0, Ordering::Relaxed);
             // Files in use are not removed: when they alone reach the limit, no more blocks of this
             // file are stored.
             self.full = trim(root, cache_cap()) > cache_cap();
@@ -228,13 +239,7 @@ fn open_cache_file(path: &Path, options: &OpenOptions) -> std::io::Result<Arc<Sh
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        if let Some(used) = IN_USE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_mut()
-        {
-            used.remove(&self.folder);
-        }
+        lock_folders_in_use().remove(&self.folder);
     }
 }
 
@@ -274,11 +279,7 @@ fn trim(root: &Path, cap: u64) -> u64 {
         return total;
     }
     versions.sort_by_key(|(.., used)| *used);
-    let used = IN_USE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone()
-        .unwrap_or_default();
+    let used = lock_folders_in_use().clone();
     for (folder, bytes, _) in versions {
         if total <= cap {
             break;
@@ -307,11 +308,7 @@ pub fn cache_state() -> CacheState {
 /// Clears the cache, except for files in use by this process.
 pub fn clear_cache() -> CacheState {
     if let Some(root) = root() {
-        let used = IN_USE
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .unwrap_or_default();
+        let used = lock_folders_in_use().clone();
         for (folder, ..) in contents(&root)
             .into_iter()
             .filter(|(folder, ..)| !used.contains(folder))

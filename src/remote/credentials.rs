@@ -77,10 +77,10 @@ struct KnownToken {
     buckets: HashMap<(Scheme, Box<str>), Arc<Bucket>>,
 }
 
-static KNOWN: Mutex<Option<KnownToken>> = Mutex::new(None);
+static TOKENS: Mutex<Option<KnownToken>> = Mutex::new(None);
 
 fn lock_known_tokens() -> MutexGuard<'static, Option<KnownToken>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    TOKENS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the connection settings of the named servers, or of all others when none is named. A server

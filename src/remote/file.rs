@@ -68,12 +68,12 @@ struct Open {
     idle: VecDeque<Arc<RemoteFile>>,
 }
 
-static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static OPEN_FILES: Mutex<Option<Open>> = Mutex::new(None);
 
 /// The open file for `target` if it uses the same client: new credentials mean a new client,
 /// possibly of another server.
 fn find_open_file(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
-    let found = OPEN
+    let found = OPEN_FILES
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .as_ref()?
@@ -84,7 +84,7 @@ fn find_open_file(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
 }
 
 fn remember(file: &Arc<RemoteFile>) {
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.get_or_insert_default();
     open.files.retain(|_, file| file.strong_count() > 0);
     open.files
@@ -98,7 +98,12 @@ fn remember(file: &Arc<RemoteFile>) {
 
 /// Forgets the files that the process opened from which this one was forked. Nothing is freed.
 pub(super) fn forget_open() {
-    std::mem::forget(OPEN.lock().unwrap_or_else(PoisonError::into_inner).take());
+    std::mem::forget(
+        OPEN_FILES
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(),
+    );
 }
 
 /// Closes the files below a remote folder, so that they are revalidated on next use. Users of an
@@ -114,7 +119,7 @@ pub fn forget_below(path: &Path) {
     }
     .to_string();
     let above = format!("{}/", above.trim_end_matches('/'));
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(kept) = open.as_mut() else { return };
     kept.files
         .retain(|text, _| !text.starts_with(above.as_str()));
@@ -131,7 +136,7 @@ pub fn forget_below(path: &Path) {
 /// Closes a file that was written, so that it is opened in its new version.
 pub(super) fn forget(path: &Path) {
     let Ok(target) = target_of(path) else { return };
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(kept) = open.as_mut() else { return };
     kept.files.remove(&target.text);
     let all = std::mem::take(&mut kept.idle);
@@ -682,7 +687,7 @@ mod tests {
                 .map(|target| find_open_file(target).is_some()),
             [false, false, true, true]
         );
-        let open = OPEN.lock().expect("is whole");
+        let open = OPEN_FILES.lock().expect("is whole");
         let idle = |file: &Arc<RemoteFile>| {
             open.iter()
                 .flat_map(|open| &open.idle)

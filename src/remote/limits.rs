@@ -1,6 +1,6 @@
 //! Limits for remote access: from the environment, otherwise from the user's settings.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Limits for remote access.
@@ -47,46 +47,57 @@ impl RemoteLimits {
 /// `TACO_STUDIO_REMOTE_MEMORY_MB`.
 const MEMORY_MB: u64 = 256;
 
-static SET: Mutex<Option<RemoteLimits>> = Mutex::new(None);
+/// The user's limits, and what the environment sets, which is read once.
+struct StatedLimits {
+    user: Mutex<RemoteLimits>,
+    silence_s: Option<f64>,
+    cache_mb: Option<u64>,
+    memory_mb: Option<u64>,
+    version_mark: Option<VersionMark>,
+}
+
+static LIMITS: LazyLock<StatedLimits> = LazyLock::new(|| StatedLimits {
+    user: Mutex::default(),
+    silence_s: parse_variable("TACO_STUDIO_HTTP_TIMEOUT"),
+    cache_mb: parse_variable("TACO_STUDIO_CACHE_MB"),
+    memory_mb: parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"),
+    version_mark: parse_variable("TACO_STUDIO_REMOTE_VERSIONS"),
+});
 
 /// Sets the user's limits.
 pub fn set_limits(limits: RemoteLimits) {
-    *SET.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.sane());
+    *lock_user_limits() = limits.sane();
 }
 
-fn set() -> RemoteLimits {
-    SET.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .unwrap_or_default()
+fn lock_user_limits() -> MutexGuard<'static, RemoteLimits> {
+    LIMITS.user.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Maximum number of parallel requests.
 pub(super) fn connections() -> usize {
-    set().connections
+    lock_user_limits().connections
 }
 
 /// Time without data after which a request is aborted.
 pub(super) fn patience() -> Duration {
-    static STATED: LazyLock<Option<f64>> =
-        LazyLock::new(|| parse_variable("TACO_STUDIO_HTTP_TIMEOUT"));
     Duration::from_secs_f64(
-        STATED
+        LIMITS
+            .silence_s
             .filter(|seconds| (0.1..=3600.0).contains(seconds))
-            .unwrap_or(set().silence_s),
+            .unwrap_or(lock_user_limits().silence_s),
     )
 }
 
 /// Size limit of the disk cache in bytes.
 pub(super) fn cache_cap() -> u64 {
-    static STATED: LazyLock<Option<u64>> = LazyLock::new(|| parse_variable("TACO_STUDIO_CACHE_MB"));
-    STATED.unwrap_or(set().cache_mb).saturating_mul(1 << 20)
+    let megabytes = LIMITS.cache_mb.unwrap_or(lock_user_limits().cache_mb);
+    megabytes.saturating_mul(1 << 20)
 }
 
 /// Size limit of the memory cache for all remote files in bytes.
 pub(super) fn memory_cap() -> u64 {
-    static STATED: LazyLock<Option<u64>> =
-        LazyLock::new(|| parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"));
-    STATED
+    LIMITS
+        .memory_mb
         .unwrap_or(MEMORY_MB)
         .clamp(1, 1 << 20)
         .saturating_mul(1 << 20)
@@ -119,9 +130,7 @@ impl std::str::FromStr for VersionMark {
 /// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers that
 /// state several ETags or dates for one version.
 pub(super) fn version_mark() -> VersionMark {
-    static STATED: LazyLock<Option<VersionMark>> =
-        LazyLock::new(|| parse_variable("TACO_STUDIO_REMOTE_VERSIONS"));
-    STATED.unwrap_or(VersionMark::Etag)
+    LIMITS.version_mark.unwrap_or(VersionMark::Etag)
 }
 
 fn parse_variable<T: std::str::FromStr>(variable: &str) -> Option<T> {

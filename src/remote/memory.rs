@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -27,10 +26,11 @@ struct Memory {
     order: BTreeMap<u64, (u64, u64)>,
     total: u64,
     clock: u64,
+    /// Number of the last file.
+    last_file: u64,
 }
 
 static MEMORY: Mutex<Option<Memory>> = Mutex::new(None);
-static NEXT: AtomicU64 = AtomicU64::new(1);
 
 fn with_memory<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
     let mut memory: MutexGuard<'_, Option<Memory>> =
@@ -112,7 +112,10 @@ pub struct KeptPieces {
 impl Default for KeptPieces {
     fn default() -> Self {
         Self {
-            file: NEXT.fetch_add(1, Ordering::Relaxed),
+            file: with_memory(|memory| {
+                memory.last_file += 1;
+                memory.last_file
+            }),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::Command;
@@ -18,14 +18,29 @@ const NEW: &str = "crash-";
 /// Prefix of reports that were shown, or that the program survived.
 const SEEN: &str = "seen-crash-";
 
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-static LAST: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
-static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+struct CrashState {
+    /// Where reports are written.
+    folder: OnceLock<PathBuf>,
+    /// Names of the last commands, oldest first.
+    commands: Mutex<VecDeque<String>>,
+    /// Reports of this process.
+    reports: Mutex<Vec<PathBuf>>,
+}
+
+static CRASH_STATE: CrashState = CrashState {
+    folder: OnceLock::new(),
+    commands: Mutex::new(VecDeque::new()),
+    reports: Mutex::new(Vec::new()),
+};
+
+fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Installs a panic hook that writes a report to `folder`. Once per process; later calls have no
 /// effect.
 pub fn install(folder: PathBuf) {
-    if FOLDER.set(folder).is_err() {
+    if CRASH_STATE.folder.set(folder).is_err() {
         return;
     }
     let before = std::panic::take_hook();
@@ -47,7 +62,7 @@ pub fn install(folder: PathBuf) {
             |at| format!("{}:{}", at.file(), at.line()),
         );
         let backtrace = std::backtrace::Backtrace::force_capture();
-        if let Some(folder) = FOLDER.get() {
+        if let Some(folder) = CRASH_STATE.folder.get() {
             // A failed write must not panic again.
             let _ = write(folder, &report(&what, &place, &backtrace.to_string()));
         }
@@ -63,11 +78,11 @@ pub(super) fn note(command: &Command) {
         // more than an empty one.
         command => drop(write!(name, "{command:?}")),
     }
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if last.len() == COMMANDS {
-        last.pop_front();
+    let mut commands = lock(&CRASH_STATE.commands);
+    if commands.len() == COMMANDS {
+        commands.pop_front();
     }
-    last.push_back(name.0);
+    commands.push_back(name.0);
 }
 
 /// Writer that keeps the first word of a `Debug` output and then fails.
@@ -88,11 +103,11 @@ impl Write for CommandName {
 }
 
 fn report(what: &str, place: &str, backtrace: &str) -> String {
-    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    let commands = if last.is_empty() {
+    let commands = Vec::from(lock(&CRASH_STATE.commands).clone());
+    let commands = if commands.is_empty() {
         "none".to_owned()
     } else {
-        last.iter().cloned().collect::<Vec<_>>().join(", ")
+        commands.join(", ")
     };
     let thread = std::thread::current();
     let seconds = now().0;
@@ -131,10 +146,7 @@ fn write(folder: &Path, text: &str) -> std::io::Result<()> {
     let mut draft = tempfile::NamedTempFile::new_in(folder)?;
     std::io::Write::write_all(&mut draft, text.as_bytes())?;
     draft.persist(&path).map_err(|error| error.error)?;
-    WRITTEN
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(path);
+    lock(&CRASH_STATE.reports).push(path);
     Ok(())
 }
 
@@ -153,11 +165,7 @@ pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
 /// Marks reports of this process as seen after a normal exit: those panics were caught and
 /// reported.
 pub fn ended_well() {
-    for path in WRITTEN
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .drain(..)
-    {
+    for path in lock(&CRASH_STATE.reports).drain(..) {
         mark_seen(&path);
     }
 }

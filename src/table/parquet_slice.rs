@@ -1,18 +1,16 @@
 //! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file
 //! gives an error, never a panic.
 
-use std::cell::Cell;
 use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::error::{Error, IoContext, Result};
-use crate::jobs::panic_error;
+use crate::jobs::{catch_quietly, panic_error};
 
 /// Bytes that are read at once for the header of a page; most are below 100.
 const HEADER_BYTES: usize = 512;
@@ -160,26 +158,10 @@ impl Read for SliceReader {
     }
 }
 
-thread_local! {
-    /// True while this thread is inside [`catch_panics`].
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder
 /// that panics. The panic message is not printed.
 pub(super) fn catch_panics<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let print = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| match GUARDED.try_with(Cell::get) {
-            Ok(true) => tracing::debug!("caught: {panic}"),
-            _ => print(panic),
-        }));
-    });
-    let outer = GUARDED.replace(true);
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(outer);
-    match outcome {
+    match catch_quietly(work) {
         Ok(outcome) => outcome,
         Err(panic) => Err(Error::format("the data of the table is damaged")
             .because(panic_error(what, panic.as_ref()))),

@@ -12,7 +12,7 @@ use crate::text::nearest;
 /// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm,
 /// full_width_half_max_nm. The unit is that of calibrated values: reflectance (a ratio) of bands
 /// that see sunlight, kelvin (brightness temperature) of thermal bands.
-static TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
+const TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
 
 /// One spectral band.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use geo::{BoundingRect, Coord, Intersects, LineString, MultiPolygon, Polygon, Rect};
 
 /// Written by packaging/countries.py, which documents the format.
-static ASSET: &[u8] = include_bytes!("../../../assets/countries.bin");
+const ASSET: &[u8] = include_bytes!("../../../assets/countries.bin");
 
 /// One country.
 #[derive(Clone, Debug)]

@@ -39,49 +39,54 @@ const COMMON: [&str; 15] = [
 /// Minimum length of a login name that is searched for, in characters.
 const LOGIN_MIN: usize = 3;
 
-/// Compiles a pattern of this file; a test checks that all compile.
-fn pattern(text: &str) -> Option<Regex> {
-    Regex::new(text).ok()
-}
-
 /// Absolute paths: a text that is one, or a path below a usual root folder within a sentence.
-static PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^/[A-Za-z0-9._~-]+/[^/\s]",
-        r#"|(?:^|[\s"'=(,;:>|])(?:/vsi[a-z0-9_]+/)*/(?:home|Users|root|mnt|media|tmp|var|data|scratch|gpfs|lustre|nfs|opt|srv|work"#,
-        r"|workspace|export|storage|projects?|private|Volumes|cluster|shared|run|beegfs)/[^/\s]",
-        r#"|(?:^|[\s"'=(,;>|/])[A-Za-z]:\\[^\\\s]|(?:^|[\s"'=(,;>|])[A-Za-z]:/[^/\s]"#,
-        r#"|(?:^|[\s"'=(,;>|])\\\\[A-Za-z0-9._-]+\\|file://|(?:^|[\s"'=(,;:>|])~/\S"#
-    ))
-});
+const PATHS: &str = concat!(
+    r"^/[A-Za-z0-9._~-]+/[^/\s]",
+    r#"|(?:^|[\s"'=(,;:>|])(?:/vsi[a-z0-9_]+/)*/(?:home|Users|root|mnt|media|tmp|var|data|scratch|gpfs|lustre|nfs|opt|srv|work"#,
+    r"|workspace|export|storage|projects?|private|Volumes|cluster|shared|run|beegfs)/[^/\s]",
+    r#"|(?:^|[\s"'=(,;>|/])[A-Za-z]:\\[^\\\s]|(?:^|[\s"'=(,;>|])[A-Za-z]:/[^/\s]"#,
+    r#"|(?:^|[\s"'=(,;>|])\\\\[A-Za-z0-9._-]+\\|file://|(?:^|[\s"'=(,;:>|])~/\S"#
+);
 /// Keys and tokens with a form of their own, and passwords in addresses.
-static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(concat!(
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bhf_[A-Za-z0-9]{30,}\b|\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{40,}",
-        r"|\bglpat-[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[A-Za-z0-9_-]{35}|\bsk-[A-Za-z0-9_-]{32,}",
-        r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----",
-        r"|(?i:\b(?:aws_secret_access_key|secret_key|api_key|access_token|password|passwd|AccountKey)\s*[=:]\s*\S{6,})",
-        r"|[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@"
-    ))
-});
+const KEYS: &str = concat!(
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bhf_[A-Za-z0-9]{30,}\b|\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{40,}",
+    r"|\bglpat-[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[A-Za-z0-9_-]{35}|\bsk-[A-Za-z0-9_-]{32,}",
+    r"|\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"|(?i:\b(?:aws_secret_access_key|secret_key|api_key|access_token|password|passwd|AccountKey)\s*[=:]\s*\S{6,})",
+    r"|[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@"
+);
 /// Addresses within a text.
-static LINKS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r#"(?:[A-Za-z][A-Za-z0-9+.-]*://|/vsi[a-z0-9]+/)[^\s"'<>\\]+"#));
+const LINKS: &str = r#"(?:[A-Za-z][A-Za-z0-9+.-]*://|/vsi[a-z0-9]+/)[^\s"'<>\\]+"#;
 /// Hosts that only a private network reaches.
-static PRIVATE_HOSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+",
-        r"|169\.254\.\d+\.\d+|\[::1\]|[^.:]+\.(?:local|internal|lan|intranet|corp)|.+\.(?:local|internal|lan|intranet|corp))(?::\d+)?$"
-    ))
-});
-static EMAILS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| pattern(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"));
+const PRIVATE_HOSTS: &str = concat!(
+    r"^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+",
+    r"|169\.254\.\d+\.\d+|\[::1\]|[^.:]+\.(?:local|internal|lan|intranet|corp)|.+\.(?:local|internal|lan|intranet|corp))(?::\d+)?$"
+);
+const EMAILS: &str = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}";
 
-fn is_in(pattern: &Option<Regex>, text: &str) -> bool {
-    pattern
-        .as_ref()
-        .is_some_and(|pattern| pattern.is_match(text))
+struct PrivatePatterns {
+    paths: Regex,
+    keys: Regex,
+    links: Regex,
+    private_hosts: Regex,
+    emails: Regex,
 }
+
+impl PrivatePatterns {
+    fn compile() -> Result<Self, regex::Error> {
+        Ok(Self {
+            paths: Regex::new(PATHS)?,
+            keys: Regex::new(KEYS)?,
+            links: Regex::new(LINKS)?,
+            private_hosts: Regex::new(PRIVATE_HOSTS)?,
+            emails: Regex::new(EMAILS)?,
+        })
+    }
+}
+
+/// Compiled at the first use. A test checks that all patterns compile.
+static PATTERNS: LazyLock<Option<PrivatePatterns>> =
+    LazyLock::new(|| PrivatePatterns::compile().ok());
 
 /// The text without leading `/vsi…/` prefixes of GDAL, which look like absolute paths.
 fn without_vsi(text: &str) -> &str {
@@ -126,10 +131,11 @@ impl PrivateText {
         // Not within a longer word: no letter or digit before or after it.
         Self {
             user: known.and_then(|user| {
-                pattern(&format!(
+                Regex::new(&format!(
                     r"(?:^|[^\pL\pN]){}(?:$|[^\pL\pN])",
                     regex::escape(user)
                 ))
+                .ok()
             }),
         }
     }
@@ -138,31 +144,43 @@ impl PrivateText {
     pub fn found_in(&self, text: &str) -> Vec<CheckKind> {
         let mut found = Vec::new();
         let may_have = |letters: &[u8]| text.bytes().any(|byte| letters.contains(&byte));
-        if may_have(b"/\\") && is_in(&PATHS, without_vsi(text)) {
+        let Some(patterns) = PATTERNS.as_ref() else {
+            return found;
+        };
+        if may_have(b"/\\") && patterns.paths.is_match(without_vsi(text)) {
             found.push(CheckKind::Paths);
         }
         if self.user.as_ref().is_some_and(|user| user.is_match(text)) {
             found.push(CheckKind::UserNames);
         }
-        let links: Vec<&str> = match LINKS.as_ref().filter(|_| may_have(b"/")) {
-            Some(links) => links.find_iter(text).map(|link| link.as_str()).collect(),
-            None => Vec::new(),
+        let links: Vec<&str> = if may_have(b"/") {
+            let found = patterns.links.find_iter(text);
+            found.map(|link| link.as_str()).collect()
+        } else {
+            Vec::new()
         };
         let signed = |link: &str| {
             Address::parse(link).is_some_and(|address| address.without_secret().1.is_some())
         };
-        if is_in(&KEYS, text) || links.iter().copied().any(signed) {
+        if patterns.keys.is_match(text) || links.iter().copied().any(signed) {
             found.push(CheckKind::Credentials);
         }
         let private = |link: &str| {
             Address::parse(link)
                 .filter(Address::is_web)
-                .is_some_and(|address| is_in(&PRIVATE_HOSTS, &address.authority.to_lowercase()))
+                .is_some_and(|address| {
+                    patterns
+                        .private_hosts
+                        .is_match(&address.authority.to_lowercase())
+                })
         };
         if links.iter().copied().any(private) {
             found.push(CheckKind::PrivateLinks);
         }
-        if may_have(b"@") && is_in(&EMAILS, text) && !found.contains(&CheckKind::Credentials) {
+        if may_have(b"@")
+            && patterns.emails.is_match(text)
+            && !found.contains(&CheckKind::Credentials)
+        {
             found.push(CheckKind::Emails);
         }
         found
@@ -179,11 +197,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert!(
-            [&PATHS, &KEYS, &LINKS, &PRIVATE_HOSTS, &EMAILS]
-                .iter()
-                .all(|pattern| pattern.is_some())
-        );
+        PrivatePatterns::compile().expect("every pattern is valid");
     }
 
     #[test]
