@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::change_errors::dataset_changed_error;
 use super::source::{ByteSource, stamp_at};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::LocalVersion;
@@ -284,11 +285,4 @@ fn now_at(path: &Path) -> Result<LocalVersion> {
         }
         outcome => outcome.io_at("look at", path),
     }
-}
-
-/// The error for a dataset of which `path` is not of the version that was opened.
-pub(super) fn dataset_changed_error(path: &Path) -> Error {
-    Error::new(Kind::Changed, "the dataset changed while it was read")
-        .at_path(path)
-        .hint("run again, or open the dataset again")
 }

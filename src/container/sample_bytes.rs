@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use super::atomic_write::PartialFile;
+use super::change_errors::source_changed_error;
 use super::damage::{OnDamage, name_sample_in_error};
-use super::source::{asset_size, is_same_file, source_changed_error};
+use super::source::{asset_size, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};

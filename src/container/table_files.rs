@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::atomic_write::is_being_edited;
-use super::dataset_version::dataset_changed_error;
+use super::change_errors::dataset_changed_error;
 use super::{ByteSource, DatasetVersion, read_collection};
 use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Root;

@@ -15,7 +15,7 @@ use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::members::{Members, WrittenMember};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
-use crate::container::dataset_version::dataset_changed_error;
+use crate::container::change_errors::dataset_changed_error;
 use crate::container::plan::PlannedFile;
 use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
 use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
