@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value as Json, json};
 
 use super::footprint;
-use super::item_assets::AssetNames;
+use super::item_assets::{AssetNames, data_link};
 use super::item_columns::{ItemColumns, property_json};
 use super::{Described, DocumentSink, Facts, json_document};
 use crate::error::Result;
@@ -229,20 +229,6 @@ fn provider(contact: &super::Contact) -> Json {
         out.insert("url".into(), json!(url));
     }
     Json::Object(out)
-}
-
-/// Address and media type of the file that contains everything; for a folder, of its
-/// COLLECTION.json.
-pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
-    let place = described.address(dataset, to);
-    if dataset.single {
-        (place, dataset.media_type())
-    } else {
-        (
-            format!("{}/COLLECTION.json", place.trim_end_matches('/')),
-            "application/json",
-        )
-    }
 }
 
 /// The file that contains everything as an asset of the Collection.
