@@ -1,20 +1,19 @@
 //! Fetches one range of a file: with timeouts, retries, and checks of the response against the
 //! requested range and the opened version. Failures become errors with a suggestion.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
-use super::http::RequestAttempt;
 use super::limits::{VersionMark, patience, version_mark};
 use super::meter::{Purpose, RequestLine};
-use super::range_answer::{AnswerFault, RangeRequest, RefusedAnswer};
+use super::range_answer::RefusedAnswer;
+use super::request_attempt::{AnswerFault, FetchPart, RangeRequest, RequestAttempt};
 use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Modified, Scheme, Stamp};
 
@@ -191,40 +190,6 @@ impl RemoteTarget {
                 is_page,
             },
         ))
-    }
-}
-
-/// A part of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FetchPart {
-    /// A byte range.
-    Range(Range<u64>),
-    /// The last bytes, at most this many.
-    Tail(u64),
-}
-
-impl FetchPart {
-    fn get_range(&self) -> GetRange {
-        match self {
-            FetchPart::Range(range) => GetRange::Bounded(range.clone()),
-            FetchPart::Tail(length) => GetRange::Suffix(*length),
-        }
-    }
-
-    /// The bytes in words.
-    fn text(&self) -> String {
-        match self {
-            FetchPart::Range(range) => format!("bytes {} to {}", range.start, range.end),
-            FetchPart::Tail(length) => format!("its last {length} bytes"),
-        }
-    }
-
-    /// The byte range in a file of this size.
-    pub(super) fn byte_range(&self, size: u64) -> Range<u64> {
-        match self {
-            FetchPart::Range(range) => range.start..range.end.min(size).max(range.start),
-            FetchPart::Tail(length) => size.saturating_sub(*length)..size,
-        }
     }
 }
 

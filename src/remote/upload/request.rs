@@ -18,9 +18,9 @@ use crate::model::Address;
 use crate::remote::bucket::Signer;
 use crate::remote::credentials::root_cause;
 use crate::remote::fetch::{RequestFault, sentence};
-use crate::remote::http::RequestAttempt;
 use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
+use crate::remote::request_attempt::RequestAttempt;
 
 /// Pauses before the second and later tries; longer than for reads, as the last failure loses the
 /// whole upload.
