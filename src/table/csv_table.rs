@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
-use super::metadata_table::{
+use super::metadata_columns::{
     CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, free_name,
     number_repeated_names,
 };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::INDEX_COLUMN;
 use super::geojson::{geojson_geometry, other_crs};
-use super::keyed_table::{KEYS, is_key_name};
+use super::key_names::{KEYS, is_key_name};
 use crate::error::{Error, Result};
 
 /// Maximum number of objects of an object that may be columns.

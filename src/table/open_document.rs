@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::NaiveTime;
 
-use super::metadata_table::CELLS_FREE;
-use super::workbook::{CHECKED_ROWS, SheetCell, SheetCells};
+use super::metadata_columns::CELLS_FREE;
+use super::sheet_cells::{CHECKED_ROWS, SheetCell, SheetCells, parse_instant};
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -255,15 +255,6 @@ fn read_attribute(about: &Attributes<'_>, name: &str) -> String {
 fn make_text_cell(text: &str) -> Option<SheetCell> {
     let text = text.trim();
     (!text.is_empty()).then(|| SheetCell::Text(text.to_owned()))
-}
-
-/// Milliseconds since 1970 of a date or a date with a time of day (ISO 8601).
-pub(super) fn parse_instant(text: &str) -> Option<i64> {
-    let text = text.trim_end_matches('Z');
-    let time = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok();
-    let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-    let time = time.or_else(|| Some(day()?.and_time(NaiveTime::MIN)))?;
-    Some(time.and_utc().timestamp_millis())
 }
 
 /// `10:20:30` of the duration `PT10H20M30S` when it is shorter than a day.
