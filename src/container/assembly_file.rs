@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryBuilder, Int64Array, RecordBatch, StringArray, StringBuilder,
-    UInt8Array, UInt32Array, UInt64Array,
+    UInt8Array, UInt32Array, UInt32Builder, UInt64Array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt8Type, UInt32Type, UInt64Type};
@@ -72,6 +72,20 @@ struct ColumnHead {
     metadata: BTreeMap<String, String>,
 }
 
+impl ColumnHead {
+    fn of_field(field: &Field) -> Self {
+        Self {
+            field: FieldSpec::new(field.name(), field.data_type().clone()),
+            nullable: field.is_nullable(),
+            metadata: field
+                .metadata()
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+        }
+    }
+}
+
 /// The bytes of the file of an assembly.
 ///
 /// # Errors
@@ -83,15 +97,6 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
     for (depth, level) in assembly.levels.iter().enumerate() {
         ctx.check()?;
         let schema = level.batch.schema();
-        let column = |field: &Arc<Field>| ColumnHead {
-            field: FieldSpec::new(field.name(), field.data_type().clone()),
-            nullable: field.is_nullable(),
-            metadata: field
-                .metadata()
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect(),
-        };
         let mut meta: Vec<Vec<usize>> = Vec::new();
         let sources = sources_table(assembly, depth, &mut stamps, &mut meta)?;
         let both = [encode_batch(&level.batch)?, encode_batch(&sources)?];
@@ -99,7 +104,11 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
             .each_ref()
             .map(|bytes| (bytes.len() as u64, crc32fast::hash(bytes)));
         levels.push(LevelHead {
-            columns: schema.fields().iter().map(column).collect(),
+            columns: schema
+                .fields()
+                .iter()
+                .map(|field| ColumnHead::of_field(field))
+                .collect(),
             meta,
             tables: measured,
         });
@@ -227,18 +236,8 @@ fn sources_table(
         modified.push(time);
         versions.push(stamp.map(|stamp| stamps.number(stamp)));
     }
-    // The set of columns of a FOLDER is kept with the rows of the level above, where `meta_columns`
-    // of the level below refers to.
     let below = assembly.levels.get(depth + 1);
-    let mut known: HashMap<Arc<[usize]>, u32> = HashMap::new();
-    let mut choice = |row: u32| {
-        let columns = below?.meta_columns.get(&row)?;
-        Some(*known.entry(columns.clone()).or_insert_with(|| {
-            meta.push(columns.to_vec());
-            meta.len() as u32 - 1
-        }))
-    };
-    let choices: UInt32Array = (0..level.sources.len() as u32).map(&mut choice).collect();
+    let choices = number_meta_columns(below, level.sources.len() as u32, meta);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(tree.ids.clone())),
         ("parent", Arc::new(UInt32Array::from(tree.parents.clone()))),
@@ -256,6 +255,28 @@ fn sources_table(
         columns.into_iter().map(|(name, array)| (name, array, true)),
     )
     .map_err(|error| Error::internal("the sources do not fit their table").because(error))
+}
+
+/// For each of these rows, the index in `meta` of the columns of its `__meta__`. The set of columns
+/// of a FOLDER is kept with the rows of the level above, where `meta_columns` of the level below
+/// refers to.
+fn number_meta_columns(
+    below: Option<&AssemblyLevel>,
+    rows: u32,
+    meta: &mut Vec<Vec<usize>>,
+) -> UInt32Array {
+    let mut known: HashMap<&[usize], u32> = HashMap::new();
+    let mut choices = UInt32Builder::with_capacity(rows as usize);
+    for row in 0..rows {
+        let columns = below.and_then(|below| below.meta_columns.get(&row));
+        choices.append_option(columns.map(|columns| {
+            *known.entry(columns).or_insert_with(|| {
+                meta.push(columns.to_vec());
+                meta.len() as u32 - 1
+            })
+        }));
+    }
+    choices.finish()
 }
 
 /// What is known of a file in an archive, as JSON.
@@ -472,32 +493,27 @@ impl SourceTable {
         above: usize,
         stamps: &[Arc<Stamp>],
     ) -> Result<Self> {
-        let column = |name: &str, dtype: DataType| {
-            let array = table
-                .column_by_name(name)
-                .filter(|array| *array.data_type() == dtype);
-            array
-                .cloned()
-                .ok_or_else(|| damaged_part_error(&format!("it has no column {name}")))
-        };
-        let ids = column("id", DataType::Utf8)?.as_string::<i32>().clone();
-        let parents = column("parent", DataType::UInt32)?
+        let ids = find_column_of_type(table, "id", DataType::Utf8)?
+            .as_string::<i32>()
+            .clone();
+        let parents = find_column_of_type(table, "parent", DataType::UInt32)?
             .as_primitive::<UInt32Type>()
             .values()
             .to_vec();
-        let kinds = column("kind", DataType::UInt8)?;
-        let paths = column("path", DataType::Utf8)?;
-        let data = column("bytes", DataType::Binary)?;
+        let kinds = find_column_of_type(table, "kind", DataType::UInt8)?;
+        let paths = find_column_of_type(table, "path", DataType::Utf8)?;
+        let data = find_column_of_type(table, "bytes", DataType::Binary)?;
         let (times, versions) = (
-            column("modified", DataType::Int64)?,
-            column("stamp", DataType::UInt32)?,
+            find_column_of_type(table, "modified", DataType::Int64)?,
+            find_column_of_type(table, "stamp", DataType::UInt32)?,
         );
         let (versions, choices) = (
             versions.as_primitive::<UInt32Type>(),
-            column("meta", DataType::UInt32)?,
+            find_column_of_type(table, "meta", DataType::UInt32)?,
         );
         let choices = choices.as_primitive::<UInt32Type>();
-        let numbers = ["offset", "length", "size"].map(|name| column(name, DataType::UInt64));
+        let numbers = ["offset", "length", "size"]
+            .map(|name| find_column_of_type(table, name, DataType::UInt64));
         let [offsets, lengths, sizes] = numbers;
         let (offsets, lengths, sizes) = (offsets?, lengths?, sizes?);
         let number = |array: &ArrayRef, row: usize| array.as_primitive::<UInt64Type>().value(row);
@@ -517,15 +533,7 @@ impl SourceTable {
         let mut sources = Vec::with_capacity(ids.len());
         let mut shared: Option<(String, Arc<Path>)> = None;
         for row in 0..ids.len() {
-            let mut path = || {
-                let text = paths.as_string::<i32>().value(row);
-                if let Some((_, path)) = shared.as_ref().filter(|(known, _)| known == text) {
-                    return path.clone();
-                }
-                let path: Arc<Path> = PathBuf::from(text).into();
-                shared = Some((text.to_owned(), path.clone()));
-                path
-            };
+            let mut path = || share_path(&mut shared, paths.as_string::<i32>().value(row));
             let size = number(&sizes, row);
             let path = match kinds.as_primitive::<UInt8Type>().value(row) {
                 FOLDER => {
@@ -587,6 +595,25 @@ impl SourceTable {
             choices,
         })
     }
+}
+
+fn find_column_of_type(table: &RecordBatch, name: &str, dtype: DataType) -> Result<ArrayRef> {
+    let array = table
+        .column_by_name(name)
+        .filter(|array| *array.data_type() == dtype);
+    array
+        .cloned()
+        .ok_or_else(|| damaged_part_error(&format!("it has no column {name}")))
+}
+
+/// The path of this text; the one before when it is the same.
+fn share_path(last: &mut Option<(String, Arc<Path>)>, text: &str) -> Arc<Path> {
+    if let Some((_, path)) = last.as_ref().filter(|(known, _)| known == text) {
+        return path.clone();
+    }
+    let path: Arc<Path> = PathBuf::from(text).into();
+    *last = Some((text.to_owned(), path.clone()));
+    path
 }
 
 #[cfg(test)]

@@ -142,6 +142,16 @@ fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a folder that is not to be replaced by `new`. `files`: it holds files of the user.
+fn refuse_folder(target: &Path, new: &Path, overwrite: bool, files: bool) -> Result<()> {
+    refuse(target, overwrite)?;
+    if files {
+        refuse_losing(target, new)
+    } else {
+        refuse_foreign(target)
+    }
+}
+
 impl PartialFile {
     /// Starts writing `target`.
     ///
@@ -327,14 +337,7 @@ impl PartialFolder {
         swap::sync_tree(scratch.path())?;
         let (overwrite, files) = (self.overwrite, self.files);
         // Writing may take hours: the target is checked again.
-        let check = |new: &Path, target: &Path| {
-            refuse(target, overwrite)?;
-            if files {
-                refuse_losing(target, new)
-            } else {
-                refuse_foreign(target)
-            }
-        };
+        let check = |new: &Path, target: &Path| refuse_folder(target, new, overwrite, files);
         let names = [name_of(&self.target)?.to_owned()];
         placing::place(
             &mut scratch,

@@ -172,14 +172,6 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
     let mut object = Map::new();
     for (depth, schema) in levels.iter().enumerate() {
         let key = format!("level{depth}");
-        let described = |name: &str| -> Option<&str> {
-            let columns = known?.get(&key)?.as_array()?;
-            columns
-                .iter()
-                .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
-                .get(2)?
-                .as_str()
-        };
         let hidden = [
             "internal:offset",
             "internal:size",
@@ -197,13 +189,23 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
                     .map(String::as_str)
                     .filter(|text| !text.is_empty());
                 let text = own
-                    .or_else(|| described(field.name()))
+                    .or_else(|| find_known_description(known?, &key, field.name()))
                     .unwrap_or_else(|| standard_description(field.name()));
                 json!([field.name(), in_memory_name(field.data_type()), text])
             });
         object.insert(key.clone(), Json::Array(columns.collect()));
     }
     Json::Object(object)
+}
+
+/// The description of a column in a `taco:field_schema`.
+fn find_known_description<'a>(schema: &'a Json, level: &str, column: &str) -> Option<&'a str> {
+    let columns = schema.get(level)?.as_array()?;
+    columns
+        .iter()
+        .find(|known| known.get(0).and_then(Json::as_str) == Some(column))?
+        .get(2)?
+        .as_str()
 }
 
 /// Arrow field metadata key that carries a field's description from the draft to the writer.

@@ -13,7 +13,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 
 use super::atomic_write::{PartialFile, PartialFolder};
 use super::merge_collections::{
-    PartFacts, check_schemas, collection_bytes, merge_collection_fields, sources_of, tacocat_of,
+    PartFacts, check_schemas, collection_bytes, compare_columns, merge_collection_fields,
+    sources_of, tacocat_of,
 };
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{
@@ -130,29 +131,30 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
 
 /// Opens a part. For a dataset that is not a ZIP, the error names its format and how to convert it.
 fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
-    let not_a_zip = |format: Format| {
-        let error = Error::usage(format!(
-            "an index is over ZIPs, and this is {}",
-            format.description()
-        ))
-        .at_path(path);
-        error.hint(match format {
-            Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early => {
-                "`migrate` makes a ZIP of 2.0 of it"
-            }
-            Format::Folder => "`convert` makes a ZIP of it",
-            _ => "name the ZIPs themselves",
-        })
-    };
     let opened =
         ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
-            Ok(format) if format != Format::Zip => not_a_zip(format),
+            Ok(format) if format != Format::Zip => not_a_zip_error(path, format),
             _ => error,
         })?;
     match EarlyReader::of_zip(opened, ctx)? {
-        Ok(early) => Err(not_a_zip(early.info().format)),
+        Ok(early) => Err(not_a_zip_error(path, early.info().format)),
         Err(zip) => Ok(zip),
     }
+}
+
+fn not_a_zip_error(path: &Path, format: Format) -> Error {
+    let error = Error::usage(format!(
+        "an index is over ZIPs, and this is {}",
+        format.description()
+    ))
+    .at_path(path);
+    error.hint(match format {
+        Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early => {
+            "`migrate` makes a ZIP of 2.0 of it"
+        }
+        Format::Folder => "`convert` makes a ZIP of it",
+        _ => "name the ZIPs themselves",
+    })
 }
 
 /// What was found in a part.
@@ -264,16 +266,7 @@ impl Gathered {
         }
         fields.push(Field::new(SOURCE, DataType::Utf8, true));
         if self.paths.len() > 1 {
-            let rank = |name: &str| match name {
-                "id" => 0,
-                "type" => 1,
-                _ => 2,
-            };
-            fields.sort_by(|a, b| {
-                rank(a.name())
-                    .cmp(&rank(b.name()))
-                    .then_with(|| a.name().cmp(b.name()))
-            });
+            fields.sort_by(|a, b| compare_columns(a.name(), b.name()));
         }
         Schema::new(fields)
     }
@@ -431,17 +424,21 @@ fn name_of(path: &Path) -> Result<String> {
 }
 
 fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
-    let schema = |level| {
-        let fields = zip.levels().head(level)?.schema().fields().clone();
-        let stored = fields.iter().filter(|field| field.name() != SOURCE);
-        // Compares names and types only, not the metadata of the Arrow schema.
-        Some(Schema::new(
-            stored
-                .map(|field| Field::new(field.name(), field.data_type().clone(), true))
-                .collect::<Vec<_>>(),
-        ))
-    };
-    (0..zip.levels().count()).filter_map(schema).collect()
+    (0..zip.levels().count())
+        .filter_map(|level| read_stored_schema(zip, level))
+        .collect()
+}
+
+/// The columns of a level without the part of each row.
+fn read_stored_schema(zip: &ZipReader, level: usize) -> Option<Schema> {
+    let fields = zip.levels().head(level)?.schema().fields().clone();
+    let stored = fields.iter().filter(|field| field.name() != SOURCE);
+    // Compares names and types only, not the metadata of the Arrow schema.
+    Some(Schema::new(
+        stored
+            .map(|field| Field::new(field.name(), field.data_type().clone(), true))
+            .collect::<Vec<_>>(),
+    ))
 }
 
 /// The tree pattern derived from the tree, as some tools omit patterns from `taco:pit_schema`. For

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::change_errors::dataset_changed_error;
 use super::source::{ByteSource, stamp_at};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::LocalVersion;
@@ -36,6 +37,37 @@ enum ComparedMember {
     Remote(ByteSource),
     /// A file as another process saw it, which made a plan.
     Recorded { path: PathBuf, stamp: Stamp },
+}
+
+impl ComparedMember {
+    fn of_file(path: &Path) -> Result<Self> {
+        let version = LocalVersion::from_path(path).io_at("look at", path)?;
+        Ok(Self::File {
+            path: path.to_owned(),
+            version,
+        })
+    }
+
+    /// What another process or machine can compare; `None` for a folder.
+    fn to_record(&self) -> Option<(PathBuf, Stamp)> {
+        match self {
+            Self::Folder { .. } => None,
+            Self::File { path, version } => {
+                let modified = Modified::from_system_time(version.modification_time());
+                Some((
+                    path.clone(),
+                    Stamp {
+                        size: version.size_bytes(),
+                        modified,
+                        etag: None,
+                        directory: None,
+                    },
+                ))
+            }
+            Self::Remote(file) => Some((file.path().to_owned(), file.stamp().as_ref().clone())),
+            Self::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
+        }
+    }
 }
 
 impl std::fmt::Debug for DatasetVersion {
@@ -83,15 +115,11 @@ impl DatasetVersion {
     /// # Errors
     /// When one can't be looked at.
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
-        let member = |path: &Path| -> Result<ComparedMember> {
-            let version = LocalVersion::from_path(path).io_at("look at", path)?;
-            Ok(ComparedMember::File {
-                path: path.to_owned(),
-                version,
-            })
-        };
         Ok(Self(Arc::new(
-            paths.into_iter().map(member).collect::<Result<_>>()?,
+            paths
+                .into_iter()
+                .map(ComparedMember::of_file)
+                .collect::<Result<_>>()?,
         )))
     }
 
@@ -145,26 +173,10 @@ impl DatasetVersion {
 
     /// The files with what another process or machine can compare: length, modification time, ETag.
     pub(super) fn to_record(&self) -> Vec<(PathBuf, Stamp)> {
-        let record = |member: &ComparedMember| match member {
-            ComparedMember::Folder { .. } => None,
-            ComparedMember::File { path, version } => {
-                let modified = Modified::from_system_time(version.modification_time());
-                Some((
-                    path.clone(),
-                    Stamp {
-                        size: version.size_bytes(),
-                        modified,
-                        etag: None,
-                        directory: None,
-                    },
-                ))
-            }
-            ComparedMember::Remote(file) => {
-                Some((file.path().to_owned(), file.stamp().as_ref().clone()))
-            }
-            ComparedMember::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
-        };
-        self.0.iter().filter_map(record).collect()
+        self.0
+            .iter()
+            .filter_map(ComparedMember::to_record)
+            .collect()
     }
 
     /// Checks that the dataset at its path is still of this version. For a remote one it asks the
@@ -273,11 +285,4 @@ fn now_at(path: &Path) -> Result<LocalVersion> {
         }
         outcome => outcome.io_at("look at", path),
     }
-}
-
-/// The error for a dataset of which `path` is not of the version that was opened.
-pub(super) fn dataset_changed_error(path: &Path) -> Error {
-    Error::new(Kind::Changed, "the dataset changed while it was read")
-        .at_path(path)
-        .hint("run again, or open the dataset again")
 }

@@ -44,66 +44,66 @@ impl LevelEdit {
     /// on level 0; below it they are put in the order of names, as the Python tools write them,
     /// where the metadata columns are in that order.
     fn plan(&self, fields: &[FieldRef]) -> Vec<EditedColumn> {
-        let named = |name: &str| {
-            self.columns
-                .iter()
-                .position(|(field, _)| field.name() == name)
-        };
         let mut planned: Vec<(String, EditedColumn)> =
             Vec::with_capacity(fields.len() + self.columns.len());
         for (index, field) in fields.iter().enumerate() {
-            match named(field.name()) {
+            match self.find_new_column(field.name()) {
                 Some(new) => planned.push((field.name().clone(), EditedColumn::New(new))),
                 None if self.dropped.contains(field.name()) => {}
                 None => planned.push((field.name().clone(), EditedColumn::Old(index))),
             }
         }
-        let is_metadata =
-            |name: &str| !matches!(name, "id" | "type") && !name.starts_with("internal:");
         let names: Vec<&str> = planned
             .iter()
             .map(|(name, _)| name.as_str())
-            .filter(|name| is_metadata(name))
+            .filter(|name| is_metadata_column(name))
             .collect();
         let sorted = self.level > 0 && names.is_sorted();
         for (index, (field, _)) in self.columns.iter().enumerate() {
             if planned.iter().any(|(name, _)| name == field.name()) {
                 continue;
             }
-            let follows = |(name, _): &(String, EditedColumn)| {
-                name.starts_with("internal:")
-                    || (sorted && is_metadata(name) && name.as_str() > field.name().as_str())
-            };
-            let place = planned.iter().position(follows).unwrap_or(planned.len());
+            let place = planned
+                .iter()
+                .position(|(name, _)| follows_new_column(name, field.name(), sorted))
+                .unwrap_or(planned.len());
             planned.insert(place, (field.name().clone(), EditedColumn::New(index)));
         }
         planned.into_iter().map(|(_, source)| source).collect()
     }
 
+    /// Index in `columns` of the new column of this name.
+    fn find_new_column(&self, name: &str) -> Option<usize> {
+        let mut columns = self.columns.iter();
+        columns.position(|(field, _)| field.name() == name)
+    }
+
     /// The columns of the level's table, for [`crate::table::splice_columns`].
     pub(super) fn spliced_columns(&self, schema: &Schema) -> Vec<SplicedColumn> {
-        let column = |source| match source {
+        self.plan(schema.fields())
+            .into_iter()
+            .map(|source| self.splice_column(source))
+            .collect()
+    }
+
+    fn splice_column(&self, source: EditedColumn) -> SplicedColumn {
+        match source {
             EditedColumn::Old(index) => SplicedColumn::Kept(index),
             EditedColumn::New(index) => {
                 let (field, array) = &self.columns[index];
                 SplicedColumn::New(field.clone(), array.clone())
             }
-        };
-        self.plan(schema.fields()).into_iter().map(column).collect()
+        }
     }
 
     /// The schema of the level's table after the edit.
     pub(super) fn schema(&self, schema: &Schema) -> Schema {
-        let field = |source| match source {
+        let planned = self.plan(schema.fields()).into_iter();
+        let fields = planned.map(|source| match source {
             EditedColumn::Old(index) => schema.field(index).clone(),
             EditedColumn::New(index) => self.columns[index].0.clone(),
-        };
-        Schema::new(
-            self.plan(schema.fields())
-                .into_iter()
-                .map(field)
-                .collect::<Vec<_>>(),
-        )
+        });
+        Schema::new(fields.collect::<Vec<_>>())
     }
 
     /// The edit of a table with all rows of the level, in their order, and some of its columns.
@@ -153,6 +153,16 @@ impl LevelEdit {
     }
 }
 
+fn is_metadata_column(name: &str) -> bool {
+    !matches!(name, "id" | "type") && !name.starts_with("internal:")
+}
+
+/// True for a column that the new column `new` is put before. `sorted`: the metadata columns are in
+/// the order of names.
+fn follows_new_column(name: &str, new: &str, sorted: bool) -> bool {
+    name.starts_with("internal:") || (sorted && is_metadata_column(name) && name > new)
+}
+
 impl Assembly {
     /// Applies an edit to the assembly of `reader`. A `__meta__` without all columns of its level
     /// gets a new one where it has a value.
@@ -195,21 +205,16 @@ impl Assembly {
             let (Some(&first), length) = (children.first(), children.len()) else {
                 continue;
             };
-            let has_value = |column: &&usize| {
-                level
-                    .batch
-                    .column(**column)
-                    .slice(first as usize, length)
-                    .null_count()
-                    < length
-            };
             let kept = chosen.get(&folder).unwrap_or(&all).iter();
             let kept = kept.filter_map(|&index| {
                 new.column_with_name(old.field(index).name())
                     .map(|(index, _)| index)
             });
             let columns: BTreeSet<usize> = kept
-                .chain(edited.iter().filter(has_value).copied())
+                .chain(edited.iter().copied().filter(|&column| {
+                    let values = level.batch.column(column).slice(first as usize, length);
+                    values.null_count() < length
+                }))
                 .collect();
             if columns.len() < new.fields().len() {
                 level

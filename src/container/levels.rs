@@ -28,6 +28,18 @@ struct StoredLevel {
     variables: OnceLock<Arc<Variables>>,
 }
 
+impl StoredLevel {
+    fn of_rows(rows: StoredRows) -> Self {
+        Self {
+            rows,
+            table: OnceLock::new(),
+            positions: OnceLock::new(),
+            sources: OnceLock::new(),
+            variables: OnceLock::new(),
+        }
+    }
+}
+
 /// Storage of a level's rows.
 enum StoredRows {
     /// A Parquet file or member of the container.
@@ -91,16 +103,28 @@ pub struct BytePositions {
 }
 
 impl BytePositions {
+    const COLUMNS: [&str; 3] = ["internal:offset", "internal:size", "internal:relative_path"];
+
+    fn from_table(table: &LevelTable) -> Result<Self> {
+        let [offset, size, path] = Self::COLUMNS;
+        Ok(Self {
+            offsets: table.integers(offset)?,
+            sizes: table.integers(size)?,
+            paths: table.strings(path)?,
+        })
+    }
+
     /// `(offset, size)` of `row` in bytes, when both are present and non-negative.
     pub fn range(&self, row: u32) -> Option<(u64, u64)> {
-        let at = |column: &Option<Int64Array>| {
-            let column = column
-                .as_ref()
-                .filter(|column| (row as usize) < column.len() && column.is_valid(row as usize))?;
-            u64::try_from(column.value(row as usize)).ok()
-        };
+        let at = |column: &Option<Int64Array>| read_unsigned_cell(column.as_ref()?, row as usize);
         at(&self.offsets).zip(at(&self.sizes))
     }
+}
+
+/// A value of a row; `None` for null and for a negative one.
+pub(super) fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
+    let is_there = row < column.len() && column.is_valid(row);
+    is_there.then(|| u64::try_from(column.value(row)).ok())?
 }
 
 /// The variables that are read of the files of a level.
@@ -136,15 +160,8 @@ impl LevelSet {
     }
 
     fn of_rows(rows: impl Iterator<Item = StoredRows>) -> Self {
-        let level = |rows| StoredLevel {
-            rows,
-            table: OnceLock::new(),
-            positions: OnceLock::new(),
-            sources: OnceLock::new(),
-            variables: OnceLock::new(),
-        };
         Self {
-            levels: rows.map(level).collect(),
+            levels: rows.map(StoredLevel::of_rows).collect(),
             skeleton: OnceLock::new(),
             by_part: false,
         }
@@ -179,18 +196,18 @@ impl LevelSet {
 
     /// The columns of `level`, including `internal:*`. Reads no page.
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
-        let fields = |level: &StoredLevel| {
-            let schema = match &level.rows {
-                StoredRows::File(head) => head.schema(),
-                StoredRows::Made(table) => table.schema(),
-            };
-            schema
-                .fields()
-                .iter()
-                .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
-                .collect()
+        let Some(level) = self.levels.get(level) else {
+            return Vec::new();
         };
-        self.levels.get(level).map_or(Vec::new(), fields)
+        let schema = match &level.rows {
+            StoredRows::File(head) => head.schema(),
+            StoredRows::Made(table) => table.schema(),
+        };
+        schema
+            .fields()
+            .iter()
+            .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
+            .collect()
     }
 
     /// The Parquet footer of `level`, or `None` when the reader built the table.
@@ -278,16 +295,9 @@ impl LevelSet {
         if let Some(positions) = slot.positions.get() {
             return Ok(positions.clone());
         }
-        let names = ["internal:offset", "internal:size", "internal:relative_path"];
-        let table = self.columns(level, &names, ctx)?;
-        let read = || {
-            Ok(BytePositions {
-                offsets: table.integers(names[0])?,
-                sizes: table.integers(names[1])?,
-                paths: table.strings(names[2])?,
-            })
-        };
-        let positions = read().map_err(|error| self.unreadable(level, error))?;
+        let table = self.columns(level, &BytePositions::COLUMNS, ctx)?;
+        let positions =
+            BytePositions::from_table(&table).map_err(|error| self.unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
@@ -455,50 +465,80 @@ fn parents_by_part(
         .iter()
         .map(|name| places.get(&**name).copied())
         .collect();
-    // First row of each part, while its rows are contiguous and numbered from 0.
-    let mut starts: Vec<Option<usize>> = vec![None; above.names.len()];
-    let mut lengths = vec![0usize; above.names.len()];
-    let mut regular = true;
-    for (row, &part) in above.rows.iter().enumerate() {
-        let Some(start) = starts.get_mut(part as usize) else {
-            continue;
-        };
-        let first = *start.get_or_insert(row);
-        let number = lengths[part as usize];
-        let stated = ids
-            .filter(|ids| ids.is_valid(row))
-            .map_or(number as i64, |ids| ids.value(row));
-        regular &= row - first == number && stated == number as i64;
-        lengths[part as usize] += 1;
-    }
-    let mut by_id: HashMap<(u32, i64), u32> = HashMap::new();
-    if !regular {
-        let mut counted = vec![0i64; above.names.len()];
-        for (row, &part) in above.rows.iter().enumerate() {
-            let Some(number) = counted.get_mut(part as usize) else {
+    let rows = PartRows::of_level(above, ids);
+    let part_of = |row: usize| *part_above.get(*here.rows.get(row)? as usize)?;
+    parents
+        .iter()
+        .enumerate()
+        .map(|(row, parent)| {
+            let (part, parent) = part_of(row).zip(parent)?;
+            rows.find_row(part, parent)
+        })
+        .map(|parent| parent.unwrap_or(u32::MAX))
+        .collect()
+}
+
+/// Finds rows of a level by their part, and their number within it.
+struct PartRows {
+    /// First row of each part, while its rows are contiguous and numbered from 0.
+    starts: Vec<Option<usize>>,
+    lengths: Vec<usize>,
+    /// Rows by part and number, when they are in another order in any part.
+    by_id: Option<HashMap<(u32, i64), u32>>,
+}
+
+impl PartRows {
+    /// `ids` are the numbers of the rows; without them, and where one is null, it is the number of
+    /// the rows of the part before it.
+    fn of_level(level: &RowParts, ids: Option<&Int64Array>) -> Self {
+        let mut starts: Vec<Option<usize>> = vec![None; level.names.len()];
+        let mut lengths = vec![0usize; level.names.len()];
+        let mut regular = true;
+        for (row, &part) in level.rows.iter().enumerate() {
+            let Some(start) = starts.get_mut(part as usize) else {
                 continue;
             };
-            let id = ids
+            let first = *start.get_or_insert(row);
+            let number = lengths[part as usize];
+            let stated = ids
                 .filter(|ids| ids.is_valid(row))
-                .map_or(*number, |ids| ids.value(row));
-            by_id.entry((part, id)).or_insert(row as u32);
-            *number += 1;
+                .map_or(number as i64, |ids| ids.value(row));
+            regular &= row - first == number && stated == number as i64;
+            lengths[part as usize] += 1;
+        }
+        Self {
+            starts,
+            lengths,
+            by_id: (!regular).then(|| number_rows(level, ids)),
         }
     }
-    let find = |row: usize| {
-        let part = (*part_above.get(*here.rows.get(row)? as usize)?)?;
-        let parent = parents.is_valid(row).then(|| parents.value(row))?;
-        if !regular {
-            return by_id.get(&(part, parent)).copied();
+
+    fn find_row(&self, part: u32, id: i64) -> Option<u32> {
+        if let Some(by_id) = &self.by_id {
+            return by_id.get(&(part, id)).copied();
         }
-        let number = usize::try_from(parent)
+        let number = usize::try_from(id)
             .ok()
-            .filter(|&number| number < lengths[part as usize])?;
-        Some((starts[part as usize]? + number) as u32)
-    };
-    (0..parents.len())
-        .map(|row| find(row).unwrap_or(u32::MAX))
-        .collect()
+            .filter(|&number| number < self.lengths[part as usize])?;
+        Some((self.starts[part as usize]? + number) as u32)
+    }
+}
+
+/// The first row of each part and number.
+fn number_rows(level: &RowParts, ids: Option<&Int64Array>) -> HashMap<(u32, i64), u32> {
+    let mut by_id = HashMap::new();
+    let mut counted = vec![0i64; level.names.len()];
+    for (row, &part) in level.rows.iter().enumerate() {
+        let Some(number) = counted.get_mut(part as usize) else {
+            continue;
+        };
+        let id = ids
+            .filter(|ids| ids.is_valid(row))
+            .map_or(*number, |ids| ids.value(row));
+        by_id.entry((part, id)).or_insert(row as u32);
+        *number += 1;
+    }
+    by_id
 }
 
 #[cfg(test)]

@@ -18,11 +18,7 @@ pub(super) fn detect_bytes(
     head: &[u8],
     open: impl FnOnce() -> Result<ByteSource>,
 ) -> Result<Detected> {
-    let u64_at = |at: usize| {
-        head.get(at..at + 8)
-            .and_then(|b| b.try_into().ok())
-            .map(u64::from_le_bytes)
-    };
+    let u64_at = |at: usize| read_fixed_bytes(head, at).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
             Some(name) if name.starts_with(b"TACO_HEADER") => {
@@ -77,6 +73,11 @@ pub(super) fn detect_bytes(
     Err(Error::format(what).at_path(path).hint(
         "a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/",
     ))
+}
+
+/// `N` bytes from `at`; `None` when there are fewer.
+pub(super) fn read_fixed_bytes<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
 }
 
 /// True for a JSON file named TACOLLECTION.json, or one of another name that lists datasets.

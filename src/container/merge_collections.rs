@@ -1,12 +1,14 @@
 //! Merges the collections of several parts: summed counts, united extents, list of parts.
 
-use arrow::datatypes::Schema;
+use std::cmp::Ordering;
+
+use arrow::datatypes::{Field, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
 use crate::footprint::box_of_extent;
-use crate::model::{Collection, PitSchema, dtype_name, is_padding};
+use crate::model::{Collection, PitPattern, PitSchema, dtype_name, is_padding};
 
 /// Input of the merge for one part.
 #[derive(Clone, Debug)]
@@ -114,14 +116,7 @@ fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
             if let Some(at) =
                 (0..a.ids.len()).find(|&at| !same_id(at) || a.kinds.get(at) != b.kinds.get(at))
             {
-                let child = |ids: &[String], kinds: &[crate::model::SampleKind]| {
-                    format!(
-                        "{} ({})",
-                        ids[at],
-                        kinds.get(at).map_or("no type", |kind| kind.as_str())
-                    )
-                };
-                let (mine, theirs) = (child(&a.ids, &a.kinds), child(&b.ids, &b.kinds));
+                let (mine, theirs) = (describe_child(at, a), describe_child(at, b));
                 return Some(format!(
                     "child {at} on level {level} is {mine} in the first and {theirs} in the second"
                 ));
@@ -129,6 +124,17 @@ fn difference(one: &PitSchema, other: &PitSchema) -> Option<String> {
         }
     }
     None
+}
+
+fn describe_child(at: usize, children: &PitPattern) -> String {
+    format!(
+        "{} ({})",
+        children.ids[at],
+        children
+            .kinds
+            .get(at)
+            .map_or("no type", |kind| kind.as_str())
+    )
 }
 
 /// Checks that the level tables have the same columns, in any order.
@@ -144,14 +150,6 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
         )));
     }
     for (level, (wanted, found)) in reference.iter().zip(schemas).enumerate() {
-        let lacks =
-            |holder: &str, lacking: &str, column: &str, dtype: &arrow::datatypes::DataType| {
-                let dtype = dtype_name(dtype);
-                Error::invalid(format!(
-                    "{lacking} has no column {column} in level{level}; in {holder} it is {dtype}"
-                ))
-                .hint("write the parts with the same fields")
-            };
         for field in wanted.fields() {
             match found.field_with_name(field.name()) {
                 Ok(other) if other.data_type() == field.data_type() => {}
@@ -164,7 +162,7 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
                     ))
                     .hint("write the parts with one type for the field"));
                 }
-                Err(_) => return Err(lacks(of, name, field.name(), field.data_type())),
+                Err(_) => return Err(missing_column_error(level, field, of, name)),
             }
         }
         if let Some(more) = found
@@ -172,10 +170,34 @@ pub fn check_schemas(reference: &[Schema], of: &str, schemas: &[Schema], name: &
             .iter()
             .find(|field| wanted.field_with_name(field.name()).is_err())
         {
-            return Err(lacks(name, of, more.name(), more.data_type()));
+            return Err(missing_column_error(level, more, name, of));
         }
     }
     Ok(())
+}
+
+/// `holder` has the column, `lacking` does not.
+fn missing_column_error(level: usize, column: &Field, holder: &str, lacking: &str) -> Error {
+    let (name, dtype) = (column.name(), dtype_name(column.data_type()));
+    Error::invalid(format!(
+        "{lacking} has no column {name} in level{level}; in {holder} it is {dtype}"
+    ))
+    .hint("write the parts with the same fields")
+}
+
+/// The order of the columns of datasets that are joined: `id`, `type`, the others by name.
+pub(super) fn compare_columns(one: &str, other: &str) -> Ordering {
+    rank_column(one)
+        .cmp(&rank_column(other))
+        .then_with(|| one.cmp(other))
+}
+
+fn rank_column(name: &str) -> u8 {
+    match name {
+        "id" => 0,
+        "type" => 1,
+        _ => 2,
+    }
 }
 
 /// The collection of the first part with summed counts and united extent, for [`collection_bytes`].

@@ -109,45 +109,9 @@ fn write_to_store(
     planned: &[PlannedPart],
     ctx: &JobContext,
 ) -> Result<Built> {
-    let folder = place_above(&options.target).unwrap_or_default();
     let mut built = Built::new(options.target.clone(), options.format);
-    let mut is_hidden = false;
-    let mut write_all = || {
-        for part in planned {
-            ctx.check()?;
-            let mut piece = assembly.of_roots(&part.roots, ctx)?.into_owned();
-            piece.narrow_extent(ctx)?;
-            let target = place_below(&folder, &part.name);
-            if options.overwrite && !is_hidden && object_exists(&target)? {
-                parts
-                    .index_names()
-                    .try_for_each(|name| remove_index(&place_below(&folder, name)))?;
-                is_hidden = true;
-            }
-            let one = write_part(
-                &piece,
-                &BuildOptions {
-                    target: target.clone(),
-                    ..options.clone()
-                },
-                ctx,
-            )?;
-            built.add_part(target, one);
-        }
-        let indexes = write_indexes(
-            parts,
-            &built.parts,
-            &folder,
-            (&options.parquet, options.overwrite),
-            ctx,
-        )?;
-        for (index, name) in indexes.iter().zip(parts.index_names()) {
-            built.bytes += index.bytes;
-            built.indexes.push(place_below(&folder, name));
-        }
-        Ok(())
-    };
-    if let Err(error) = write_all() {
+    if let Err(error) = write_parts_with_indexes(assembly, options, parts, planned, &mut built, ctx)
+    {
         // Replaced parts are gone in any case.
         if !options.overwrite {
             remove_written(&built.parts, options.format);
@@ -155,6 +119,52 @@ fn write_to_store(
         return Err(error);
     }
     Ok(built.named_by_its_first())
+}
+
+/// Writes the parts to a store and adds each to `built` as soon as it is there, then the indexes.
+fn write_parts_with_indexes(
+    assembly: &Assembly,
+    options: &BuildOptions,
+    parts: &Parts,
+    planned: &[PlannedPart],
+    built: &mut Built,
+    ctx: &JobContext,
+) -> Result<()> {
+    let folder = place_above(&options.target).unwrap_or_default();
+    let mut is_hidden = false;
+    for part in planned {
+        ctx.check()?;
+        let mut piece = assembly.of_roots(&part.roots, ctx)?.into_owned();
+        piece.narrow_extent(ctx)?;
+        let target = place_below(&folder, &part.name);
+        if options.overwrite && !is_hidden && object_exists(&target)? {
+            parts
+                .index_names()
+                .try_for_each(|name| remove_index(&place_below(&folder, name)))?;
+            is_hidden = true;
+        }
+        let one = write_part(
+            &piece,
+            &BuildOptions {
+                target: target.clone(),
+                ..options.clone()
+            },
+            ctx,
+        )?;
+        built.add_part(target, one);
+    }
+    let indexes = write_indexes(
+        parts,
+        &built.parts,
+        &folder,
+        (&options.parquet, options.overwrite),
+        ctx,
+    )?;
+    for (index, name) in indexes.iter().zip(parts.index_names()) {
+        built.bytes += index.bytes;
+        built.indexes.push(place_below(&folder, name));
+    }
+    Ok(())
 }
 
 /// Removes what readers open first of an index in a store.
@@ -171,7 +181,18 @@ fn remove_index(path: &Path) -> Result<()> {
 
 /// Removes parts that a failed write leaves in a store.
 fn remove_written(parts: &[PathBuf], format: Format) {
-    let remove = |part: &Path| match format {
+    for part in parts {
+        if let Err(error) = remove_part(part, format) {
+            tracing::warn!(
+                "{} is not needed any more, and could not be removed: {error}",
+                part.display()
+            );
+        }
+    }
+}
+
+fn remove_part(part: &Path, format: Format) -> Result<()> {
+    match format {
         Format::Folder => {
             // COLLECTION.json first: what is left is no dataset.
             delete_object(&place_below(part, "COLLECTION.json"))?;
@@ -180,14 +201,6 @@ fn remove_written(parts: &[PathBuf], format: Format) {
                 .try_for_each(|name| delete_object(&place_below(part, name)))
         }
         _ => delete_object(part),
-    };
-    for part in parts {
-        if let Err(error) = remove(part) {
-            tracing::warn!(
-                "{} is not needed any more, and could not be removed: {error}",
-                part.display()
-            );
-        }
     }
 }
 

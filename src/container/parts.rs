@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Assembly, Format};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::is_padding;
+use crate::model::{SkeletonLevel, is_padding};
 
 /// How to split a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
@@ -45,10 +45,7 @@ pub struct PlannedPart {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is no size.
 pub fn parse_size(text: &str) -> Result<u64> {
-    let wrong = || {
-        Error::usage(format!("{text:?} is not a size"))
-            .hint("write it like 4GB, 512MB, 1024KB or 2048B")
-    };
+    let wrong = || malformed_size_error(text);
     let upper = text.trim().to_uppercase();
     let digits = upper
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -78,6 +75,11 @@ pub fn parse_size(text: &str) -> Result<u64> {
         Some(_) => (number.parse::<f64>().map_err(|_| wrong())? * factor as f64) as u64,
     };
     Ok(bytes)
+}
+
+fn malformed_size_error(text: &str) -> Error {
+    Error::usage(format!("{text:?} is not a size"))
+        .hint("write it like 4GB, 512MB, 1024KB or 2048B")
 }
 
 /// Converts a value to a file name component as the Python tools do: characters that file systems
@@ -227,23 +229,12 @@ impl Parts {
             ));
             return Err(error.hint("ask for more parts, or group by fewer columns"));
         }
-        let fits = |size_bytes: u64| {
-            let sized = Parts {
-                size_bytes: Some(size_bytes),
-                ..Parts::default()
-            };
-            groups
-                .iter()
-                .map(|roots| sized.chunks(roots.clone(), &sizes).len())
-                .sum::<usize>()
-                <= count
-        };
         // `most` always fits: each group is one part.
         let (mut least, mut most) = (1, sizes.iter().sum::<u64>().max(1));
         while least < most {
             ctx.check()?;
             let middle = least + (most - least) / 2;
-            if fits(middle) {
+            if count_parts(&groups, &sizes, middle) <= count {
                 most = middle
             } else {
                 least = middle + 1
@@ -325,24 +316,39 @@ impl Parts {
     }
 }
 
+/// Number of parts of `size_bytes` that the groups are written as.
+fn count_parts(groups: &[Vec<u32>], sizes: &[u64], size_bytes: u64) -> usize {
+    let sized = Parts {
+        size_bytes: Some(size_bytes),
+        ..Parts::default()
+    };
+    groups
+        .iter()
+        .map(|roots| sized.chunks(roots.clone(), sizes).len())
+        .sum()
+}
+
 /// Bytes of data of each level-0 sample, including its descendants.
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
-        let children = |row: u32| {
-            tree.children(row)
-                .iter()
-                .map(|&child| below.get(child as usize).copied().unwrap_or(0))
-                .sum::<u64>()
-        };
         below = level
             .sources
             .iter()
             .enumerate()
-            .map(|(row, source)| source.size_bytes() + children(row as u32))
+            .map(|(row, source)| source.size_bytes() + sum_children(tree, row as u32, &below))
             .collect();
     }
     below
+}
+
+/// The sum of the values of the children of a row; `below` are those of the next level.
+fn sum_children(level: &SkeletonLevel, row: u32, below: &[u64]) -> u64 {
+    level
+        .children(row)
+        .iter()
+        .map(|&child| below.get(child as usize).copied().unwrap_or(0))
+        .sum()
 }
 
 /// A column's values as the Python tools print them.
@@ -366,19 +372,17 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
         Error::usage(format!("the values of {name} can't be used as file names")).because(error)
     };
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
-    let text = |row: usize| {
+    let is_boolean = *column.data_type() == arrow::datatypes::DataType::Boolean;
+    let mut texts = Vec::with_capacity(column.len());
+    for row in 0..column.len() {
         let text = formatter.value(row).try_to_string().map_err(failed)?;
-        Ok(match text.as_str() {
-            "true" if column.data_type() == &arrow::datatypes::DataType::Boolean => {
-                "True".to_owned()
-            }
-            "false" if column.data_type() == &arrow::datatypes::DataType::Boolean => {
-                "False".to_owned()
-            }
+        texts.push(match text.as_str() {
+            "true" if is_boolean => "True".to_owned(),
+            "false" if is_boolean => "False".to_owned(),
             _ => text,
-        })
-    };
-    (0..column.len()).map(text).collect()
+        });
+    }
+    Ok(texts)
 }
 
 /// File name of an index beside its parts; `None` for formats that are no index.

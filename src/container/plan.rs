@@ -192,19 +192,15 @@ impl BuildPlan {
     /// long for ZIP, or an empty FOLDER.
     pub fn new(assembly: &Assembly, format: Format, start: u64) -> Result<Self> {
         let tree = &assembly.tree;
-        let zeros = || {
-            tree.levels
-                .iter()
-                .map(|level| vec![0; level.len()])
-                .collect()
-        };
+        let levels = tree.levels.iter();
+        let zeros: Vec<Vec<i64>> = levels.map(|level| vec![0; level.len()]).collect();
         let mut plan = Self {
             files: Vec::with_capacity(assembly.files()),
             folders: Vec::new(),
             data_end: start,
             positions: PlannedPositions {
-                offsets: zeros(),
-                sizes: zeros(),
+                offsets: zeros.clone(),
+                sizes: zeros,
             },
             paths: relative_paths(assembly),
         };

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use super::atomic_write::PartialFile;
+use super::change_errors::source_changed_error;
 use super::damage::{OnDamage, name_sample_in_error};
-use super::source::{asset_size, is_same_file, source_changed_error};
+use super::source::{asset_size, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
@@ -120,12 +121,7 @@ impl OpenContainer {
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
     fn expect(&self, stamp: &Arc<Stamp>) -> Result<()> {
-        let known = |accepted: &[Arc<Stamp>]| {
-            accepted
-                .iter()
-                .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
-        };
-        if known(&self.accepted.read().unwrap_or_else(PoisonError::into_inner)) {
+        if self.has_accepted(stamp) {
             return Ok(());
         }
         self.file.expect(stamp)?;
@@ -145,6 +141,14 @@ impl OpenContainer {
             .unwrap_or_else(PoisonError::into_inner)
             .push(stamp.clone());
         Ok(())
+    }
+
+    fn has_accepted(&self, stamp: &Arc<Stamp>) -> bool {
+        self.accepted
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
     }
 
     /// The stored CRC-32 for a range; `None` when the container stores none.
@@ -333,16 +337,10 @@ impl CopySources {
     /// Number of files to write in parallel before prefetching the next ones: all, when every file
     /// is local.
     pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
-        let remote = |source: &RowSource| {
-            matches!(
-                source,
-                RowSource::Asset { path, .. } if path.remote_file().is_some()
-            )
-        };
         if plan
             .files
             .iter()
-            .any(|file| remote(plan.source(assembly, file)))
+            .any(|file| is_remote_source(plan.source(assembly, file)))
         {
             AHEAD_FILES
         } else {
@@ -660,6 +658,13 @@ impl CopySources {
             }
         }
     }
+}
+
+fn is_remote_source(source: &RowSource) -> bool {
+    matches!(
+        source,
+        RowSource::Asset { path, .. } if path.remote_file().is_some()
+    )
 }
 
 fn take_another(error: Error) -> Error {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::HeaderEntry;
-use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
+use super::change_errors::{dataset_changed_error, source_changed_error};
+use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
 use crate::model::{AssetPath, PackedMember, Stamp, is_remote};
@@ -66,8 +67,8 @@ impl ByteSource {
     /// opened.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when the container is not the version in which the range was found;
-    /// [`Kind::Unsupported`] for GDAL's virtual paths.
+    /// [`crate::error::Kind::Changed`] when the container is not the version in which the range was
+    /// found; [`crate::error::Kind::Unsupported`] for GDAL's virtual paths.
     pub fn open_for(asset: &AssetPath) -> Result<Self> {
         let source = match asset {
             AssetPath::File(path) if is_remote(path) => {
@@ -180,7 +181,7 @@ impl ByteSource {
     /// central directories count as the same version.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when it is another version.
+    /// [`crate::error::Kind::Changed`] when it is another version.
     pub fn expect(&self, stamp: &Stamp) -> Result<()> {
         let own = &self.inner.stamp;
         if own.agrees(stamp) {
@@ -201,7 +202,7 @@ impl ByteSource {
     /// the server is checked anyway.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when the file was modified.
+    /// [`crate::error::Kind::Changed`] when the file was modified.
     pub fn expect_unchanged(&self) -> Result<()> {
         let SourceOrigin::Local(file) = &self.inner.bytes else {
             return Ok(());
@@ -251,17 +252,15 @@ impl ByteSource {
     /// remote one.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when another file has the path, or none.
+    /// [`crate::error::Kind::Changed`] when another file has the path, or none.
     pub fn expect_at_path(&self) -> Result<()> {
         let Some(open) = self.local_version()? else {
             return Ok(());
         };
         match LocalVersion::from_path(self.path()) {
             Ok(now) if open.is_same_file(&now) => Ok(()),
-            Ok(_) => Err(super::dataset_version::dataset_changed_error(self.path())),
-            Err(error) => {
-                Err(super::dataset_version::dataset_changed_error(self.path()).because(error))
-            }
+            Ok(_) => Err(dataset_changed_error(self.path())),
+            Err(error) => Err(dataset_changed_error(self.path()).because(error)),
         }
     }
 
@@ -319,7 +318,7 @@ impl ByteSource {
     /// is allocated.
     ///
     /// # Errors
-    /// [`Kind::Format`] when the range is outside the file, or an IO error.
+    /// [`crate::error::Kind::Format`] when the range is outside the file, or an IO error.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
@@ -405,7 +404,7 @@ impl ByteSource {
     /// The Parquet file stored at a byte range of this file.
     ///
     /// # Errors
-    /// [`Kind::Format`] when the range is outside the file.
+    /// [`crate::error::Kind::Format`] when the range is outside the file.
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
@@ -501,21 +500,6 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
     Ok(Some(Stamp::of_file(
         &std::fs::metadata(path).io_at("read", path)?,
     )))
-}
-
-/// The error for a file that is not the version in which samples were found.
-pub(super) fn source_changed_error(path: &Path, known: &Stamp, found: &Stamp) -> Error {
-    let what = if known.size == found.size {
-        "it was modified or replaced".to_owned()
-    } else {
-        format!("it had {} bytes and has {}", known.size, found.size)
-    };
-    Error::new(
-        Kind::Changed,
-        format!("the file changed since the samples were found in it: {what}"),
-    )
-    .at_path(path)
-    .hint("open it again and start over, or restore the original file")
 }
 
 /// Reads all bytes of an asset.

@@ -85,32 +85,23 @@ impl<'a> IndexRows<'a> {
             let Some(rows) = by_part.get(name) else {
                 continue;
             };
-            let stale = |at: usize,
-                         column: &str,
-                         indexed: String,
-                         own: String|
-             -> Result<Option<StaleValue>> {
-                let row = rows.get(at).copied().unwrap_or_default();
-                let path = self.index.levels().skeleton(ctx)?.path(level, row);
-                Ok(Some(StaleValue {
-                    level,
-                    row,
-                    path,
-                    column: column.to_owned(),
-                    indexed,
-                    own,
-                }))
-            };
+            let row = |at: usize| rows.get(at).copied().unwrap_or_default();
             let own = match part.levels().head(level) {
                 Some(head) => head.decode(ctx)?.to_batch()?,
-                None => return stale(0, CURRENT, String::new(), String::new()),
+                None => {
+                    let texts = [String::new(), String::new()];
+                    let found = self.describe_stale_value((level, row(0)), CURRENT, texts, ctx)?;
+                    return Ok(Some(found));
+                }
             };
             let places = rows_in_part(batch, rows);
             if let Some(at) = places
                 .iter()
                 .position(|&place| place as usize >= own.num_rows())
             {
-                return stale(at, CURRENT, places[at].to_string(), String::new());
+                let texts = [places[at].to_string(), String::new()];
+                let found = self.describe_stale_value((level, row(at)), CURRENT, texts, ctx)?;
+                return Ok(Some(found));
             }
             for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
                 let column = field.name().as_str();
@@ -124,16 +115,30 @@ impl<'a> IndexRows<'a> {
                     .transpose()?;
                 if let Some(at) = first_difference(&indexed, own.as_ref()) {
                     let text = |array: &ArrayRef| cell_text(array, at);
-                    return stale(
-                        at,
-                        column,
-                        text(&indexed),
-                        own.as_ref().map(text).unwrap_or_default(),
-                    );
+                    let texts = [text(&indexed), own.as_ref().map(text).unwrap_or_default()];
+                    let found = self.describe_stale_value((level, row(at)), column, texts, ctx)?;
+                    return Ok(Some(found));
                 }
             }
         }
         Ok(None)
+    }
+
+    fn describe_stale_value(
+        &self,
+        (level, row): (usize, u32),
+        column: &str,
+        [indexed, own]: [String; 2],
+        ctx: &JobContext,
+    ) -> Result<StaleValue> {
+        Ok(StaleValue {
+            level,
+            row,
+            path: self.index.levels().skeleton(ctx)?.path(level, row),
+            column: column.to_owned(),
+            indexed,
+            own,
+        })
     }
 }
 
@@ -146,13 +151,13 @@ fn rows_in_part(batch: &RecordBatch, rows: &[u32]) -> Vec<u32> {
         .as_ref()
         .and_then(|column| column.as_primitive_opt::<Int64Type>());
     // Indexes of older tools have no numbers, and the rows of a part in its order.
-    let number = |(at, &row): (usize, &u32)| match numbers
-        .filter(|numbers| numbers.is_valid(row as usize))
-    {
-        Some(numbers) => u32::try_from(numbers.value(row as usize)).unwrap_or(u32::MAX),
-        None => at as u32,
-    };
-    rows.iter().enumerate().map(number).collect()
+    let numbers = rows.iter().enumerate().map(|(at, &row)| {
+        let stated = numbers.filter(|numbers| numbers.is_valid(row as usize));
+        stated.map_or(at as u32, |numbers| {
+            u32::try_from(numbers.value(row as usize)).unwrap_or(u32::MAX)
+        })
+    });
+    numbers.collect()
 }
 
 fn rows_of(values: &ArrayRef, rows: &[u32]) -> Result<ArrayRef> {

@@ -33,21 +33,11 @@ impl Assembly {
     /// The rows with `keep[level][row]` whose ancestors are kept too; empty trailing levels are
     /// removed. `keep` has one entry per row in the order of this assembly.
     pub fn into_subset(self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
-        let is_whole = |(depth, level): (usize, &SkeletonLevel)| {
-            !level.is_empty()
-                && keep
-                    .get(depth)
-                    .is_some_and(|keep| keep.len() == level.len() && keep.iter().all(|keep| *keep))
-        };
-        if self.tree.levels.iter().enumerate().all(is_whole) {
+        let mut levels = self.tree.levels.iter().enumerate();
+        if levels.all(|(depth, level)| keeps_whole_level(keep.get(depth), level)) {
             return Ok(self);
         }
-        let wanted = |depth: usize, row: u32| {
-            keep.get(depth)
-                .and_then(|keep| keep.get(row as usize))
-                .copied()
-                .unwrap_or(false)
-        };
+        let wanted = |depth: usize, row: u32| is_kept(keep, depth, row);
         let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         let rows = (0..roots).filter(|&row| wanted(0, row)).collect();
         let version = self.version;
@@ -115,6 +105,18 @@ impl Assembly {
     pub fn batches(&self) -> Vec<&RecordBatch> {
         self.levels.iter().map(|level| &level.batch).collect()
     }
+}
+
+fn keeps_whole_level(keep: Option<&Vec<bool>>, level: &SkeletonLevel) -> bool {
+    !level.is_empty()
+        && keep.is_some_and(|keep| keep.len() == level.len() && keep.iter().all(|keep| *keep))
+}
+
+fn is_kept(keep: &[Vec<bool>], depth: usize, row: u32) -> bool {
+    keep.get(depth)
+        .and_then(|keep| keep.get(row as usize))
+        .copied()
+        .unwrap_or(false)
 }
 
 /// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no

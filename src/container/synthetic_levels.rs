@@ -65,16 +65,8 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     let mut above: Vec<String> = Vec::new();
     let mut tables = Vec::with_capacity(levels.len());
     for (depth, level) in levels.into_iter().enumerate() {
-        let paths: Vec<String> = level.paths.clone().unwrap_or_else(|| {
-            let path = |(id, &parent): (&String, &u32)| match above
-                .get(parent as usize)
-                .filter(|_| depth > 0)
-            {
-                Some(parent) => format!("{parent}/{id}"),
-                None => id.clone(),
-            };
-            level.ids.iter().zip(&level.parents).map(path).collect()
-        });
+        let paths: Vec<String> = (level.paths.clone())
+            .unwrap_or_else(|| make_paths_below(&level.ids, &level.parents, &above));
         let kinds: StringArray = level
             .folder
             .iter()
@@ -110,34 +102,36 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
             }
             columns.push(column.clone());
         }
-        let mut integers = |name: &str, values: Int64Array| {
-            fields.push(Field::new(name, DataType::Int64, true));
-            columns.push(Arc::new(values));
-        };
-        integers("internal:current_id", (0..level.ids.len() as i64).collect());
-        integers(
-            "internal:parent_id",
-            level
-                .parents
-                .iter()
-                .map(|&parent| i64::from(parent))
-                .collect(),
-        );
+        let mut integers: Vec<(&str, Int64Array)> = vec![
+            ("internal:current_id", (0..level.ids.len() as i64).collect()),
+            (
+                "internal:parent_id",
+                level
+                    .parents
+                    .iter()
+                    .map(|&parent| i64::from(parent))
+                    .collect(),
+            ),
+        ];
         if let Some(ranges) = &level.ranges {
-            integers(
+            integers.push((
                 "internal:offset",
                 ranges
                     .iter()
                     .map(|range| range.and_then(|(offset, _)| i64::try_from(offset).ok()))
                     .collect(),
-            );
-            integers(
+            ));
+            integers.push((
                 "internal:size",
                 ranges
                     .iter()
                     .map(|range| range.and_then(|(_, size)| i64::try_from(size).ok()))
                     .collect(),
-            );
+            ));
+        }
+        for (name, values) in integers {
+            fields.push(Field::new(name, DataType::Int64, true));
+            columns.push(Arc::new(values));
         }
         if depth > 0 {
             let shown = paths.iter().zip(&level.folder).map(|(path, &folder)| {
@@ -160,6 +154,16 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
         above = paths;
     }
     Ok(tables)
+}
+
+/// Paths of ids from the root; `above` are those of the level above, empty for level 0.
+pub(super) fn make_paths_below(ids: &[String], parents: &[u32], above: &[String]) -> Vec<String> {
+    let ids = ids.iter().zip(parents);
+    ids.map(|(id, &parent)| match above.get(parent as usize) {
+        Some(parent) => format!("{parent}/{id}"),
+        None => id.clone(),
+    })
+    .collect()
 }
 
 /// The table with the paths of the files for GDAL, in `internal:gdal_vsi`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::atomic_write::is_being_edited;
-use super::dataset_version::dataset_changed_error;
+use super::change_errors::dataset_changed_error;
 use super::{ByteSource, DatasetVersion, read_collection};
 use crate::error::{Error, IoContext, Result, separate_transient_error};
 use crate::files::Root;
@@ -109,13 +109,15 @@ fn collection_in(source: Result<ByteSource>) -> Result<(Option<ByteSource>, Resu
 }
 
 fn heads_of(sources: &[ByteSource], folder: &Path) -> Result<Vec<TableHead>> {
-    let head = |(level, source): (usize, &ByteSource)| {
-        let head = source
-            .parquet(0, source.size_bytes())
-            .and_then(TableHead::read);
-        head.map_err(|error| unreadable(level, error).at_path(folder))
-    };
-    sources.iter().enumerate().map(head).collect()
+    sources
+        .iter()
+        .enumerate()
+        .map(|(level, source)| {
+            let head = source.parquet(0, source.size_bytes());
+            head.and_then(TableHead::read)
+                .map_err(|error| unreadable(level, error).at_path(folder))
+        })
+        .collect()
 }
 
 fn without_levels(folder: &Path, prefix: &str) -> Error {

@@ -100,16 +100,11 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
             "Category".into(),
             "What it means".into(),
         ]];
-        let text = |value: Option<&serde_json::Value>| match value {
-            Some(serde_json::Value::String(text)) => text.clone(),
-            Some(serde_json::Value::Null) | None => String::new(),
-            Some(other) => other.to_string(),
-        };
         rows.extend(classes.iter().map(|class| {
             vec![
-                text(class.get("name")),
-                text(class.get("category")),
-                text(class.get("description")),
+                format_class_value(class.get("name")),
+                format_class_value(class.get("category")),
+                format_class_value(class.get("description")),
             ]
         }));
         blocks.push(Block::Heading(2, "Classes".into()));
@@ -178,6 +173,14 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     Ok(blocks)
 }
 
+fn format_class_value(value: Option<&Json>) -> String {
+    match value {
+        Some(Json::String(text)) => text.clone(),
+        Some(Json::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
 /// Python code for the official reader.
 fn how_to_read(described: &Described<'_>) -> String {
     let names: Vec<String> = described
@@ -196,31 +199,33 @@ fn files(described: &Described<'_>) -> Vec<Vec<String>> {
         .fields
         .get("taco:sources")
         .and_then(|sources| sources.get("extents")?.as_array());
-    let line = |extent: &Json| {
-        let numbers = extent
-            .get("spatial")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .map(Json::to_string);
-        let times = extent
-            .get("temporal")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Json::as_str);
-        let file = extent
-            .get("file")
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        vec![
-            file,
-            numbers.collect::<Vec<_>>().join(", "),
-            times.collect::<Vec<_>>().join(" to "),
-        ]
-    };
-    extents.into_iter().flatten().map(line).collect()
+    extents.into_iter().flatten().map(describe_part).collect()
+}
+
+/// File, bounding box and time of one of `taco:sources` → `extents`.
+fn describe_part(extent: &Json) -> Vec<String> {
+    let numbers = extent
+        .get("spatial")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .map(Json::to_string);
+    let times = extent
+        .get("temporal")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str);
+    let file = extent
+        .get("file")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    vec![
+        file,
+        numbers.collect::<Vec<_>>().join(", "),
+        times.collect::<Vec<_>>().join(" to "),
+    ]
 }
 
 /// The tree pattern: a table of counts, and the pattern itself.
@@ -331,17 +336,10 @@ fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
         .fields
         .get("taco:field_schema")
         .and_then(|schema| schema.get(format!("level{level}"))?.as_array());
-    let text = |entry: &Json, at: usize| {
-        entry
-            .get(at)
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
     let said: Vec<[String; 3]> = said
         .into_iter()
         .flatten()
-        .map(|entry| [text(entry, 0), text(entry, 1), text(entry, 2)])
+        .map(|entry| [0, 1, 2].map(|at| read_schema_text(entry, at)))
         .collect();
     let mut fields = Vec::new();
     for field in described
@@ -382,6 +380,15 @@ fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
     fields
 }
 
+/// A text of an entry of `taco:field_schema`: `[name, type, description]`.
+fn read_schema_text(entry: &Json, at: usize) -> String {
+    entry
+        .get(at)
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
 fn or_dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
@@ -412,18 +419,6 @@ fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
 /// # Errors
 /// When the map cannot be drawn, or the job is cancelled.
 pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let list = |name: &str, items: &[&str]| -> String {
-        let lines: String = items
-            .iter()
-            .map(|item| format!("- {}\n", quoted(item)))
-            .collect();
-        if items.is_empty() {
-            String::new()
-        } else {
-            format!("{name}:\n{lines}")
-        }
-    };
     let lower: Vec<String> = described
         .texts("licenses")
         .iter()
@@ -432,10 +427,10 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
     let mut text = format!(
         "---\npretty_name: {}\n{}",
-        quoted(described.title()),
-        list("license", &lower)
+        quote_yaml(described.title()),
+        format_yaml_list("license", &lower)
     );
-    text.push_str(&list(
+    text.push_str(&format_yaml_list(
         "tags",
         &described
             .texts("keywords")
@@ -481,6 +476,23 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+fn quote_yaml(text: &str) -> String {
+    Json::from(text).to_string()
+}
+
+/// A list of the front matter; empty without items.
+fn format_yaml_list(name: &str, items: &[&str]) -> String {
+    let lines: String = items
+        .iter()
+        .map(|item| format!("- {}\n", quote_yaml(item)))
+        .collect();
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("{name}:\n{lines}")
+    }
 }
 
 /// Text on one line, with markup escaped.

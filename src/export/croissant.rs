@@ -205,6 +205,21 @@ struct CroissantTable {
     file: String,
 }
 
+impl CroissantTable {
+    /// `before` is the beginning of the ids of the dataset.
+    fn of_level(before: &str, level: usize) -> Self {
+        Self {
+            level,
+            set: format!("{before}level{level}"),
+            file: format!("{before}{}", level_table_path(level)),
+        }
+    }
+}
+
+fn level_table_path(level: usize) -> String {
+    format!("METADATA/level{level}.parquet")
+}
+
 /// The media type of Parquet that the reference reader recognizes.
 const PARQUET: &str = "application/x-parquet";
 
@@ -224,16 +239,10 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
                 "One of the datasets.",
             ),
         };
-        let name_of = |level: usize| format!("METADATA/level{level}.parquet");
-        let table = |level: usize| CroissantTable {
-            level,
-            set: format!("{before}level{level}"),
-            file: format!("{before}{}", name_of(level)),
-        };
         if dataset.single {
             files.push(archive(described, dataset, &archive_id, what));
             for level in (0..levels).filter(|_| dataset.format == Format::Zip) {
-                let table = table(level);
+                let table = CroissantTable::of_level(&before, level);
                 files.push(json!({
                     "@type": "cr:FileObject", "@id": table.file, "name": format!(
                         "level{level}.parquet"
@@ -241,7 +250,7 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
                     "description": format!(
                         "The samples of level {level}."
                     ), "containedIn": { "@id": archive_id },
-                    "contentUrl": name_of(level), "encodingFormat": PARQUET
+                    "contentUrl": level_table_path(level), "encodingFormat": PARQUET
                 }));
                 tables.push(table);
             }
@@ -262,9 +271,10 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
                         ".json",
                     ) { "application/json" } else { PARQUET }, "sha256": sha256
             }));
-            let level = (0..levels)
-                .find(|level| name_of(*level) == *name && dataset.format == Format::Folder);
-            tables.extend(level.map(table));
+            let level = (0..levels).find(|level| {
+                level_table_path(*level) == *name && dataset.format == Format::Folder
+            });
+            tables.extend(level.map(|level| CroissantTable::of_level(&before, level)));
         }
     }
     (files, tables)
@@ -288,40 +298,44 @@ fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &s
 }
 
 fn record_sets(described: &Described<'_>, tables: &[CroissantTable]) -> Vec<Json> {
-    let set = |table: &CroissantTable| {
-        let (level, set) = (table.level, &table.set);
-        let schema = described.assembly.levels.get(level)?.batch.schema();
-        let fields: Vec<Json> = schema
-            .fields()
-            .iter()
-            .filter_map(|field| {
-                let (kind, repeated) = data_type(field.data_type())?;
-                let name = field.name();
-                let mut entry = json!({
-                    "@type": "cr:Field", "@id": format!("{set}/{name}"), "name": name,
-                    "description": described_field(described, level, name), "dataType": kind,
-                    "source": { "fileObject": { "@id": table.file }, "extract": { "column": name } }
-                });
-                if repeated {
-                    entry["repeated"] = json!(true);
-                }
-                Some(entry)
-            })
-            .collect();
-        let description = if level == 0 {
-            "The samples.".to_owned()
-        } else {
-            format!("What the samples hold, {level} deep.")
-        };
-        Some(json!({
-            "@type": "cr:RecordSet",
-            "@id": set,
-            "name": set,
-            "description": description,
-            "field": fields,
-        }))
+    tables
+        .iter()
+        .filter_map(|table| make_record_set(described, table))
+        .collect()
+}
+
+fn make_record_set(described: &Described<'_>, table: &CroissantTable) -> Option<Json> {
+    let (level, set) = (table.level, &table.set);
+    let schema = described.assembly.levels.get(level)?.batch.schema();
+    let fields: Vec<Json> = schema
+        .fields()
+        .iter()
+        .filter_map(|field| {
+            let (kind, repeated) = data_type(field.data_type())?;
+            let name = field.name();
+            let mut entry = json!({
+                "@type": "cr:Field", "@id": format!("{set}/{name}"), "name": name,
+                "description": described_field(described, level, name), "dataType": kind,
+                "source": { "fileObject": { "@id": table.file }, "extract": { "column": name } }
+            });
+            if repeated {
+                entry["repeated"] = json!(true);
+            }
+            Some(entry)
+        })
+        .collect();
+    let description = if level == 0 {
+        "The samples.".to_owned()
+    } else {
+        format!("What the samples hold, {level} deep.")
     };
-    tables.iter().filter_map(set).collect()
+    Some(json!({
+        "@type": "cr:RecordSet",
+        "@id": set,
+        "name": set,
+        "description": description,
+        "field": fields,
+    }))
 }
 
 /// The description from `taco:field_schema`, else one derived from the name.

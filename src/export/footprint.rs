@@ -87,12 +87,13 @@ fn places_as(
 ) -> Result<Vec<ItemFootprint>> {
     let footprints = footprints_below(assembly, level, rows, ctx)?;
     let times = times(assembly, level, rows, ctx)?;
-    let place = |(footprint, times): (Option<Footprint>, SampleTimes)| ItemFootprint {
+    let items = footprints.into_iter().zip(times);
+    let places = items.map(|(footprint, times)| ItemFootprint {
         geometry: footprint.as_ref().map(&geometry),
         bbox: footprint.map(|footprint| footprint.bbox),
         times,
-    };
-    Ok(footprints.into_iter().zip(times).map(place).collect())
+    });
+    Ok(places.collect())
 }
 
 /// Some rows of the named columns of a table, as far as it has them. A slice would not do: casts of
@@ -230,18 +231,14 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
         x: digits(c.x),
         y: digits(c.y),
     });
-    let line =
-        |line: &LineString<f64>| -> Json { line.coords().map(|c| json!([c.x, c.y])).collect() };
-    let polygon = |polygon: &Polygon<f64>| -> Json {
-        std::iter::once(polygon.exterior())
-            .chain(polygon.interiors())
-            .map(line)
-            .collect()
-    };
     match &rounded {
         Geometry::Point(point) => json!({ "type": "Point", "coordinates": [point.x(), point.y()] }),
-        Geometry::LineString(one) => json!({ "type": "LineString", "coordinates": line(one) }),
-        Geometry::Polygon(one) => json!({ "type": "Polygon", "coordinates": polygon(one) }),
+        Geometry::LineString(one) => {
+            json!({ "type": "LineString", "coordinates": encode_line(one) })
+        }
+        Geometry::Polygon(one) => {
+            json!({ "type": "Polygon", "coordinates": encode_polygon(one) })
+        }
         Geometry::MultiPoint(many) => {
             json!({
                 "type": "MultiPoint",
@@ -251,13 +248,13 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
         Geometry::MultiLineString(many) => {
             json!({
                 "type": "MultiLineString",
-                "coordinates": many.iter().map(line).collect::<Json>(),
+                "coordinates": many.iter().map(encode_line).collect::<Json>(),
             })
         }
         Geometry::MultiPolygon(many) => {
             json!({
                 "type": "MultiPolygon",
-                "coordinates": many.iter().map(polygon).collect::<Json>(),
+                "coordinates": many.iter().map(encode_polygon).collect::<Json>(),
             })
         }
         Geometry::GeometryCollection(many) => {
@@ -268,6 +265,17 @@ pub fn geojson(geometry: &Geometry<f64>) -> Json {
         }
         _ => Json::Null,
     }
+}
+
+fn encode_line(line: &LineString<f64>) -> Json {
+    line.coords().map(|c| json!([c.x, c.y])).collect()
+}
+
+fn encode_polygon(polygon: &Polygon<f64>) -> Json {
+    std::iter::once(polygon.exterior())
+        .chain(polygon.interiors())
+        .map(encode_line)
+        .collect()
 }
 
 /// Rounds to seven decimals.

@@ -208,14 +208,10 @@ impl ItemTable<'_> {
             // A column exists for all Items, and null is not a valid time: an Item with a single
             // time gets an interval of length 0.
             for (end, name) in ["start_datetime", "end_datetime"].into_iter().enumerate() {
-                let end_of = |times: &ItemTimes| {
-                    let of_interval = times
-                        .interval
-                        .as_ref()
-                        .map(|interval| interval[end].as_str());
-                    micros(of_interval.or(times.datetime.as_deref()))
-                };
-                columns.put(name, instants(times.iter().map(end_of)));
+                columns.put(
+                    name,
+                    instants(times.iter().map(|times| pick_interval_end(times, end))),
+                );
             }
         }
         for column in properties {
@@ -253,27 +249,31 @@ impl ItemTable<'_> {
     }
 }
 
+/// The start (0) or end (1) of the interval of an Item, or its single time.
+fn pick_interval_end(times: &ItemTimes, end: usize) -> Option<i64> {
+    let of_interval = times
+        .interval
+        .as_ref()
+        .map(|interval| interval[end].as_str());
+    micros(of_interval.or(times.datetime.as_deref()))
+}
+
 /// The assets of one key. A field that none has in the whole table is left out: a reader would make
 /// null of it, which the schemas do not take.
 fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
     let mut columns = TableColumns::default();
-    let text = |of: &dyn Fn(&ItemAsset) -> Option<String>| {
-        Arc::new(
-            assets
-                .iter()
-                .map(|asset| asset.as_ref().and_then(of))
-                .collect::<StringArray>(),
-        ) as ArrayRef
-    };
-    let number = |of: &dyn Fn(&ItemAsset) -> Option<u64>| {
-        let numbers = assets
-            .iter()
-            .map(|asset| i64::try_from(asset.as_ref().and_then(of)?).ok());
-        Arc::new(numbers.collect::<Int64Array>()) as ArrayRef
-    };
-    columns.put("href", text(&|asset| Some(asset.href.clone())));
-    columns.put("title", text(&|asset| Some(asset.title.clone())));
-    columns.put("type", text(&|asset| Some(asset.media_type.to_owned())));
+    columns.put(
+        "href",
+        collect_asset_texts(assets, |asset| Some(asset.href.clone())),
+    );
+    columns.put(
+        "title",
+        collect_asset_texts(assets, |asset| Some(asset.title.clone())),
+    );
+    columns.put(
+        "type",
+        collect_asset_texts(assets, |asset| Some(asset.media_type.to_owned())),
+    );
     columns.put(
         "roles",
         Arc::new(text_lists(assets.iter().map(|asset| {
@@ -283,16 +283,21 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
     if has.range {
         columns.put(
             "taco:offset",
-            number(&|asset| asset.range.as_ref().map(|range| range.0)),
+            collect_asset_numbers(assets, |asset| asset.range.as_ref().map(|range| range.0)),
         );
     }
     if has.size {
-        columns.put("taco:size", number(&|asset| asset.size));
+        columns.put(
+            "taco:size",
+            collect_asset_numbers(assets, |asset| asset.size),
+        );
     }
     if has.range {
         columns.put(
             "taco:container",
-            text(&|asset| asset.range.as_ref().map(|range| range.1.clone())),
+            collect_asset_texts(assets, |asset| {
+                asset.range.as_ref().map(|range| range.1.clone())
+            }),
         );
     }
     let mut valid = NullBufferBuilder::new(assets.len());
@@ -304,6 +309,24 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
         columns.arrays,
         valid.finish(),
     ))
+}
+
+fn collect_asset_texts(
+    assets: &[Option<ItemAsset>],
+    text_of: impl Fn(&ItemAsset) -> Option<String>,
+) -> ArrayRef {
+    let texts = assets.iter().map(|asset| text_of(asset.as_ref()?));
+    Arc::new(texts.collect::<StringArray>())
+}
+
+fn collect_asset_numbers(
+    assets: &[Option<ItemAsset>],
+    number_of: impl Fn(&ItemAsset) -> Option<u64>,
+) -> ArrayRef {
+    let numbers = assets
+        .iter()
+        .map(|asset| i64::try_from(number_of(asset.as_ref()?)?).ok());
+    Arc::new(numbers.collect::<Int64Array>())
 }
 
 /// Columns of a table, in order.
@@ -351,20 +374,15 @@ fn text_lists<'a>(lists: impl Iterator<Item = &'a [&'a str]>) -> ListArray {
 
 /// For each Item a list of one struct: the link to the Collection.
 fn links(items: usize) -> ArrayRef {
-    let column = |key: &str| {
-        let text = COLLECTION_LINK
-            .iter()
-            .find(|(known, _)| *known == key)
-            .map(|(_, text)| *text);
-        Arc::new((0..items).map(|_| text).collect::<StringArray>()) as ArrayRef
-    };
     let fields: Fields = ["href", "rel", "type"]
         .map(|key| Field::new(key, DataType::Utf8, true))
         .to_vec()
         .into();
     let structs = StructArray::new(
         fields.clone(),
-        ["href", "rel", "type"].map(column).to_vec(),
+        ["href", "rel", "type"]
+            .map(|key| repeat_link_text(key, items))
+            .to_vec(),
         None,
     );
     let item = Arc::new(Field::new("item", DataType::Struct(fields), true));
@@ -374,6 +392,15 @@ fn links(items: usize) -> ArrayRef {
         Arc::new(structs),
         None,
     ))
+}
+
+/// A text of [`COLLECTION_LINK`] for each Item.
+fn repeat_link_text(key: &str, items: usize) -> ArrayRef {
+    let text = COLLECTION_LINK
+        .iter()
+        .find(|(known, _)| *known == key)
+        .map(|(_, text)| *text);
+    Arc::new((0..items).map(|_| text).collect::<StringArray>())
 }
 
 /// A GeoParquet file that is written some rows at a time: what its metadata say of all rows is
@@ -445,14 +472,6 @@ fn put_places(places: &[ItemFootprint], columns: &mut TableColumns) {
         .collect();
     columns.put("geometry", Arc::new(wkb));
     let names = ["xmin", "ymin", "xmax", "ymax"];
-    let side = |at: usize| {
-        Arc::new(
-            places
-                .iter()
-                .map(|place| place.bbox.map(|bbox| bbox[at]))
-                .collect::<Float64Array>(),
-        ) as ArrayRef
-    };
     let mut valid = NullBufferBuilder::new(places.len());
     places
         .iter()
@@ -465,10 +484,16 @@ fn put_places(places: &[ItemFootprint], columns: &mut TableColumns) {
         "bbox",
         Arc::new(StructArray::new(
             inner,
-            (0..4).map(side).collect(),
+            (0..4).map(|at| collect_box_sides(places, at)).collect(),
             valid.finish(),
         )),
     );
+}
+
+/// One number of the bounding box of each place.
+fn collect_box_sides(places: &[ItemFootprint], at: usize) -> ArrayRef {
+    let sides = places.iter().map(|place| Some(place.bbox?[at]));
+    Arc::new(sides.collect::<Float64Array>())
 }
 
 /// The value of the metadata key `geo` (GeoParquet 1.1). Coordinates are longitude and latitude,
@@ -494,14 +519,6 @@ fn geo_key(kinds: &BTreeSet<&str>, boxes: &[BoxOfDegrees]) -> String {
 
 /// OGC:CRS84 as PROJJSON: longitude and latitude of WGS 84, in this order.
 fn lonlat_crs() -> Json {
-    let axis = |name: &str, short: &str, direction: &str| {
-        json!({
-            "name": name,
-            "abbreviation": short,
-            "direction": direction,
-            "unit": "degree",
-        })
-    };
     json!({
         "$schema": "https://proj.org/schemas/v0.7/projjson.schema.json",
         "type": "GeographicCRS",
@@ -549,8 +566,8 @@ fn lonlat_crs() -> Json {
         "coordinate_system": {
             "subtype": "ellipsoidal",
             "axis": [
-                axis("Geodetic longitude", "Lon", "east"),
-                axis("Geodetic latitude", "Lat", "north"),
+                encode_axis("Geodetic longitude", "Lon", "east"),
+                encode_axis("Geodetic latitude", "Lat", "north"),
             ],
         },
         "scope": "Not known.",
@@ -562,6 +579,15 @@ fn lonlat_crs() -> Json {
             "east_longitude": 180,
         },
         "id": { "authority": "OGC", "code": "CRS84" },
+    })
+}
+
+fn encode_axis(name: &str, short: &str, direction: &str) -> Json {
+    json!({
+        "name": name,
+        "abbreviation": short,
+        "direction": direction,
+        "unit": "degree",
     })
 }
 

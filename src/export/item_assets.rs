@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Described, Facts, stac};
+use super::{Described, Facts};
 use crate::container::RowSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -153,7 +153,7 @@ impl AssetNames {
             .filter_map(|(number, file)| self.asset_of_file(described, dataset, number, file))
             .collect();
         if assets.is_empty() {
-            let (href, media_type) = stac::data_link(described, dataset, "../");
+            let (href, media_type) = data_link(described, dataset, "../");
             let (key, title) = (DATA.to_owned(), described.title().to_owned());
             assets.push(ItemAsset {
                 key,
@@ -209,6 +209,20 @@ impl AssetNames {
             size: Some(size),
             range,
         })
+    }
+}
+
+/// Address and media type of the file that contains everything; for a folder, of its
+/// COLLECTION.json.
+pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
+    let place = described.address(dataset, to);
+    if dataset.single {
+        (place, dataset.media_type())
+    } else {
+        (
+            format!("{}/COLLECTION.json", place.trim_end_matches('/')),
+            "application/json",
+        )
     }
 }
 
@@ -278,15 +292,17 @@ fn link_of(dataset: &Facts, file: &Path) -> PathBuf {
     if file == dataset.opened {
         return dataset.path.clone();
     }
-    let below = |folder: &Path, to: &Path| {
-        let rest = file.strip_prefix(folder).ok()?;
-        Some(place_below(to, &rest.to_string_lossy().replace('\\', "/")))
-    };
     // Files of an index are beside its folder.
-    let beside = || below(dataset.opened.parent()?, dataset.path.parent()?);
-    below(&dataset.opened, &dataset.path)
+    let beside = || relocate_file(file, dataset.opened.parent()?, dataset.path.parent()?);
+    relocate_file(file, &dataset.opened, &dataset.path)
         .or_else(beside)
         .unwrap_or_else(|| file.to_owned())
+}
+
+/// The place of a file of `folder` when the folder is at `to`.
+fn relocate_file(file: &Path, folder: &Path, to: &Path) -> Option<PathBuf> {
+    let rest = file.strip_prefix(folder).ok()?;
+    Some(place_below(to, &rest.to_string_lossy().replace('\\', "/")))
 }
 
 /// The path that GDAL opens from any folder; that of a published file stays relative to its folder,

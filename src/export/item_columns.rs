@@ -68,6 +68,21 @@ struct PropertyConversion {
     form: PropertyForm,
 }
 
+impl PropertyConversion {
+    fn convert_rows(&self, batch: &RecordBatch, rows: &UInt32Array) -> Result<ItemColumn> {
+        let column = rows_of_column(batch.column(self.column), rows)?;
+        let schema = batch.schema();
+        let values = self
+            .form
+            .convert_column(schema.field(self.column).name(), &column);
+        let values = values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
+        Ok(ItemColumn {
+            name: self.name.clone(),
+            values,
+        })
+    }
+}
+
 /// The form of a property's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PropertyForm {
@@ -150,20 +165,10 @@ impl ItemColumns {
     /// When a row does not exist.
     pub fn values(&self, batch: &RecordBatch, rows: &[u32]) -> Result<Vec<ItemColumn>> {
         let rows = UInt32Array::from(rows.to_vec());
-        let schema = batch.schema();
-        let property = |conversion: &PropertyConversion| {
-            let column = rows_of_column(batch.column(conversion.column), &rows)?;
-            let values = conversion
-                .form
-                .convert_column(schema.field(conversion.column).name(), &column);
-            let values =
-                values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
-            Ok(ItemColumn {
-                name: conversion.name.clone(),
-                values,
-            })
-        };
-        self.0.iter().map(property).collect()
+        let properties = self.0.iter();
+        properties
+            .map(|property| property.convert_rows(batch, &rows))
+            .collect()
     }
 }
 
@@ -255,15 +260,14 @@ fn rows_of_column(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
 /// True when every value of a column called as a time of STAC is the time of its Item, so that
 /// nothing of it is lost.
 fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Result<bool> {
-    let known = |name: &str| {
-        batch
-            .column_by_name(name)
-            .is_some_and(|column| column.null_count() < column.len())
-    };
     // The columns of the extensions come first.
     let hidden = match name {
-        "start_datetime" => known("stac:time_start") || known("istac:time_start"),
-        "end_datetime" => known("stac:time_end") || known("istac:time_end"),
+        "start_datetime" => {
+            has_any_value(batch, "stac:time_start") || has_any_value(batch, "istac:time_start")
+        }
+        "end_datetime" => {
+            has_any_value(batch, "stac:time_end") || has_any_value(batch, "istac:time_end")
+        }
         _ => false,
     };
     if hidden || !is_time_column(name, parts.column.data_type()) {
@@ -279,15 +283,16 @@ fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Res
     })
 }
 
+/// True for a column that exists and is not null in every row.
+fn has_any_value(batch: &RecordBatch, name: &str) -> bool {
+    let column = batch.column_by_name(name);
+    column.is_some_and(|column| column.null_count() < column.len())
+}
+
 /// Texts `AUTHORITY:CODE`, and all others.
 fn split_codes(texts: &ArrayRef) -> (ArrayRef, ArrayRef) {
-    let text = |row: usize| {
-        (!texts.is_null(row))
-            .then(|| cell_json(texts, row))
-            .and_then(|json| json.as_str().map(str::to_owned))
-    };
     let (codes, others): (Vec<Option<String>>, Vec<Option<String>>) = (0..texts.len())
-        .map(|row| match text(row) {
+        .map(|row| match read_row_text(texts, row) {
             Some(crs) if is_code(&crs) => (Some(crs), None),
             other => (None, other),
         })
@@ -298,17 +303,21 @@ fn split_codes(texts: &ArrayRef) -> (ArrayRef, ArrayRef) {
     )
 }
 
+fn read_row_text(texts: &ArrayRef, row: usize) -> Option<String> {
+    (!texts.is_null(row))
+        .then(|| cell_json(texts, row))
+        .and_then(|json| json.as_str().map(str::to_owned))
+}
+
 /// True for `AUTHORITY:CODE`.
 fn is_code(crs: &str) -> bool {
-    crs.split_once(':').is_some_and(|(authority, code)| {
-        let plain = |text: &str| {
-            !text.is_empty()
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-        };
-        plain(authority) && plain(code)
-    })
+    crs.split_once(':')
+        .is_some_and(|(authority, code)| is_code_part(authority) && is_code_part(code))
+}
+
+fn is_code_part(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !text.is_empty() && text.chars().all(is_plain)
 }
 
 /// The finite numbers of a list; `None` for null and for other values.

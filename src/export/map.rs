@@ -73,16 +73,14 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
         .filter_map(|place| place.bbox.map(going_on))
         .collect();
     let whole = described.bbox.map(going_on);
-    let all = || {
-        footprints
-            .iter()
-            .chain(files.iter().map(|(_, bounds)| bounds))
-    };
-    let Some(bounds) = whole.or_else(|| enclosing_bounds(all())) else {
+    let all = footprints
+        .iter()
+        .chain(files.iter().map(|(_, bounds)| bounds));
+    let Some(bounds) = whole.or_else(|| enclosing_bounds(all.clone())) else {
         return Ok(None);
     };
     // The stated extent may be smaller than that of the samples.
-    let near: Vec<DegreeBounds> = all().map(|one| shift_box_near(*one, bounds)).collect();
+    let near: Vec<DegreeBounds> = all.map(|one| shift_box_near(*one, bounds)).collect();
     let view = view_of(enclosing_bounds(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples \
@@ -132,15 +130,21 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
         .fields
         .get("taco:sources")
         .and_then(|sources| sources.get("extents")?.as_array());
-    let one = |extent: &Json| {
-        let name = extent
-            .get("file")
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        Some((name, going_on(box_of_extent(extent)?)))
-    };
-    extents.into_iter().flatten().filter_map(one).collect()
+    extents
+        .into_iter()
+        .flatten()
+        .filter_map(read_named_box)
+        .collect()
+}
+
+/// File and box of one of `taco:sources` → `extents`.
+fn read_named_box(extent: &Json) -> Option<(String, DegreeBounds)> {
+    let name = extent
+        .get("file")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    Some((name, going_on(box_of_extent(extent)?)))
 }
 
 /// A box that goes on beyond 180 degrees where it crosses the antimeridian.
@@ -208,12 +212,14 @@ fn shift_box_near([west, south, east, north]: DegreeBounds, to: DegreeBounds) ->
 fn rect_of(view: DegreeBounds, bounds: DegreeBounds, least: f64) -> String {
     let [west, south, east, north] = shift_box_near(bounds, view);
     let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
-    let grow = |low: f64, high: f64| {
-        let more = ((least - (high - low)) / 2.0).max(0.0);
-        (low - more, high + more)
-    };
-    let ((left, right), (top, bottom)) = (grow(left, right), grow(top, bottom));
+    let (left, right) = widen_span(left, right, least);
+    let (top, bottom) = widen_span(top, bottom, least);
     format!("M{left:.1} {top:.1}H{right:.1}V{bottom:.1}H{left:.1}Z")
+}
+
+fn widen_span(low: f64, high: f64, least: f64) -> (f64, f64) {
+    let more = ((least - (high - low)) / 2.0).max(0.0);
+    (low - more, high + more)
 }
 
 /// The land in the visible region as one SVG path, without points less than a pixel apart.
@@ -268,16 +274,6 @@ fn graticule(view: DegreeBounds) -> String {
         .into_iter()
         .find(|step| (view[2] - view[0]) / step <= 8.0)
         .unwrap_or(60.0);
-    let word = |value: f64, positive: &str, negative: &str| {
-        let side = if value > 0.0 {
-            positive
-        } else if value < 0.0 {
-            negative
-        } else {
-            ""
-        };
-        format!("{}°{side}", value.abs())
-    };
     let (mut lines, mut words) = (String::new(), String::new());
     let mut lon = (view[0] / step).ceil() * step;
     while lon <= view[2] {
@@ -288,7 +284,7 @@ fn graticule(view: DegreeBounds) -> String {
             "<text x=\"{:.1}\" y=\"{}\">{}</text>\n",
             x + 3.0,
             HEIGHT - 4.0,
-            word(shown, "E", "W")
+            format_degrees(shown, "E", "W")
         ));
         lon += step;
     }
@@ -299,11 +295,22 @@ fn graticule(view: DegreeBounds) -> String {
         words.push_str(&format!(
             "<text x=\"3\" y=\"{:.1}\">{}</text>\n",
             y - 3.0,
-            word(lat, "N", "S")
+            format_degrees(lat, "N", "S")
         ));
         lat += step;
     }
     format!("<path class=\"grid\" d=\"{lines}\"/>\n{words}")
+}
+
+fn format_degrees(value: f64, positive: &str, negative: &str) -> String {
+    let side = if value > 0.0 {
+        positive
+    } else if value < 0.0 {
+        negative
+    } else {
+        ""
+    };
+    format!("{}°{side}", value.abs())
 }
 
 /// The outlines as a FeatureCollection (RFC 7946), cut at the antimeridian.
@@ -312,30 +319,10 @@ fn geojson(
     files: &[(String, DegreeBounds)],
     places: &[ItemFootprint],
 ) -> String {
-    let feature = |name: &str, geometry: &Geometry<f64>| {
-        let properties = if name.is_empty() {
-            json!({})
-        } else {
-            json!({ "name": name })
-        };
-        json!({
-            "type": "Feature",
-            "properties": properties,
-            "geometry": footprint::geojson(geometry),
-        })
-    };
-    let polygon = |[west, south, east, north]: DegreeBounds| {
-        let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 {
-            east - 360.0
-        } else {
-            east
-        };
-        box_polygon([west, south, east, north])
-    };
     let mut features: Vec<Json> = files
         .iter()
         .take(LISTED)
-        .map(|(name, bounds)| feature(name, &polygon(*bounds)))
+        .map(|(name, bounds)| encode_feature(name, &make_bounds_polygon(*bounds)))
         .collect();
     if features.is_empty() {
         let placed: Vec<&Geometry<f64>> = places
@@ -346,13 +333,35 @@ fn geojson(
         features = placed
             .into_iter()
             .step_by(step)
-            .map(|geometry| feature("", geometry))
+            .map(|geometry| encode_feature("", geometry))
             .collect();
     }
     if features.is_empty() {
-        features.extend(whole.map(|bounds| feature("extent", &box_polygon(bounds))));
+        features.extend(whole.map(|bounds| encode_feature("extent", &box_polygon(bounds))));
     }
     json!({ "type": "FeatureCollection", "features": features }).to_string()
+}
+
+fn encode_feature(name: &str, geometry: &Geometry<f64>) -> Json {
+    let properties = if name.is_empty() {
+        json!({})
+    } else {
+        json!({ "name": name })
+    };
+    json!({
+        "type": "Feature",
+        "properties": properties,
+        "geometry": footprint::geojson(geometry),
+    })
+}
+
+fn make_bounds_polygon([west, south, east, north]: DegreeBounds) -> Geometry<f64> {
+    let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 {
+        east - 360.0
+    } else {
+        east
+    };
+    box_polygon([west, south, east, north])
 }
 
 /// Text as content or attribute of HTML and SVG.

@@ -320,6 +320,49 @@ struct PublicationEntry {
     citation: Option<String>,
 }
 
+impl Contact {
+    fn from_json(entry: &Json) -> Option<Self> {
+        let text = |key: &str| read_trimmed_text(entry.get(key)?).map(str::to_owned);
+        let mut roles: Vec<String> = text("role")
+            .iter()
+            .flat_map(|role| role.split(','))
+            .map(|r| r.trim().to_owned())
+            .collect();
+        roles.extend(
+            entry
+                .get("roles")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Json::as_str)
+                .map(str::to_owned),
+        );
+        let organization = text("organization");
+        Some(Self {
+            name: text("name").or_else(|| organization.clone())?,
+            organization,
+            email: text("email"),
+            url: text("url"),
+            roles,
+        })
+    }
+}
+
+impl PublicationEntry {
+    fn from_json(entry: &Json) -> Self {
+        let text = |key: &str| entry.get(key)?.as_str().filter(|text| !text.is_empty());
+        Self {
+            doi: text("doi").map(|doi| plain_doi(doi.to_owned())),
+            citation: text("citation").map(str::to_owned),
+        }
+    }
+}
+
+/// A text without whitespace around it; `None` for an empty one.
+fn read_trimmed_text(json: &Json) -> Option<&str> {
+    json.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
 impl<'a> Described<'a> {
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
@@ -368,11 +411,7 @@ impl<'a> Described<'a> {
     }
 
     fn text(&self, key: &str) -> Option<&str> {
-        self.fields
-            .get(key)
-            .and_then(Json::as_str)
-            .map(str::trim)
-            .filter(|text| !text.is_empty())
+        read_trimmed_text(self.fields.get(key)?)
     }
 
     fn id(&self) -> &str {
@@ -403,52 +442,16 @@ impl<'a> Described<'a> {
     /// Contacts in either form: name, organization, email, role; or name, roles, url.
     fn contacts(&self, key: &str) -> Vec<Contact> {
         let list = self.fields.get(key).and_then(Json::as_array);
-        let contact = |entry: &Json| {
-            let text = |key: &str| {
-                entry
-                    .get(key)
-                    .and_then(Json::as_str)
-                    .map(str::trim)
-                    .filter(|t| !t.is_empty())
-                    .map(str::to_owned)
-            };
-            let mut roles: Vec<String> = text("role")
-                .iter()
-                .flat_map(|role| role.split(','))
-                .map(|r| r.trim().to_owned())
-                .collect();
-            roles.extend(
-                entry
-                    .get("roles")
-                    .and_then(Json::as_array)
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Json::as_str)
-                    .map(str::to_owned),
-            );
-            let organization = text("organization");
-            Some(Contact {
-                name: text("name").or_else(|| organization.clone())?,
-                organization,
-                email: text("email"),
-                url: text("url"),
-                roles,
-            })
-        };
-        list.into_iter().flatten().filter_map(contact).collect()
+        list.into_iter()
+            .flatten()
+            .filter_map(Contact::from_json)
+            .collect()
     }
 
     fn publications(&self) -> Vec<PublicationEntry> {
         let list = ["publications", "publications:list"]
             .iter()
             .find_map(|key| self.fields.get(*key)?.as_array());
-        let text = |entry: &Json, key: &str| {
-            entry
-                .get(key)
-                .and_then(Json::as_str)
-                .filter(|t| !t.is_empty())
-                .map(str::to_owned)
-        };
         let mut found: Vec<PublicationEntry> = Vec::new();
         if self.text("sci:doi").is_some() || self.text("sci:citation").is_some() {
             let own = |key: &str| self.text(key).map(str::to_owned);
@@ -457,27 +460,22 @@ impl<'a> Described<'a> {
                 citation: own("sci:citation"),
             });
         }
-        let entry = |entry: &Json| PublicationEntry {
-            doi: text(entry, "doi").map(plain_doi),
-            citation: text(entry, "citation"),
-        };
-        found.extend(list.into_iter().flatten().map(entry));
+        found.extend(list.into_iter().flatten().map(PublicationEntry::from_json));
         found.retain(|one| one.doi.is_some() || one.citation.is_some());
         found
     }
 
     /// URL of the dataset: as given, else from its identifier.
     fn url(&self) -> Option<String> {
-        let doi = || {
-            self.text("sci:doi")
-                .map(|doi| format!("https://doi.org/{}", plain_doi(doi.to_owned())))
-        };
-        let contact = || {
-            self.contacts("providers")
-                .into_iter()
-                .find_map(|contact| contact.url)
-        };
-        self.facts.url.clone().or_else(doi).or_else(contact)
+        if let Some(url) = &self.facts.url {
+            return Some(url.clone());
+        }
+        if let Some(doi) = self.text("sci:doi") {
+            return Some(format!("https://doi.org/{}", plain_doi(doi.to_owned())));
+        }
+        self.contacts("providers")
+            .into_iter()
+            .find_map(|contact| contact.url)
     }
 
     /// The dataset, or the datasets that are described as one.

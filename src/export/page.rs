@@ -87,27 +87,7 @@ fn link_urls(text: &str) -> String {
 /// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is
 /// escaped.
 fn rich(text: &str) -> String {
-    let mut out = String::new();
-    let mut paragraph: Vec<&str> = Vec::new();
-    let mut items: Vec<&str> = Vec::new();
-    let mut flush = |paragraph: &mut Vec<&str>, items: &mut Vec<&str>, heading: Option<&str>| {
-        if !paragraph.is_empty() {
-            out.push_str(&format!(
-                "<p>{}</p>\n",
-                inline(&std::mem::take(paragraph).join(" "))
-            ));
-        }
-        if !items.is_empty() {
-            let lines: String = std::mem::take(items)
-                .iter()
-                .map(|item| format!("<li>{}</li>\n", inline(item)))
-                .collect();
-            out.push_str(&format!("<ul>\n{lines}</ul>\n"));
-        }
-        if let Some(heading) = heading {
-            out.push_str(&format!("<h3>{}</h3>\n", inline(heading)));
-        }
-    };
+    let mut page = HtmlText::default();
     for line in text.lines().map(str::trim) {
         let item = ["- ", "* ", "• "]
             .iter()
@@ -117,24 +97,54 @@ fn rich(text: &str) -> String {
             .map(|rest| rest.trim_start_matches('#').trim())
             .filter(|rest| !rest.is_empty());
         match (line, item, heading) {
-            ("", ..) => flush(&mut paragraph, &mut items, None),
-            (_, _, Some(heading)) => flush(&mut paragraph, &mut items, Some(heading)),
+            ("", ..) => page.close_blocks(),
+            (_, _, Some(heading)) => {
+                page.close_blocks();
+                page.html
+                    .push_str(&format!("<h3>{}</h3>\n", inline(heading)));
+            }
             (_, Some(item), _) => {
-                if !paragraph.is_empty() {
-                    flush(&mut paragraph, &mut items, None);
+                if !page.paragraph.is_empty() {
+                    page.close_blocks();
                 }
-                items.push(item);
+                page.items.push(item);
             }
             (line, None, None) => {
-                if !items.is_empty() {
-                    flush(&mut paragraph, &mut items, None);
+                if !page.items.is_empty() {
+                    page.close_blocks();
                 }
-                paragraph.push(line);
+                page.paragraph.push(line);
             }
         }
     }
-    flush(&mut paragraph, &mut items, None);
-    out
+    page.close_blocks();
+    page.html
+}
+
+/// HTML, with the lines of a paragraph and the items of a list that may go on.
+#[derive(Default)]
+struct HtmlText<'a> {
+    html: String,
+    paragraph: Vec<&'a str>,
+    items: Vec<&'a str>,
+}
+
+impl HtmlText<'_> {
+    fn close_blocks(&mut self) {
+        if !self.paragraph.is_empty() {
+            self.html.push_str(&format!(
+                "<p>{}</p>\n",
+                inline(&std::mem::take(&mut self.paragraph).join(" "))
+            ));
+        }
+        if !self.items.is_empty() {
+            let lines: String = std::mem::take(&mut self.items)
+                .iter()
+                .map(|item| format!("<li>{}</li>\n", inline(item)))
+                .collect();
+            self.html.push_str(&format!("<ul>\n{lines}</ul>\n"));
+        }
+    }
 }
 
 /// `**bold**` and `` `code` `` within a line; URLs become links.

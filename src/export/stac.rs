@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value as Json, json};
 
 use super::footprint;
-use super::item_assets::AssetNames;
+use super::item_assets::{AssetNames, data_link};
 use super::item_columns::{ItemColumns, property_json};
 use super::{Described, DocumentSink, Facts, json_document};
 use crate::error::Result;
@@ -78,24 +78,33 @@ fn file_name(id: &str) -> String {
 
 /// File names of the Items with these ids, unique even on case-insensitive file systems.
 fn file_names<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::new();
-    // The next number of each name that several ids have.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let name = |id: &str| {
+    let mut names = UniqueFileNames::default();
+    ids.map(|id| names.name_id(id)).collect()
+}
+
+#[derive(Default)]
+struct UniqueFileNames {
+    /// In lower case.
+    taken: HashSet<String>,
+    /// The next number of each name that several ids have.
+    numbers: HashMap<String, usize>,
+}
+
+impl UniqueFileNames {
+    fn name_id(&mut self, id: &str) -> String {
         let plain = file_name(id);
-        if taken.insert(plain.to_lowercase()) {
+        if self.taken.insert(plain.to_lowercase()) {
             return plain;
         }
-        let number = numbers.entry(plain.to_lowercase()).or_insert(2);
+        let number = self.numbers.entry(plain.to_lowercase()).or_insert(2);
         loop {
             let name = format!("{plain}_{number}");
             *number += 1;
-            if taken.insert(name.to_lowercase()) {
+            if self.taken.insert(name.to_lowercase()) {
                 return name;
             }
         }
-    };
-    ids.map(name).collect()
+    }
 }
 
 /// The Collection, with links to the Items in these files.
@@ -220,20 +229,6 @@ fn provider(contact: &super::Contact) -> Json {
         out.insert("url".into(), json!(url));
     }
     Json::Object(out)
-}
-
-/// Address and media type of the file that contains everything; for a folder, of its
-/// COLLECTION.json.
-pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
-    let place = described.address(dataset, to);
-    if dataset.single {
-        (place, dataset.media_type())
-    } else {
-        (
-            format!("{}/COLLECTION.json", place.trim_end_matches('/')),
-            "application/json",
-        )
-    }
 }
 
 /// The file that contains everything as an asset of the Collection.

@@ -6,7 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
+
+use super::url_encoding::{ENCODED, ENCODED_IN_QUERY, encode_typed};
 
 /// Protocol of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,31 +41,6 @@ const SCHEMES: [(Scheme, &str, &str); 8] = [
     (Scheme::Oss, "oss://", "/vsioss/"),
     (Scheme::Swift, "swift://", "/vsiswift/"),
 ];
-
-/// Bytes that are encoded below a web address: all but those that the path of a URL may have as
-/// they are (RFC 3986, `pchar`), and `/`.
-pub(super) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'/')
-    .remove(b'!')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'\'')
-    .remove(b'(')
-    .remove(b')')
-    .remove(b'*')
-    .remove(b'+')
-    .remove(b',')
-    .remove(b';')
-    .remove(b'=')
-    .remove(b':')
-    .remove(b'@');
-
-/// As [`ENCODED`] in a query, which may also have `?`.
-const ENCODED_IN_QUERY: &AsciiSet = &ENCODED.remove(b'?');
 
 /// Substrings of query keys whose values are credentials: a query with such a key is never shown or
 /// stored.
@@ -288,23 +265,6 @@ pub fn vsi_place(path: &Path) -> PathBuf {
         Some(address) => PathBuf::from(address.to_vsi()),
         None => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
     }
-}
-
-/// Percent-encodes what a person typed: everything in `set` but a `%` with two hexadecimal digits
-/// behind it.
-fn encode_typed(text: &str, set: &'static AsciiSet) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for (number, part) in text.split('%').enumerate() {
-        if number > 0 {
-            let is_code = part
-                .as_bytes()
-                .get(..2)
-                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-            encoded.push_str(if is_code { "%" } else { "%25" });
-        }
-        encoded.extend(utf8_percent_encode(part, set));
-    }
-    encoded
 }
 
 fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {

@@ -10,6 +10,7 @@ mod convention;
 mod file_url;
 mod finding;
 mod hub;
+mod hub_listing;
 mod ids;
 mod location;
 mod name_pattern;
@@ -25,6 +26,7 @@ mod skeleton_update;
 mod stamp;
 mod taco3_types;
 mod taco_0_2;
+mod url_encoding;
 mod value;
 
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
@@ -42,7 +44,7 @@ pub use convention::{
 };
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
-pub use hub::HubListing;
+pub use hub_listing::HubListing;
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name,
     check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,

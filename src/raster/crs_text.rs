@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use gdal::spatial_ref::SpatialRef;
 use regex::Regex;
 
+use super::crs_code::crs_code;
 use super::{environment, gdal_errors};
 use crate::error::{Cause, Error, Result};
 use crate::text::PrintableLine;
@@ -183,7 +184,7 @@ pub(super) fn spatial_ref_of(text: &str) -> Result<SpatialRef> {
 /// `AUTHORITY:CODE` of the coordinate system of a text; `None` for one without a code, and for a
 /// text that names none.
 pub fn code_of_crs(text: &str) -> Option<String> {
-    super::info::crs_code(&spatial_ref_of(text).ok()?)
+    crs_code(&spatial_ref_of(text).ok()?)
 }
 
 /// The error of GDAL or of PROJ as that of an unknown system.

@@ -6,7 +6,8 @@ use gdal::vector::{
     Geometry, Layer, LayerAccess, OGRwkbGeometryType, geometry_type_flatten, geometry_type_to_name,
 };
 
-use super::info::{LAYERS_LISTED, crs_code};
+use super::crs_code::crs_code;
+use super::info::LAYERS_LISTED;
 use super::places::{crossings, invert_geotransform};
 use super::reproject::{CrsTransform, apply_transform};
 use super::{RasterInfo, RasterSource, gdal_errors, pool};

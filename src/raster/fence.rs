@@ -118,7 +118,9 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMember> {
     let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
-    if let Some(store) = StoreFiles::find(mounted, &head).map_err(|error| at_asset(error, asset))? {
+    let store = StoreFiles::find(mounted.bytes(), mounted.packed_folder(), &head)
+        .map_err(|error| at_asset(error, asset))?;
+    if let Some(store) = store {
         return open_store(source, mounted, store);
     }
     let direct = if hdf5_lock::is_hdf5(|at, magic| {
@@ -216,7 +218,7 @@ fn open_store(source: &RasterSource, mounted: &Mounted, store: StoreFiles) -> Re
     let own = format!("/vsizip/{{{}}}/{}", asset.to_vsi(), store.inside);
     let own = own.trim_end_matches('/');
     store
-        .expect_small_chunks(mounted)
+        .expect_small_chunks(mounted.bytes())
         .map_err(|error| at_asset(error, asset))?;
     let store = Arc::new(store);
     let path = mounted.add_store(store.clone());

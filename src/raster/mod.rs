@@ -14,6 +14,7 @@
 mod budget;
 mod codec;
 mod colour;
+mod crs_code;
 mod crs_text;
 mod dimensions;
 mod driver_names;

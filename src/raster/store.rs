@@ -5,9 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
-use crate::folder_archive::is_store_file;
+use crate::folder_archive::{FolderArchive, is_store_file};
 use crate::text::PrintableLine;
 use crate::zip_format::{BytesAt, CentralDirectory, DirectoryEntry, LocalHeader};
 
@@ -54,23 +53,27 @@ impl FilePlace {
 
 impl StoreFiles {
     /// The files of the store that begins with `head`; `None` for what is no ZIP, or a ZIP of other
-    /// files.
+    /// files. `packed_folder` is the folder whose archive the bytes are, if it exists nowhere.
     ///
     /// # Errors
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a store whose members are
     /// compressed or encrypted; those of reading the directory.
-    pub fn find(mounted: &Mounted, head: &[u8]) -> Result<Option<Self>> {
+    pub fn find(
+        bytes: &impl BytesAt,
+        packed_folder: Option<&FolderArchive>,
+        head: &[u8],
+    ) -> Result<Option<Self>> {
         if !head.starts_with(MEMBER) {
             return Ok(None);
         }
-        if let Some(folder) = mounted.packed_folder() {
+        if let Some(folder) = packed_folder {
             let mut store = Self::default();
             for (name, offset, size) in folder.files() {
                 store.add(name, FilePlace::Data(offset, size));
             }
             return Ok(Some(store));
         }
-        let directory = CentralDirectory::read(mounted.bytes())?;
+        let directory = CentralDirectory::read(bytes)?;
         let Some(inside) = store_folder(&directory) else {
             return Ok(None);
         };
@@ -97,8 +100,7 @@ impl StoreFiles {
     /// # Errors
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for such an array, and for metadata
     /// that is too long; those of reading it.
-    pub fn expect_small_chunks(&self, mounted: &Mounted) -> Result<()> {
-        let bytes = mounted.bytes();
+    pub fn expect_small_chunks(&self, bytes: &impl BytesAt) -> Result<()> {
         for (name, place) in &self.files {
             let file_name = name.rsplit('/').next().unwrap_or(name);
             if !METADATA.contains(&file_name) {

@@ -7,7 +7,8 @@ use gdal::raster::RasterCreationOptions;
 use gdal::spatial_ref::SpatialRef;
 use gdal::{Dataset, Metadata};
 
-use super::{gdal_errors, info};
+use super::crs_code::crs_code;
+use super::gdal_errors;
 
 /// Fewest ground control points that give a plane.
 const FEWEST_POINTS: usize = 3;
@@ -105,7 +106,7 @@ fn placed_by(
     let place = |column: f64, row: f64| transformer.place_of(column, row);
     Some(WarpedPlace {
         model,
-        crs_code: srs.as_ref().and_then(info::crs_code),
+        crs_code: srs.as_ref().and_then(crs_code),
         crs_wkt: srs
             .as_ref()
             .and_then(|srs| srs.to_wkt().ok())

@@ -108,22 +108,16 @@ impl Blocks {
         let folder = root.join(name);
         make_private(&folder)?;
         lock_folders_in_use().insert(folder.clone());
-        // Readable by the owner only, as the files may need credentials on the server.
-        let open = |name: &str, options: &mut OpenOptions| -> std::io::Result<Arc<SharedFile>> {
-            let file = SharedFile::open_to_write(&folder.join(name), private(options.clone()))?;
-            make_file_private(&*file.handle()?)?;
-            Ok(file)
-        };
-        let data = open(
-            "data",
+        let data = open_cache_file(
+            &folder.join("data"),
             OpenOptions::new()
                 .read(true)
                 .write(true)
                 .create(true)
                 .truncate(false),
         )?;
-        let index = open(
-            "index",
+        let index = open_cache_file(
+            &folder.join("index"),
             OpenOptions::new().read(true).append(true).create(true),
         )?;
         let mut records = Vec::new();
@@ -236,6 +230,13 @@ impl Blocks {
     }
 }
 
+/// Opens a file for its owner only, as the remote files may need credentials on the server.
+fn open_cache_file(path: &Path, options: &OpenOptions) -> std::io::Result<Arc<SharedFile>> {
+    let file = SharedFile::open_to_write(path, private(options.clone()))?;
+    make_file_private(&*file.handle()?)?;
+    Ok(file)
+}
+
 impl Drop for Blocks {
     fn drop(&mut self) {
         lock_folders_in_use().remove(&self.folder);
@@ -251,18 +252,22 @@ fn contents(root: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let Ok(entries) = std::fs::read_dir(root) else {
         return Vec::new();
     };
-    let version = |entry: std::fs::DirEntry| {
-        let folder = entry.path();
-        let data = folder.join("data").metadata().ok()?;
-        let index = folder.join("index").metadata().ok()?;
-        // The data file is sparse: the index gives the number of blocks.
-        Some((
-            folder,
-            (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(),
-            data.modified().ok()?,
-        ))
-    };
-    entries.flatten().filter_map(version).collect()
+    entries
+        .flatten()
+        .filter_map(|entry| measure_version(entry.path()))
+        .collect()
+}
+
+/// Size and time of one version, as in [`contents`].
+fn measure_version(folder: PathBuf) -> Option<(PathBuf, u64, SystemTime)> {
+    let data = folder.join("data").metadata().ok()?;
+    let index = folder.join("index").metadata().ok()?;
+    // The data file is sparse: the index gives the number of blocks.
+    Some((
+        folder,
+        (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(),
+        data.modified().ok()?,
+    ))
 }
 
 /// Removes the least recently used files until the limit holds; returns the remaining size in

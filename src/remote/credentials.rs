@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -99,11 +100,7 @@ pub fn set_access(access: Access) -> Result<()> {
             let error = Error::usage("the token names no server");
             return Err(error.hint("name the servers in `hosts`, as https://HOST"));
         }
-        let open = |host: &&String| {
-            Address::parse(host)
-                .is_some_and(|address| address.is_web() && !may_carry_token(&address))
-        };
-        if let Some(host) = hosts.iter().find(open) {
+        if let Some(host) = hosts.iter().find(|host| exposes_token(host)) {
             let error =
                 Error::usage("a token is not sent without encryption, as it could be intercepted")
                     .at_place(host);
@@ -141,6 +138,11 @@ pub fn set_access(access: Access) -> Result<()> {
     known.stores.clear();
     known.buckets.clear();
     Ok(())
+}
+
+/// True for a server that is named with an address without encryption.
+fn exposes_token(host: &str) -> bool {
+    Address::parse(host).is_some_and(|address| address.is_web() && !may_carry_token(&address))
 }
 
 /// The most recent settings without token and servers: the initial values of a form.
@@ -198,11 +200,7 @@ pub(super) fn admit_address(address: Address) -> Address {
 
 /// The client for an address, and the object's key.
 pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)> {
-    let bad = |error: object_store::path::Error| {
-        Error::usage("this address can't be read")
-            .at_place(address)
-            .because(error.to_string())
-    };
+    let bad = |error| unreadable_address_error(address, &error);
     let key = if address.is_web() {
         Key::from_url_path(&*address.path).map_err(bad)?
     } else {
@@ -245,6 +243,12 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
         store
     };
     Ok((store, key))
+}
+
+fn unreadable_address_error(address: &Address, error: &object_store::path::Error) -> Error {
+    Error::usage("this address can't be read")
+        .at_place(address)
+        .because(error.to_string())
 }
 
 enum CredentialFault {
@@ -346,11 +350,7 @@ fn s3_bucket(
     bucket: &str,
     (builder, signs): (AmazonS3Builder, bool),
 ) -> std::result::Result<Bucket, CredentialFault> {
-    let set = |key| {
-        builder
-            .get_config_value(&key)
-            .filter(|text| !text.is_empty())
-    };
+    let set = |key| drop_empty_text(builder.get_config_value(&key));
     let region = set(AmazonS3ConfigKey::Region).unwrap_or_else(|| "us-east-1".into());
     let endpoint = set(AmazonS3ConfigKey::Endpoint).or_else(|| set(AmazonS3ConfigKey::S3Endpoint));
     let in_host = is_yes(set(AmazonS3ConfigKey::VirtualHostedStyleRequest));
@@ -398,11 +398,7 @@ fn azure_bucket(
     container: &str,
     (builder, signs): (MicrosoftAzureBuilder, bool),
 ) -> std::result::Result<Bucket, CredentialFault> {
-    let set = |key| {
-        builder
-            .get_config_value(&key)
-            .filter(|text| !text.is_empty())
-    };
+    let set = |key| drop_empty_text(builder.get_config_value(&key));
     let emulated = is_yes(set(AzureConfigKey::UseEmulator));
     let account =
         set(AzureConfigKey::AccountName).or_else(|| emulated.then(|| "devstoreaccount1".into()));
@@ -434,21 +430,25 @@ fn azure_bucket(
     })
 }
 
+fn drop_empty_text(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
 /// The query of the signed link that applies to an address: its own, or that of a parent folder.
 fn link_of(address: &Address) -> Option<Box<str>> {
     let text = address.to_string();
     let known = lock_known_tokens();
     let links = known.as_ref()?.links.iter().rev();
-    let holds = |link: &str| {
-        text == link
-            || text
-                .strip_prefix(link.trim_end_matches('/'))
-                .is_some_and(|r| r.starts_with('/'))
-    };
     links
-        .filter(|(link, _)| holds(link))
+        .filter(|(link, _)| link_covers(link, &text))
         .max_by_key(|(link, _)| link.len())
         .map(|(_, query)| query.clone())
+}
+
+/// True for the link of an address or of a folder above it.
+fn link_covers(link: &str, address: &str) -> bool {
+    let below = address.strip_prefix(link.trim_end_matches('/'));
+    address == link || below.is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn variable(names: &[&str]) -> Option<String> {
@@ -713,16 +713,9 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
         "GOOGLE_SERVICE_ACCOUNT_PATH",
         "GOOGLE_SERVICE_ACCOUNT_KEY",
     ];
-    // Where Google's own tools write it on every system but Windows, and where it is read from.
-    let own_config = |dirs: directories::BaseDirs| {
-        if cfg!(windows) {
-            dirs.config_dir().to_owned()
-        } else {
-            dirs.home_dir().join(".config")
-        }
-    };
-    let home = directories::BaseDirs::new()
-        .map(|dirs| own_config(dirs).join("gcloud/application_default_credentials.json"));
+    let home = directories::BaseDirs::new().map(|dirs| {
+        find_google_config_folder(&dirs).join("gcloud/application_default_credentials.json")
+    });
     let nobody = variable(&keys).is_none() && !home.is_some_and(|file| file.exists());
     let signs = !(access.anonymous || nobody || is_yes(variable(&["GS_NO_SIGN_REQUEST"])));
     if !signs {
@@ -730,6 +723,16 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
     }
     refuse_open(access.endpoint.as_deref(), signs, &["GOOGLE_ALLOW_HTTP"])?;
     Ok((builder, signs))
+}
+
+/// The folder of configurations below which Google's own tools write their credentials on every
+/// system but Windows, and from which they are read.
+fn find_google_config_folder(dirs: &directories::BaseDirs) -> PathBuf {
+    if cfg!(windows) {
+        dirs.config_dir().to_owned()
+    } else {
+        dirs.home_dir().join(".config")
+    }
 }
 
 fn azure(container: &str, access: &Access) -> Set<MicrosoftAzureBuilder> {

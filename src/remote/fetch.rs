@@ -1,20 +1,19 @@
 //! Fetches one range of a file: with timeouts, retries, and checks of the response against the
 //! requested range and the opened version. Failures become errors with a suggestion.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
-use super::http::RequestAttempt;
 use super::limits::{VersionMark, patience, version_mark};
 use super::meter::{Purpose, RequestLine};
-use super::range_answer::{AnswerFault, RangeRequest, RefusedAnswer};
+use super::range_answer::RefusedAnswer;
+use super::request_attempt::{AnswerFault, FetchPart, RangeRequest, RequestAttempt};
 use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Modified, Scheme, Stamp};
 
@@ -191,40 +190,6 @@ impl RemoteTarget {
                 is_page,
             },
         ))
-    }
-}
-
-/// A part of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FetchPart {
-    /// A byte range.
-    Range(Range<u64>),
-    /// The last bytes, at most this many.
-    Tail(u64),
-}
-
-impl FetchPart {
-    fn get_range(&self) -> GetRange {
-        match self {
-            FetchPart::Range(range) => GetRange::Bounded(range.clone()),
-            FetchPart::Tail(length) => GetRange::Suffix(*length),
-        }
-    }
-
-    /// The bytes in words.
-    fn text(&self) -> String {
-        match self {
-            FetchPart::Range(range) => format!("bytes {} to {}", range.start, range.end),
-            FetchPart::Tail(length) => format!("its last {length} bytes"),
-        }
-    }
-
-    /// The byte range in a file of this size.
-    pub(super) fn byte_range(&self, size: u64) -> Range<u64> {
-        match self {
-            FetchPart::Range(range) => range.start..range.end.min(size).max(range.start),
-            FetchPart::Tail(length) => size.saturating_sub(*length)..size,
-        }
     }
 }
 
@@ -502,12 +467,7 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
         Some(AnswerFault::BodyCut) => return RequestFault::Cut(reason),
         None => {}
     }
-    let chain = || {
-        std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| {
-            error.source()
-        })
-    };
-    let is_refused = || chain().any(|error| error.is::<RefusedAnswer>());
+    let is_refused = || iterate_causes(error).any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
         Some(200) if attempt.stated_size() == Some(0) => {
             RequestFault::Other("the file is empty".into())
@@ -517,7 +477,7 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
         Some(206) => RequestFault::UnreadableRange,
         Some(status) => RequestFault::Status(status, attempt.code()),
         None => {
-            let sent = chain()
+            let sent = iterate_causes(error)
                 .filter_map(|error| error.downcast_ref::<reqwest::Error>())
                 .next();
             match error {
@@ -527,6 +487,14 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
             }
         }
     }
+}
+
+/// The error and its causes, outermost first.
+fn iterate_causes(
+    error: &object_store::Error,
+) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let first = error as &(dyn std::error::Error + 'static);
+    std::iter::successors(Some(first), |error| error.source())
 }
 
 pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {

@@ -14,10 +14,11 @@ use futures::StreamExt;
 use super::cache::{BLOCK, Blocks};
 use super::credentials::{access_for, admit_address, connections, store_for};
 pub use super::fetch::FileIdentity;
-use super::fetch::{FetchPart, FetchedRange, RemoteTarget, fetch, means_absent};
+use super::fetch::{FetchedRange, RemoteTarget, fetch, means_absent};
 use super::limits::memory_cap;
 use super::memory::KeptPieces;
 use super::meter::Purpose;
+use super::request_attempt::FetchPart;
 use super::runtime;
 use crate::error::{Error, Kind, Result};
 use crate::model::{Address, Scheme};
@@ -403,12 +404,12 @@ impl RemoteFile {
     /// When a request fails.
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         let mut room = (memory_cap() / 2).min(READ_MAX);
-        let fits = |(_, size): &(u64, u64)| {
+        let fitting = ranges.iter().copied().take_while(|(_, size)| {
             let fits = *size <= room;
             room = room.saturating_sub(*size);
             fits
-        };
-        let ranges: Vec<(u64, u64)> = ranges.iter().copied().take_while(fits).collect();
+        });
+        let ranges: Vec<(u64, u64)> = fitting.collect();
         self.read_ranges(&ranges).map(drop)
     }
 
@@ -475,13 +476,12 @@ impl RemoteFile {
                 }
             }
         }
-        let lost = || {
-            Error::internal("a range is not among the bytes that were read for it")
-                .at_place(&self.target.text)
-        };
         let mut filled = Vec::with_capacity(ranges.len());
         for range in ranges {
-            let (bytes, is_whole) = here.cut(range).ok_or_else(lost)?;
+            let (bytes, is_whole) = here.cut(range).ok_or_else(|| {
+                Error::internal("a range is not among the bytes that were read for it")
+                    .at_place(&self.target.text)
+            })?;
             // Blocks from the disk cache become one piece in memory; slices of a piece share its
             // memory.
             if is_whole && bytes.len() as u64 <= KEEP_MAX {
@@ -617,13 +617,14 @@ fn merge_ranges(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
             _ => joined.push(range),
         }
     }
-    let split = |range: Range<u64>| {
-        (0..(range.end - range.start).div_ceil(PIECE)).map(move |piece| {
-            let start = range.start + piece * PIECE;
-            start..(start + PIECE).min(range.end)
-        })
-    };
-    joined.into_iter().flat_map(split).collect()
+    joined.into_iter().flat_map(split_range).collect()
+}
+
+fn split_range(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    (0..(range.end - range.start).div_ceil(PIECE)).map(move |piece| {
+        let start = range.start + piece * PIECE;
+        start..(start + PIECE).min(range.end)
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! responses.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -18,127 +18,17 @@ use reqwest::header::{ACCEPT, HeaderName, LOCATION, RANGE, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
-use super::range_answer::{
-    AnswerFault, RangeRequest, normalize_answer, refuse, size_of_refused_range,
-};
+use super::range_answer::{normalize_answer, refuse, size_of_refused_range};
 use super::reach::{Hosts, Reach};
+use super::request_attempt::RequestAttempt;
 
 /// Maximum number of redirects.
 const HOPS: usize = 10;
 /// Maximum bytes read of a response other than a part of a file: an error message or a token.
 const SAYS_MAX: usize = 1 << 20;
-/// Maximum pause before a retry that a server may ask for.
-const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);
 /// Headers that are forwarded to another server: they describe the request, and contain no
 /// credentials.
 const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
-
-/// State of one request, shared by its sender and the waiting thread.
-pub struct RequestAttempt {
-    pub purpose: Purpose,
-    status: AtomicU16,
-    retry_after_s: AtomicU64,
-    sent_on: AtomicBool,
-    sent_inside: OnceLock<String>,
-    html: AtomicBool,
-    code: OnceLock<String>,
-    range: Option<RangeRequest>,
-    size: OnceLock<u64>,
-    fault: OnceLock<AnswerFault>,
-}
-
-impl RequestAttempt {
-    pub fn new(purpose: Purpose) -> Self {
-        let (status, retry_after_s, sent_on, html) = Default::default();
-        let (sent_inside, code, size, fault) = Default::default();
-        Self {
-            purpose,
-            status,
-            retry_after_s,
-            sent_on,
-            sent_inside,
-            html,
-            code,
-            range: None,
-            size,
-            fault,
-        }
-    }
-
-    /// The state of a request for a part of a file, whose answer is brought into the form that the
-    /// library reads.
-    pub fn of_range(purpose: Purpose, range: RangeRequest) -> Self {
-        Self {
-            range: Some(range),
-            ..Self::new(purpose)
-        }
-    }
-
-    /// The requested part of a file.
-    pub fn range(&self) -> Option<&RangeRequest> {
-        self.range.as_ref()
-    }
-
-    /// Size of the file in bytes, where an answer without the requested bytes states it.
-    pub fn stated_size(&self) -> Option<u64> {
-        self.size.get().copied()
-    }
-
-    pub fn state_size(&self, size: u64) {
-        let _ = self.size.set(size);
-    }
-
-    /// Why the answer has not the requested bytes.
-    pub fn answer_fault(&self) -> Option<AnswerFault> {
-        self.fault.get().copied()
-    }
-
-    pub fn note_fault(&self, fault: AnswerFault) {
-        let _ = self.fault.set(fault);
-    }
-
-    /// True when the server declares the bytes as HTML.
-    pub fn is_html(&self) -> bool {
-        self.html.load(Ordering::Relaxed)
-    }
-
-    pub fn note_html(&self) {
-        self.html.store(true, Ordering::Relaxed);
-    }
-
-    /// The error code in the body of an S3-style response, such as `InvalidAccessKeyId`.
-    pub fn code(&self) -> Option<String> {
-        self.code.get().cloned()
-    }
-
-    /// The status, if there was a response.
-    pub fn status(&self) -> Option<u16> {
-        Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
-    }
-
-    /// The pause before a retry that the server asks for, at most 30 s: nobody waits for an hour
-    /// because of a header.
-    pub fn pause_asked(&self) -> Duration {
-        Duration::from_secs(self.retry_after_s.load(Ordering::Relaxed)).min(PAUSE_ASKED_MAX)
-    }
-
-    /// Seconds to wait before a retry that the server asks for, where that is longer than the
-    /// program waits.
-    pub fn long_pause_asked_s(&self) -> Option<u64> {
-        Some(self.retry_after_s.load(Ordering::Relaxed))
-            .filter(|seconds| *seconds > PAUSE_ASKED_MAX.as_secs())
-    }
-
-    /// The host inside a private network to which a redirect leads that was not followed.
-    pub fn sent_inside(&self) -> Option<&str> {
-        self.sent_inside.get().map(String::as_str)
-    }
-
-    /// True when there were too many redirects.
-    pub fn was_sent_on_too_often(&self) -> bool {
-        self.sent_on.load(Ordering::Relaxed)
-    }
-}
 
 /// Creates counting clients. They send `headers` with every request to the original server, and
 /// never a `Referer`, which would reveal the key of a signed link after a redirect.
@@ -412,20 +302,5 @@ mod tests {
         assert_eq!(retry_after("Wed, 25 Nov 2026 07:00:03 GMT", now), Some(3));
         assert_eq!(retry_after("Wed, 25 Nov 2026 06:59:00 GMT", now), None);
         assert_eq!(retry_after("soon", now), None);
-    }
-
-    #[test]
-    fn a_server_can_not_make_anyone_wait_for_an_hour() {
-        let asked = |seconds: u64| {
-            let attempt = RequestAttempt::new(Purpose::of_thread());
-            attempt.retry_after_s.store(seconds, Ordering::Relaxed);
-            (
-                attempt.pause_asked().as_secs(),
-                attempt.long_pause_asked_s(),
-            )
-        };
-        assert_eq!(asked(7), (7, None));
-        assert_eq!(asked(3600), (30, Some(3600)));
-        assert_eq!(asked(u64::MAX), (30, Some(u64::MAX)));
     }
 }

@@ -30,6 +30,20 @@ pub struct ListedFile {
     pub size: Option<u64>,
 }
 
+impl ListedFile {
+    /// A file of unknown size; `None` when its address does not begin with that of the folder.
+    fn of_unknown_size(place: String, folder: &str) -> Option<Self> {
+        let below = percent_decode_str(place.strip_prefix(folder)?)
+            .decode_utf8_lossy()
+            .into_owned();
+        Some(Self {
+            place: PathBuf::from(place),
+            below,
+            size: None,
+        })
+    }
+}
+
 /// The files below a remote folder, sorted by their paths.
 ///
 /// # Errors
@@ -44,12 +58,12 @@ pub fn list_files(folder: &Path, ctx: &JobContext) -> Result<Vec<ListedFile>> {
         None if address.is_web() => files_of_pages(&address, ctx)?,
         None => {
             let objects = sized_objects_below(folder)?.into_iter();
-            let listed = |(below, size): (String, Option<u64>)| ListedFile {
+            let files = objects.map(|(below, size)| ListedFile {
                 place: PathBuf::from(address.child(&below).to_string()),
                 below,
                 size,
-            };
-            objects.map(listed).collect()
+            });
+            files.collect()
         }
     };
     // Consoles of stores make empty objects of folders.
@@ -92,20 +106,10 @@ pub fn hub_files(address: &Address) -> Result<Option<Vec<String>>> {
 
 fn files_of_repository(folder: &Address) -> Result<Vec<ListedFile>> {
     let above = format!("{}/", folder.to_string().trim_end_matches('/'));
-    let listed = |place: String| {
-        let below = percent_decode_str(place.strip_prefix(&above)?)
-            .decode_utf8_lossy()
-            .into_owned();
-        Some(ListedFile {
-            place: PathBuf::from(place),
-            below,
-            size: None,
-        })
-    };
     Ok(hub_files(folder)?
         .unwrap_or_default()
         .into_iter()
-        .filter_map(listed)
+        .filter_map(|place| ListedFile::of_unknown_size(place, &above))
         .collect())
 }
 

@@ -81,6 +81,14 @@ struct Meter {
     requests: VecDeque<RequestLine>,
 }
 
+impl Meter {
+    fn find_action(&self, job: JobId) -> Option<&ActionTraffic> {
+        let mut actions = self.actions.iter().rev();
+        let (_, action, _) = actions.find(|(known, ..)| *known == Some(job))?;
+        Some(action)
+    }
+}
+
 static METER: Mutex<Option<Meter>> = Mutex::new(None);
 
 /// The action of a request: determined on the waiting thread and passed to the sending thread.
@@ -196,17 +204,8 @@ pub fn traffic_of(job: Option<JobId>) -> ActionTraffic {
     let Some(meter) = meter.as_ref() else {
         return ActionTraffic::default();
     };
-    let own = || {
-        meter
-            .actions
-            .iter()
-            .rev()
-            .find(|(known, ..)| *known == job)
-            .map(|(_, action, _)| action.clone())
-    };
-    if job.is_some() {
-        own().unwrap_or_default()
-    } else {
-        meter.total.clone()
+    match job {
+        Some(job) => meter.find_action(job).cloned().unwrap_or_default(),
+        None => meter.total.clone(),
     }
 }

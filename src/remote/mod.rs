@@ -19,6 +19,7 @@ mod meter;
 mod profile;
 mod range_answer;
 mod reach;
+mod request_attempt;
 mod runtime;
 mod upload;
 

@@ -11,20 +11,9 @@ pub type ProfileSettings = HashMap<String, String>;
 /// The profile `name`, merged from both files with precedence for the credentials file. `None` when
 /// neither has it.
 pub fn load(name: &str) -> Option<ProfileSettings> {
-    let read = |variable: &str, file: &str| {
-        let named = std::env::var_os(variable).map(PathBuf::from);
-        let path = named.or_else(|| {
-            Some(
-                directories::BaseDirs::new()?
-                    .home_dir()
-                    .join(".aws")
-                    .join(file),
-            )
-        })?;
-        std::fs::read_to_string(path).ok()
-    };
-    let config = read("AWS_CONFIG_FILE", "config").and_then(|text| section(&text, name, true));
-    let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+    let config =
+        read_aws_file("AWS_CONFIG_FILE", "config").and_then(|text| section(&text, name, true));
+    let credentials = read_aws_file("AWS_SHARED_CREDENTIALS_FILE", "credentials")
         .and_then(|text| section(&text, name, false));
     match (config, credentials) {
         (None, None) => None,
@@ -34,6 +23,18 @@ pub fn load(name: &str) -> Option<ProfileSettings> {
             Some(profile)
         }
     }
+}
+
+/// The text of the file that an environment variable names, else of `file` in `.aws`.
+fn read_aws_file(variable: &str, file: &str) -> Option<String> {
+    let path = match std::env::var_os(variable) {
+        Some(named) => PathBuf::from(named),
+        None => {
+            let dirs = directories::BaseDirs::new()?;
+            dirs.home_dir().join(".aws").join(file)
+        }
+    };
+    std::fs::read_to_string(path).ok()
 }
 
 /// A section of an INI file. With `prefixed`, all sections but the default are named

@@ -12,8 +12,7 @@ use reqwest::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue,
 };
 
-use super::fetch::FetchPart;
-use super::http::RequestAttempt;
+use super::request_attempt::{AnswerFault, RangeRequest, RequestAttempt};
 
 /// Maximum bytes read of a whole file whose size the server does not state.
 const UNSTATED_MAX: u64 = 1 << 20;
@@ -21,54 +20,6 @@ const UNSTATED_MAX: u64 = 1 << 20;
 const ROOM: u64 = 1 << 20;
 /// Why compressed answers are refused.
 const COMPRESSED: &str = "the server compresses the file, so that ranges of it can't be read";
-
-/// What is asked for with a `Range` header.
-#[derive(Clone, Debug)]
-pub(super) struct RangeRequest {
-    pub part: FetchPart,
-    /// Size of the file in bytes, for servers that leave it out.
-    pub known_size: Option<u64>,
-    /// The file is a web page itself.
-    pub is_page: bool,
-}
-
-/// What an answer lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerFault {
-    /// An HTML page instead of the file.
-    WebPage,
-    /// A range without the size of the file.
-    SizeUnstated,
-    /// Status 206 without a Content-Range, so that nothing says which bytes were sent.
-    RangeUnstated,
-    /// The connection ended within a body.
-    BodyCut,
-}
-
-impl RangeRequest {
-    /// Maximum number of bytes of the answer.
-    fn most(&self) -> u64 {
-        match &self.part {
-            FetchPart::Range(range) => range.end.saturating_sub(range.start),
-            FetchPart::Tail(length) => *length,
-        }
-    }
-
-    /// True when the range is all of a file of this size.
-    fn covers(&self, size: u64) -> bool {
-        size > 0 && self.part.byte_range(size) == (0..size)
-    }
-
-    /// Size of the file when a range ends with the byte `last` and the server leaves the size out.
-    fn size_behind(&self, last: u64) -> Option<u64> {
-        let end = last.saturating_add(1);
-        match self.part {
-            FetchPart::Tail(_) => Some(end),
-            // A larger end means another version, which the comparison of versions finds.
-            FetchPart::Range(_) => self.known_size.map(|size| size.max(end)),
-        }
-    }
-}
 
 /// Why a response is refused.
 #[derive(Debug, thiserror::Error)]

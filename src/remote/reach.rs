@@ -69,23 +69,25 @@ impl Reach {
 
     fn of_v6(address: Ipv6Addr) -> Self {
         let [first, second, third, ..] = address.segments();
-        let embedded = |high: u16, low: u16| {
-            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-            Self::of_v4(Ipv4Addr::new(a, b, c, d))
-        };
         let [.., high, low] = address.segments();
         match (first, second) {
             _ if address.is_loopback() || address.is_unspecified() => Self::Loopback,
             _ if address == METADATA_V6 => Self::LinkLocal,
             // Mapped and compatible IPv4 addresses, NAT64 and 6to4.
-            (0, 0) => embedded(high, low),
-            (0x64, 0xff9b) => embedded(high, low),
-            (0x2002, _) => embedded(second, third),
+            (0, 0) => Self::of_embedded_v4(high, low),
+            (0x64, 0xff9b) => Self::of_embedded_v4(high, low),
+            (0x2002, _) => Self::of_embedded_v4(second, third),
             (0xfc00..=0xfdff, _) => Self::Private,
             (0xfe80..=0xfebf, _) | (0xff00..=0xffff, _) => Self::LinkLocal,
             (0xfec0..=0xfeff, _) => Self::Private,
             _ => Self::Public,
         }
+    }
+
+    /// Of the IPv4 address with these two halves.
+    fn of_embedded_v4(high: u16, low: u16) -> Self {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        Self::of_v4(Ipv4Addr::new(a, b, c, d))
     }
 }
 
@@ -176,12 +178,7 @@ impl Resolve for Hosts {
 /// # Errors
 /// When the thread of requests can't be started.
 pub fn may_link_to(from: &Path, to: &Path) -> Result<bool> {
-    let url = |path: &Path| {
-        Address::from_path(path)
-            .filter(Address::is_web)
-            .and_then(|address| Url::parse(&address.to_string()).ok())
-    };
-    let (Some(from), Some(to)) = (url(from), url(to)) else {
+    let (Some(from), Some(to)) = (parse_web_address(from), parse_web_address(to)) else {
         return Ok(true);
     };
     runtime::wait(async move {
@@ -189,6 +186,11 @@ pub fn may_link_to(from: &Path, to: &Path) -> Result<bool> {
         let target = hosts.reach_of(&to).await;
         target == Reach::Public || hosts.reach_of(&from).await.may_redirect_to(target)
     })
+}
+
+fn parse_web_address(path: &Path) -> Option<Url> {
+    let address = Address::from_path(path).filter(Address::is_web)?;
+    Url::parse(&address.to_string()).ok()
 }
 
 #[cfg(test)]

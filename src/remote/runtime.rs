@@ -1,6 +1,6 @@
 //! The thread that runs all requests, and blocking waits for its results.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,35 +26,40 @@ pub(super) fn forget_thread() {
 }
 
 fn handle() -> Result<Handle> {
-    let start = || {
-        let (sender, receiver) = sync_channel(1);
-        let work = move || match Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => {
-                let _ = sender.send(Ok(runtime.handle().clone()));
-                runtime.block_on(std::future::pending::<()>());
-            }
-            Err(error) => {
-                let _ = sender.send(Err(error.to_string()));
-            }
-        };
-        let spawned = std::thread::Builder::new()
-            .name("requests".into())
-            .spawn(work);
-        spawned.map_err(|error| error.to_string())?;
-        receiver
-            .recv()
-            .unwrap_or_else(|_| Err("the thread ended".into()))
-    };
     let mut runtime = runtime();
     if let Some(handle) = runtime.as_ref() {
         return Ok(handle.clone());
     }
     // If the thread could not be created, the next request tries again.
-    let made: Result<Handle, String> = start();
+    let made: Result<Handle, String> = start_thread();
     let made = made.map_err(|reason| {
         Error::internal("the thread for network requests can't be started").because(reason)
     })?;
     Ok(runtime.insert(made).clone())
+}
+
+fn start_thread() -> Result<Handle, String> {
+    let (sender, receiver) = sync_channel(1);
+    let spawned = std::thread::Builder::new()
+        .name("requests".into())
+        .spawn(move || run_requests(&sender));
+    spawned.map_err(|error| error.to_string())?;
+    receiver
+        .recv()
+        .unwrap_or_else(|_| Err("the thread ended".into()))
+}
+
+/// Runs requests for as long as the process; sends the handle of the runtime, or why there is none.
+fn run_requests(sender: &SyncSender<Result<Handle, String>>) {
+    match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let _ = sender.send(Ok(runtime.handle().clone()));
+            runtime.block_on(std::future::pending::<()>());
+        }
+        Err(error) => {
+            let _ = sender.send(Err(error.to_string()));
+        }
+    }
 }
 
 /// A request that runs while its sender goes on. Dropped before its end, it is aborted.

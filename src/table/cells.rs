@@ -7,6 +7,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chrono::DateTime;
 use serde_json::{Value as Json, json};
 
+use super::wkb::decode_f64;
 use super::{value_at, wkb_bounds};
 use crate::model::Value;
 
@@ -156,15 +157,11 @@ pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
     } else {
         u32::from_be_bytes(kind)
     };
-    let number = |part: &[u8]| -> Option<f64> {
-        let part: [u8; 8] = part.try_into().ok()?;
-        Some(if little {
-            f64::from_le_bytes(part)
-        } else {
-            f64::from_be_bytes(part)
-        })
-    };
-    (kind == 1).then_some((number(&bytes[5..13])?, number(&bytes[13..21])?))
+    let (x, y) = (
+        bytes[5..13].try_into().ok()?,
+        bytes[13..21].try_into().ok()?,
+    );
+    (kind == 1).then(|| (decode_f64(x, little), decode_f64(y, little)))
 }
 
 fn wkt_point(text: &str) -> Option<(f64, f64)> {
@@ -190,41 +187,52 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
 
 /// A list, struct or map of one row as text; `None` for other types.
 fn nested_text(one: &ArrayRef) -> Option<String> {
-    let part = |array: &ArrayRef, row: usize| {
-        if array.is_null(row) {
-            "null".to_owned()
-        } else {
-            cell_text(array, row)
-        }
-    };
-    let list = |values: ArrayRef| {
-        let parts: Vec<String> = (0..values.len()).map(|row| part(&values, row)).collect();
-        format!("[{}]", parts.join(", "))
-    };
     Some(match one.data_type() {
         DataType::Struct(_) => {
             let one = one.as_struct();
             let named = one.column_names().into_iter().zip(one.columns());
             let parts: Vec<String> = named
-                .map(|(name, cell)| format!("{name}: {}", part(cell, 0)))
+                .map(|(name, cell)| format!("{name}: {}", format_element(cell, 0)))
                 .collect();
             format!("{{{}}}", parts.join(", "))
         }
-        DataType::List(_) => list(one.as_list::<i32>().value(0)),
-        DataType::LargeList(_) => list(one.as_list::<i64>().value(0)),
-        DataType::FixedSizeList(..) => list(one.as_fixed_size_list().value(0)),
+        DataType::List(_) => format_elements(&one.as_list::<i32>().value(0)),
+        DataType::LargeList(_) => format_elements(&one.as_list::<i64>().value(0)),
+        DataType::FixedSizeList(..) => format_elements(&one.as_fixed_size_list().value(0)),
         DataType::Map(..) => {
             let entries = one.as_map().value(0);
             let [keys, values] = entries.columns() else {
                 return None;
             };
             let parts: Vec<String> = (0..entries.len())
-                .map(|row| format!("{}: {}", part(keys, row), part(values, row)))
+                .map(|row| {
+                    format!(
+                        "{}: {}",
+                        format_element(keys, row),
+                        format_element(values, row)
+                    )
+                })
                 .collect();
             format!("{{{}}}", parts.join(", "))
         }
         _ => return None,
     })
+}
+
+fn format_element(array: &ArrayRef, row: usize) -> String {
+    if array.is_null(row) {
+        "null".to_owned()
+    } else {
+        cell_text(array, row)
+    }
+}
+
+/// The elements of one list in brackets.
+fn format_elements(values: &ArrayRef) -> String {
+    let parts: Vec<String> = (0..values.len())
+        .map(|row| format_element(values, row))
+        .collect();
+    format!("[{}]", parts.join(", "))
 }
 
 /// A line of a cell: its depth within the structs that hold it, its name, and its text, empty for
@@ -317,13 +325,6 @@ fn push_lines(
 
 /// A list, struct or map of one row as JSON; any other value as text.
 fn nested_json(one: &ArrayRef) -> Json {
-    let all = |values: ArrayRef| {
-        Json::Array(
-            (0..values.len())
-                .map(|row| cell_json(&values, row))
-                .collect(),
-        )
-    };
     let plain =
         |dtype: &DataType| cast(one, dtype).map_or(Json::Null, |values| cell_json(&values, 0));
     match one.data_type() {
@@ -335,14 +336,21 @@ fn nested_json(one: &ArrayRef) -> Json {
                 .map(|(name, cell)| (name.to_owned(), cell_json(cell, 0)))
                 .collect()
         }
-        DataType::List(_) => all(one.as_list::<i32>().value(0)),
-        DataType::LargeList(_) => all(one.as_list::<i64>().value(0)),
-        DataType::FixedSizeList(..) => all(one.as_fixed_size_list().value(0)),
+        DataType::List(_) => encode_elements(&one.as_list::<i32>().value(0)),
+        DataType::LargeList(_) => encode_elements(&one.as_list::<i64>().value(0)),
+        DataType::FixedSizeList(..) => encode_elements(&one.as_fixed_size_list().value(0)),
         DataType::Map(..) => map_json(&one.as_map().value(0)),
         DataType::Dictionary(_, values) => plain(values),
         DataType::Float16 => plain(&DataType::Float32),
         _ => json!(cell_text(one, 0)),
     }
+}
+
+/// The elements of one list as JSON.
+fn encode_elements(values: &ArrayRef) -> Json {
+    (0..values.len())
+        .map(|row| cell_json(values, row))
+        .collect()
 }
 
 /// A map as a JSON object when its keys are distinct texts, else as a list of pairs.

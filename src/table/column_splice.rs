@@ -9,7 +9,7 @@ use arrow::datatypes::{Field, FieldRef, Schema};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, add_encoded_arrow_schema_to_metadata};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, ParquetMetaData};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
@@ -82,15 +82,21 @@ impl<'a> ChunkSource<'a> {
             .iter()
             .enumerate()
             .filter(|(leaf, _)| schema.get_column_root_idx(*leaf) == root);
-        let close = |chunk: &parquet::file::metadata::ColumnChunkMetaData| ColumnCloseResult {
-            bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or_default(),
-            rows_written: u64::try_from(group.num_rows()).unwrap_or_default(),
-            metadata: chunk.clone(),
-            bloom_filter: None,
-            column_index: None,
-            offset_index: None,
-        };
-        leaves.map(|(_, chunk)| close(chunk)).collect()
+        leaves
+            .map(|(_, chunk)| close_chunk(chunk, group.num_rows()))
+            .collect()
+    }
+}
+
+/// What a writer of row groups states of a column chunk that is copied as it is.
+fn close_chunk(chunk: &ColumnChunkMetaData, rows: i64) -> ColumnCloseResult {
+    ColumnCloseResult {
+        bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or_default(),
+        rows_written: u64::try_from(rows).unwrap_or_default(),
+        metadata: chunk.clone(),
+        bloom_filter: None,
+        column_index: None,
+        offset_index: None,
     }
 }
 

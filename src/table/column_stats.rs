@@ -2,7 +2,7 @@
 
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::{SortOptions, sort_limit};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
 use super::parquet_slice::catch_panics;
@@ -44,36 +44,39 @@ impl TableHead {
     /// # Errors
     /// When the statistics are damaged.
     pub fn ranges(&self) -> Result<Vec<ColumnRange>> {
-        let metadata = self.parquet_metadata();
-        let parquet_schema = metadata.file_metadata().schema_descr();
-        let range = |name: &str, dtype: &DataType| -> Option<ColumnRange> {
-            let bytes = [
-                DataType::Binary,
-                DataType::LargeBinary,
-                DataType::BinaryView,
-            ]
-            .contains(dtype);
-            if dtype.is_nested() {
-                return None;
-            }
-            let converter =
-                StatisticsConverter::try_new(name, self.schema(), parquet_schema).ok()?;
-            let groups = metadata.row_groups();
-            let nulls = converter.row_group_null_counts(groups).ok()?;
-            let nulls = (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum());
-            let mins = converter.row_group_mins(groups).ok().filter(|_| !bytes);
-            let maxes = converter.row_group_maxes(groups).ok().filter(|_| !bytes);
-            Some(ColumnRange {
-                nulls,
-                min: mins.and_then(|m| edge(&m, false)),
-                max: maxes.and_then(|m| edge(&m, true)),
-            })
-        };
         catch_panics("reading the Parquet statistics", || {
             let fields = self.schema().fields().iter();
             Ok(fields
-                .map(|field| range(field.name(), field.data_type()).unwrap_or_default())
+                .map(|field| self.read_column_range(field).unwrap_or_default())
                 .collect())
+        })
+    }
+
+    /// `None` for nested columns, and where the file states nothing of the column.
+    fn read_column_range(&self, field: &Field) -> Option<ColumnRange> {
+        let dtype = field.data_type();
+        if dtype.is_nested() {
+            return None;
+        }
+        let bytes = [
+            DataType::Binary,
+            DataType::LargeBinary,
+            DataType::BinaryView,
+        ]
+        .contains(dtype);
+        let metadata = self.parquet_metadata();
+        let parquet_schema = metadata.file_metadata().schema_descr();
+        let converter =
+            StatisticsConverter::try_new(field.name(), self.schema(), parquet_schema).ok()?;
+        let groups = metadata.row_groups();
+        let nulls = converter.row_group_null_counts(groups).ok()?;
+        let nulls = (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum());
+        let mins = converter.row_group_mins(groups).ok().filter(|_| !bytes);
+        let maxes = converter.row_group_maxes(groups).ok().filter(|_| !bytes);
+        Some(ColumnRange {
+            nulls,
+            min: mins.and_then(|m| edge(&m, false)),
+            max: maxes.and_then(|m| edge(&m, true)),
         })
     }
 }

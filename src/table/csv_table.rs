@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
-use super::metadata_table::{
+use super::metadata_columns::{
     CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, free_name,
     number_repeated_names,
 };
@@ -92,16 +92,19 @@ fn without_comments(body: &str) -> &str {
     while let Some(comment) = rest.strip_prefix('#') {
         let (line, after) = comment.split_once('\n').unwrap_or((comment, ""));
         let next = after.lines().next().unwrap_or_default();
-        let is_header = |separator: &u8| {
-            let count = |line: &str| line.bytes().filter(|byte| byte == separator).count();
-            count(line) > 0 && count(line) == count(next) && !next.starts_with('#')
-        };
+        let is_header = |&separator: &u8| is_header_line(line, next, separator);
         if SEPARATORS.iter().any(is_header) {
             return comment;
         }
         rest = after;
     }
     rest
+}
+
+/// True when a line that begins with `#` has as many of a separator as the next line.
+fn is_header_line(line: &str, next: &str, separator: u8) -> bool {
+    let count = |line: &str| line.bytes().filter(|byte| *byte == separator).count();
+    count(line) > 0 && count(line) == count(next) && !next.starts_with('#')
 }
 
 /// Refuses a quotation mark that is not closed, with which a value would go on to the end of the
@@ -111,12 +114,6 @@ fn check_quotes(body: &str, separator: u8, lines_before: u64, ctx: &JobContext) 
     // Where a value is: its first byte is still to come, in quotation marks from a line on, behind
     // those that close it, or without any.
     let (mut begins, mut opened, mut closed) = (true, None, None);
-    let unclosed = |line: u64| {
-        Error::format(format!(
-            "line {line} of the metadata table has a quotation mark that is not closed"
-        ))
-        .hint("write a quotation mark within a text twice, and the text between quotation marks")
-    };
     let bytes = body.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -134,14 +131,21 @@ fn check_quotes(body: &str, separator: u8, lines_before: u64, ctx: &JobContext) 
             (b' ' | b'\t', None) => begins = false,
             (_, None) => {
                 if let Some(from) = closed.filter(|from| *from < line) {
-                    return Err(unclosed(from));
+                    return Err(unclosed_quote_error(from));
                 }
                 begins = false;
             }
         }
         line += u64::from(byte == b'\n');
     }
-    opened.map_or(Ok(()), |line| Err(unclosed(line)))
+    opened.map_or(Ok(()), |line| Err(unclosed_quote_error(line)))
+}
+
+fn unclosed_quote_error(line: u64) -> Error {
+    Error::format(format!(
+        "line {line} of the metadata table has a quotation mark that is not closed"
+    ))
+    .hint("write a quotation mark within a text twice, and the text between quotation marks")
 }
 
 /// True when the first rows all have one value more than the header, and the last is a value.
@@ -178,26 +182,26 @@ fn separator_of(body: &str) -> u8 {
     let start = body
         .get(..body.floor_char_boundary(LOOKED_AT))
         .unwrap_or_default();
-    let score = |separator: u8| {
-        let mut lengths = csv_reader(start, separator)
-            .into_records()
-            .map_while(|record| record.ok().map(|record| record.len()));
-        let columns = lengths.next().filter(|columns| *columns > 1)?;
-        Some((
-            lengths
-                .take(COMPARED_ROWS)
-                .filter(|length| *length == columns)
-                .count(),
-            columns,
-        ))
-    };
     let scored = SEPARATORS
         .into_iter()
         .rev()
-        .filter_map(|separator| Some((score(separator)?, separator)));
+        .filter_map(|separator| Some((score_separator(start, separator)?, separator)));
     scored
         .max_by_key(|(score, _)| *score)
         .map_or(b',', |(_, separator)| separator)
+}
+
+/// Number of rows as long as the header, and of columns; `None` for a single column.
+fn score_separator(start: &str, separator: u8) -> Option<(usize, usize)> {
+    let mut lengths = csv_reader(start, separator)
+        .into_records()
+        .map_while(|record| record.ok().map(|record| record.len()));
+    let columns = lengths.next().filter(|columns| *columns > 1)?;
+    let alike = lengths
+        .take(COMPARED_ROWS)
+        .filter(|length| *length == columns)
+        .count();
+    Some((alike, columns))
 }
 
 /// The texts of all columns in batches, and what they are.

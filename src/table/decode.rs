@@ -81,11 +81,11 @@ impl TableHead {
         let decoded = runs.into_par_iter().map(|run| {
             catch_panics("reading the Parquet pages", || {
                 let mut batches = Vec::new();
-                let mut keep = |batch| {
-                    batches.push(batch);
-                    Ok(())
-                };
-                let schema = self.scan_groups(&reading, Some(run), BATCH_ROWS, ctx, &mut keep)?;
+                let schema =
+                    self.scan_groups(&reading, Some(run), BATCH_ROWS, ctx, &mut |batch| {
+                        batches.push(batch);
+                        Ok(())
+                    })?;
                 Ok((schema, batches))
             })
         });
@@ -120,17 +120,16 @@ impl TableHead {
         ctx: &JobContext,
     ) -> Result<DecodeRequest<'a>> {
         self.fetch_columns(columns)?;
-        let wanted = |(index, field): (usize, &FieldRef)| {
-            columns
-                .is_none_or(|columns| columns.contains(&field.name().as_str()))
-                .then_some(index)
+        let is_wanted = |field: &FieldRef| {
+            columns.is_none_or(|columns| columns.contains(&field.name().as_str()))
         };
         let roots: Vec<usize> = self
             .schema()
             .fields()
             .iter()
             .enumerate()
-            .filter_map(wanted)
+            .filter(|(_, field)| is_wanted(field))
+            .map(|(index, _)| index)
             .collect();
         let mask = ProjectionMask::roots(
             self.parquet_metadata().file_metadata().schema_descr(),
@@ -213,11 +212,10 @@ impl TableHead {
         catch_panics("reading the Parquet pages", || {
             let reading = self.reading(columns, budget, ctx)?;
             let mut rows = 0;
-            let mut counted = |batch: RecordBatch| {
+            let schema = self.scan_groups(&reading, None, batch_rows, ctx, &mut |batch| {
                 rows += batch.num_rows();
                 sink(batch)
-            };
-            let schema = self.scan_groups(&reading, None, batch_rows, ctx, &mut counted)?;
+            })?;
             self.all_were_there(rows, columns)?;
             Ok(schema)
         })

@@ -37,15 +37,17 @@ const TAIL: u64 = 8;
 /// [`crate::error::Kind::TooLarge`] when a limit is exceeded, [`crate::error::Kind::Format`] for a
 /// damaged footer.
 pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
-    let short = || {
-        Error::format("this is not readable as Parquet")
-            .because("the file is too short to have a footer")
-    };
-    let start = slice.size_bytes().checked_sub(TAIL).ok_or_else(short)?;
+    let start = slice
+        .size_bytes()
+        .checked_sub(TAIL)
+        .ok_or_else(missing_footer_error)?;
     let tail = slice
         .range(start, TAIL as usize)
         .map_err(|error| parquet_read_error(&error))?;
-    let tail: [u8; TAIL as usize] = tail.as_ref().try_into().map_err(|_| short())?;
+    let tail: [u8; TAIL as usize] = tail
+        .as_ref()
+        .try_into()
+        .map_err(|_| missing_footer_error())?;
     let tail = FooterTail::try_new(&tail).map_err(|error| parquet_read_error(&error))?;
     let length = tail.metadata_length() as u64;
     if tail.is_encrypted_footer() {
@@ -69,6 +71,11 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
     );
     count(&footer)?;
     Ok(footer)
+}
+
+fn missing_footer_error() -> Error {
+    Error::format("this is not readable as Parquet")
+        .because("the file is too short to have a footer")
 }
 
 /// The footer without fields of other types than parquet.thrift states, which some old writers

@@ -6,48 +6,54 @@ use serde_json::Value as Json;
 /// A geometry of GeoJSON (RFC 7946); `None` for none and for a damaged one.
 pub fn geojson_geometry(json: &Json) -> Option<Geometry> {
     let coordinates = json.get("coordinates")?;
-    let list = |json: &Json| json.as_array().cloned();
-    let position = |json: &Json| match json.as_array()?.as_slice() {
+    Some(match json.get("type")?.as_str()? {
+        "Point" => Geometry::Point(Point(parse_position(coordinates)?)),
+        "MultiPoint" => Geometry::MultiPoint(MultiPoint::new(
+            coordinates
+                .as_array()?
+                .iter()
+                .map(|point| parse_position(point).map(Point))
+                .collect::<Option<_>>()?,
+        )),
+        "LineString" => Geometry::LineString(parse_line(coordinates)?),
+        "MultiLineString" => Geometry::MultiLineString(MultiLineString::new(
+            coordinates
+                .as_array()?
+                .iter()
+                .map(parse_line)
+                .collect::<Option<_>>()?,
+        )),
+        "Polygon" => Geometry::Polygon(parse_rings(coordinates)?),
+        "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(
+            coordinates
+                .as_array()?
+                .iter()
+                .map(parse_rings)
+                .collect::<Option<_>>()?,
+        )),
+        _ => return None,
+    })
+}
+
+fn parse_position(json: &Json) -> Option<Coord> {
+    match json.as_array()?.as_slice() {
         [x, y, ..] => Some(Coord {
             x: x.as_f64()?,
             y: y.as_f64()?,
         }),
         _ => None,
-    };
-    let line = |json: &Json| {
-        Some(LineString::new(
-            list(json)?.iter().map(position).collect::<Option<_>>()?,
-        ))
-    };
-    let polygon = |json: &Json| {
-        let mut rings = list(json)?
-            .iter()
-            .map(line)
-            .collect::<Option<Vec<_>>>()?
-            .into_iter();
-        Some(Polygon::new(rings.next()?, rings.collect()))
-    };
-    Some(match json.get("type")?.as_str()? {
-        "Point" => Geometry::Point(Point(position(coordinates)?)),
-        "MultiPoint" => Geometry::MultiPoint(MultiPoint::new(
-            list(coordinates)?
-                .iter()
-                .map(|point| position(point).map(Point))
-                .collect::<Option<_>>()?,
-        )),
-        "LineString" => Geometry::LineString(line(coordinates)?),
-        "MultiLineString" => Geometry::MultiLineString(MultiLineString::new(
-            list(coordinates)?.iter().map(line).collect::<Option<_>>()?,
-        )),
-        "Polygon" => Geometry::Polygon(polygon(coordinates)?),
-        "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(
-            list(coordinates)?
-                .iter()
-                .map(polygon)
-                .collect::<Option<_>>()?,
-        )),
-        _ => return None,
-    })
+    }
+}
+
+fn parse_line(json: &Json) -> Option<LineString> {
+    let positions = json.as_array()?.iter().map(parse_position);
+    Some(LineString::new(positions.collect::<Option<_>>()?))
+}
+
+fn parse_rings(json: &Json) -> Option<Polygon> {
+    let rings = json.as_array()?.iter().map(parse_line);
+    let mut rings = rings.collect::<Option<Vec<_>>>()?.into_iter();
+    Some(Polygon::new(rings.next()?, rings.collect()))
 }
 
 /// The name of the coordinate system of a FeatureCollection, where it is another than longitude and

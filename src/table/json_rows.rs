@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::INDEX_COLUMN;
 use super::geojson::{geojson_geometry, other_crs};
-use super::keyed_table::{KEYS, is_key_name};
+use super::key_names::{KEYS, is_key_name};
 use crate::error::{Error, Result};
 
 /// Maximum number of objects of an object that may be columns.
@@ -180,14 +180,7 @@ fn rows_of_objects(document: Map<String, Json>) -> JsonRows {
         .all(|(row, key)| key.parse() == Ok(row));
     let has_key = objects.iter().any(|(name, _)| is_key_name(name, &KEYS));
     let index: Vec<Json> = first.keys().map(|key| Json::from(key.as_str())).collect();
-    let columns = || {
-        let values = |object: &Map<String, Json>| object.values().cloned().collect();
-        let named = objects
-            .iter()
-            .map(|(name, object)| (name.clone(), values(object)));
-        let index = std::iter::once((INDEX_COLUMN.to_owned(), index.clone()));
-        index.chain(named).collect::<Vec<(String, Vec<Json>)>>()
-    };
+    let columns = || collect_object_columns(&index, &objects);
     if is_alike && !index.is_empty() && (has_key || is_numbered) {
         return JsonRows::from_objects(rows_of_columns(&columns()));
     }
@@ -202,6 +195,19 @@ fn rows_of_objects(document: Map<String, Json>) -> JsonRows {
         by_column,
         ..JsonRows::from_objects(rows)
     }
+}
+
+/// The objects as columns by their names, behind an index of the keys that they share.
+fn collect_object_columns(
+    index: &[Json],
+    objects: &[(String, Map<String, Json>)],
+) -> Vec<(String, Vec<Json>)> {
+    let values = |object: &Map<String, Json>| object.values().cloned().collect();
+    let named = objects
+        .iter()
+        .map(|(name, object)| (name.clone(), values(object)));
+    let index = std::iter::once((INDEX_COLUMN.to_owned(), index.to_vec()));
+    index.chain(named).collect()
 }
 
 /// The form `split` of pandas: names of the columns, lists of values, and the index.

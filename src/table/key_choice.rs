@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::keyed_table::{KEYS, KeyEndings, KeyProbe, key_name, key_texts, normal_key};
-use super::{LevelTable, keyed_table::PROBED};
+use super::LevelTable;
+use super::key_forms::{KeyEndings, KeyProbe, PROBED, key_texts, normal_key};
+use super::key_names::{KEYS, key_name};
 use crate::error::{Error, Result};
 
 /// Number of other columns that are compared with the key.

@@ -1,37 +1,23 @@
 //! Tables of users whose rows are found by the path or id of a sample. Every join of such a table
 //! with samples finds its key column, its rows and the columns to add here.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, StringArray};
 use arrow::datatypes::DataType;
 
 use super::key_choice::{JoinBy, JoinRequest, KeyChoice, ShowSamples};
-use super::metadata_table::free_name;
-use super::{ColumnReading, INDEX_COLUMN, LevelTable, MetadataTable, read_metadata_table};
+use super::key_forms::{
+    KeyEndings, KeyProbe, behind_folders, key_texts, normal_key, without_extension,
+};
+use super::key_names::{INDEX_COLUMNS, KEYS, is_key_name, key_name};
+use super::metadata_columns::free_name;
+use super::{ColumnReading, LevelTable, MetadataTable, read_metadata_table};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, check_field_name, in_nfc};
 use crate::text::{PrintableLine, list_first, without_marks};
-
-/// Usual names of a key column, in order of preference; upper and lower case are the same. All hold
-/// paths of ids from the root, except `id`.
-pub const KEYS: [&str; 6] = [
-    "path",
-    "relative_path",
-    "internal:relative_path",
-    "file",
-    "filename",
-    "id",
-];
-/// Names of index columns, which are keys where no other column is, and never data.
-const INDEX_COLUMNS: [&str; 2] = [INDEX_COLUMN, "Unnamed: 0"];
-/// Number of keys by which the form of the keys is found.
-pub(super) const PROBED: usize = 1000;
-/// Maximum number of folders before the paths of samples, as in absolute paths.
-const FOLDERS_BEFORE: usize = 32;
 
 /// Maximum number of keys in a message.
 const NAMED: usize = 5;
@@ -64,15 +50,7 @@ impl KeyedTable {
         text: &dyn Fn(&str) -> bool,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let reading = |name: &str| {
-            if is_key_name(name, keys) {
-                ColumnReading::ExactText
-            } else if text(name) {
-                ColumnReading::Text
-            } else {
-                ColumnReading::Inferred
-            }
-        };
+        let reading = |name: &str| choose_reading(name, is_key_name(name, keys), text);
         let mut found = read_metadata_table(path, &reading, ctx)?;
         let has_key = |table: &LevelTable| keys.iter().any(|key| table.column_index(key).is_some());
         if !has_key(&found.table)
@@ -113,19 +91,7 @@ impl KeyedTable {
         show_samples: &ShowSamples<'_>,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let read = |key: Option<&str>| {
-            let reading = |name: &str| {
-                if is_key_name(name, &KEYS) || key == Some(name) {
-                    ColumnReading::ExactText
-                } else if text(name) {
-                    ColumnReading::Text
-                } else {
-                    ColumnReading::Inferred
-                }
-            };
-            read_metadata_table(&request.table, &reading, ctx)
-        };
-        let mut found = read(request.key.as_deref())?;
+        let mut found = read_with_key(request, request.key.as_deref(), text, ctx)?;
         if found.table.rows() == 0 {
             return Err(Error::usage("the table has no rows").at_path(&request.table));
         }
@@ -151,7 +117,7 @@ impl KeyedTable {
             || has_exact_texts(&found.table, &choice.column)?;
         if !is_exact {
             // Read again with the key as text: a key such as NA is not null.
-            found = read(Some(&choice.column))?;
+            found = read_with_key(request, Some(&choice.column), text, ctx)?;
         }
         let mut keyed = Self::new(found, &request.table, &choice.column, choice.by_path)?;
         if let Some(other) = keyed.other_key(&choice.others, show_samples)? {
@@ -453,12 +419,10 @@ impl KeyedRows<'_> {
     pub fn row_of(&self, path: &str, id: &str) -> Option<usize> {
         let name = in_nfc(if self.by_path { path } else { id });
         let exact = self.rows.get(name.as_ref());
-        let stem = || {
-            self.by_stem
-                .then(|| self.rows.get(without_extension(&name)?))
-                .flatten()
-        };
-        exact.or_else(stem).copied()
+        if exact.is_none() && self.by_stem {
+            return self.rows.get(without_extension(&name)?).copied();
+        }
+        exact.copied()
     }
 
     /// Number of keys.
@@ -472,222 +436,26 @@ impl KeyedRows<'_> {
     }
 }
 
-/// How keys name samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyForm {
-    /// Number of keys, of those that were probed, that find a sample.
-    pub hits: usize,
-    /// Number of folders before the path of a sample.
-    pub folders_before: usize,
-    /// The keys lack the extensions of files.
-    pub by_stem: bool,
-}
-
-/// The texts that keys may have without their first folders, and which forms of samples they name.
-/// Several columns share one, so that each sample is looked up once.
-#[derive(Debug, Default)]
-pub struct KeyEndings(HashMap<String, [bool; 4]>);
-
-/// Finds out how keys name samples, from the first keys of a column and all samples.
-#[derive(Debug)]
-pub struct KeyProbe {
-    probed: Vec<String>,
-    /// Number of folders that all keys share.
-    shared: usize,
-}
-
-/// Places in the entries of [`KeyEndings`]: by path or id, exact or by stem.
-const BY_PATH: usize = 0;
-const BY_ID: usize = 1;
-const OF_STEMS: usize = 2;
-
-impl KeyEndings {
-    /// Notes a sample.
-    pub fn see(&mut self, path: &str, id: &str) {
-        for (place, name) in [(BY_PATH, path), (BY_ID, id)] {
-            let name = in_nfc(name);
-            if let Some(found) = self.0.get_mut(name.as_ref()) {
-                found[place] = true;
-            }
-            if let Some(found) = without_extension(&name).and_then(|stem| self.0.get_mut(stem)) {
-                found[place + OF_STEMS] = true;
-            }
-        }
-    }
-
-    /// True when a key without its first folders finds a sample.
-    fn finds(&self, key: &str, folders: usize, by_stem: bool, by_path: bool) -> bool {
-        let place = if by_path { BY_PATH } else { BY_ID };
-        let found = behind_folders(key, folders)
-            .and_then(|key| self.0.get(key))
-            .copied()
-            .unwrap_or_default();
-        found[place] || (by_stem && found[place + OF_STEMS])
-    }
-}
-
-impl KeyProbe {
-    /// A probe of these keys, each once, in the form of [`KeyedTable::keyed_rows`]; `endings` gets
-    /// those that samples may have.
-    pub fn new<'k>(keys: impl Iterator<Item = &'k str>, endings: &mut KeyEndings) -> Self {
-        let mut probed: Vec<&str> = Vec::new();
-        let mut distinct = HashSet::new();
-        let mut shared: Option<&str> = None;
-        for key in keys {
-            let folders = key.rsplit_once('/').map_or("", |(folders, _)| folders);
-            shared = Some(shared.map_or(folders, |shared| shared_folders(shared, folders)));
-            if probed.len() < PROBED && distinct.insert(key) {
-                probed.push(key);
-            }
-        }
-        for key in &probed {
-            let texts = (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders));
-            endings
-                .0
-                .extend(texts.map(|ending| (ending.to_owned(), [false; 4])));
-        }
-        Self {
-            shared: folder_count(shared.unwrap_or_default()),
-            probed: probed.into_iter().map(str::to_owned).collect(),
-        }
-    }
-
-    /// Keys that find no sample in the form of most keys may share folders of their own before the
-    /// path of a sample, as one absolute path among relative ones does: these folders.
-    pub fn folders_of_the_others(
-        &self,
-        endings: &KeyEndings,
-        form: KeyForm,
-        by_path: bool,
-    ) -> Option<String> {
-        let is_other =
-            |key: &&String| !endings.finds(key, form.folders_before, form.by_stem, by_path);
-        let others: Vec<&str> = self
-            .probed
-            .iter()
-            .filter(is_other)
-            .map(String::as_str)
-            .collect();
-        if form.hits == 0 || others.is_empty() {
-            return None;
-        }
-        let folders = |key: &'_ str| {
-            key.rsplit_once('/')
-                .map_or("", |(folders, _)| folders)
-                .to_owned()
-        };
-        let shared = others
-            .iter()
-            .map(|key| folders(key))
-            .reduce(|one, other| shared_folders(&one, &other).to_owned())?;
-        let hits = |count: &usize| {
-            others
-                .iter()
-                .filter(|key| endings.finds(key, *count, form.by_stem, by_path))
-                .count()
-        };
-        let best = (1..=folder_count(&shared))
-            .rev()
-            .max_by_key(hits)
-            .filter(|count| hits(count) > 0)?;
-        Some(shared.split('/').take(best).collect::<Vec<_>>().join("/"))
-    }
-
-    /// The form by which most keys find a sample by path, or by id; among equals the plainest.
-    pub fn best_form(&self, endings: &KeyEndings, by_path: bool) -> KeyForm {
-        let form = |folders_before: usize, by_stem: bool| {
-            let hits = self
-                .probed
-                .iter()
-                .filter(|key| endings.finds(key, folders_before, by_stem, by_path))
-                .count();
-            KeyForm {
-                hits,
-                folders_before,
-                by_stem,
-            }
-        };
-        let forms = (0..=self.shared)
-            .flat_map(|folders| [false, true].map(|by_stem| form(folders, by_stem)));
-        forms.rev().max_by_key(|form| form.hits).unwrap_or_default()
-    }
-}
-
-/// The folders that two paths share.
-fn shared_folders<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut length = 0;
-    for (step, other) in one.split('/').zip(other.split('/')) {
-        if step != other {
-            break;
-        }
-        length += step.len() + 1;
-    }
-    one.get(..length.saturating_sub(1)).unwrap_or_default()
-}
-
-/// Number of folders of a path of folders.
-fn folder_count(folders: &str) -> usize {
-    if folders.is_empty() {
-        0
+fn choose_reading(name: &str, is_key: bool, is_text: &dyn Fn(&str) -> bool) -> ColumnReading {
+    if is_key {
+        ColumnReading::ExactText
+    } else if is_text(name) {
+        ColumnReading::Text
     } else {
-        folders.split('/').count().min(FOLDERS_BEFORE)
+        ColumnReading::Inferred
     }
 }
 
-/// A path without its first folders.
-fn behind_folders(path: &str, folders: usize) -> Option<&str> {
-    (0..folders).try_fold(path, |rest, _| rest.split_once('/').map(|(_, rest)| rest))
-}
-
-/// A path without the extension of its last step.
-fn without_extension(path: &str) -> Option<&str> {
-    let (stem, extension) = path.rsplit_once('.')?;
-    (!extension.contains('/') && !stem.is_empty() && !stem.ends_with('/')).then_some(stem)
-}
-
-/// The first of the usual names that the table has, else its index column.
-pub fn key_name<'n>(names: &'n [String], keys: &[&str]) -> Option<&'n str> {
-    let exact = |key: &&str| names.iter().find(|name| name == key);
-    let any_case = |key: &&str| names.iter().find(|name| name.eq_ignore_ascii_case(key));
-    let usual = keys
-        .iter()
-        .find_map(|key| exact(key).or_else(|| any_case(key)));
-    let index = || {
-        INDEX_COLUMNS
-            .iter()
-            .find_map(exact)
-            .filter(|_| keys.len() > 1)
-    };
-    usual.or_else(index).map(String::as_str)
-}
-
-/// True for the name of a column that can be a key.
-pub fn is_key_name(name: &str, keys: &[&str]) -> bool {
-    keys.iter().any(|key| name.eq_ignore_ascii_case(key)) || INDEX_COLUMNS.contains(&name)
-}
-
-/// The non-empty keys of a column with their rows.
-pub fn key_texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
-    let texts = keys
-        .iter()
-        .enumerate()
-        .filter_map(|(row, key)| Some((row, key?)));
-    texts.filter(|(_, key)| !key.is_empty())
-}
-
-/// A key without surrounding whitespace, leading `./` and trailing `/`, with `/` between steps, in
-/// NFC.
-pub fn normal_key(key: &str) -> Cow<'_, str> {
-    let key = key.trim();
-    if key.contains('\\') {
-        Cow::Owned(in_nfc(trim_key(&key.replace('\\', "/"))).into_owned())
-    } else {
-        in_nfc(trim_key(key))
-    }
-}
-
-fn trim_key(key: &str) -> &str {
-    key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
+/// Reads the table of a join, whose key is also read as text when it has no usual name.
+fn read_with_key(
+    request: &JoinRequest,
+    key: Option<&str>,
+    is_text: &dyn Fn(&str) -> bool,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
+    let is_key = |name: &str| is_key_name(name, &KEYS) || key == Some(name);
+    let reading = |name: &str| choose_reading(name, is_key(name), is_text);
+    read_metadata_table(&request.table, &reading, ctx)
 }
 
 /// A name for a column whose own is refused: letters without marks, digits and underscores,
@@ -741,6 +509,7 @@ fn is_reserved(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::INDEX_COLUMN;
 
     fn read(text: &str) -> Result<KeyedTable> {
         let folder = tempfile::tempdir().expect("a folder");

@@ -2,7 +2,6 @@
 //! from the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,8 +14,10 @@ use serde_json::Value as Json;
 
 use super::budget::size_text;
 use super::csv_table::read_csv;
-use super::footer::COLUMNS_MAX;
 use super::json_rows::{JsonRow, JsonRows, json_rows};
+use super::metadata_columns::{
+    CELLS_FREE, ColumnReading, MetadataTable, check_width, number_repeated_names,
+};
 use super::text_decoding::{decode_text, utf16_order};
 use super::unfolded::unfolded_bytes;
 use super::widening::{EXACT_IN_DOUBLE, number_type};
@@ -25,7 +26,7 @@ use super::{LevelTable, ParquetSlice, TableHead, array_of, infer_type, write_wkb
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::text::{PrintableLine, list_first};
+use crate::text::PrintableLine;
 
 /// Bytes per read.
 const PIECE: u64 = 8 << 20;
@@ -33,46 +34,16 @@ const PIECE: u64 = 8 << 20;
 const DICTIONARY_MAX: u64 = 1 << 30;
 /// Maximum size in bytes of a text table.
 const TEXT_MAX: u64 = 4 << 30;
-/// Number of cells that a text table may have independent of its size.
-pub(super) const CELLS_FREE: u64 = 1 << 22;
 /// Begins each feature of a GeoJSON sequence (RFC 8142).
 const RECORD_SEPARATOR: char = '\u{1e}';
 /// Digits from which an integer may have more than 64 bits.
 const LONG_INTEGER: usize = 19;
-/// Maximum number of names in a warning.
-const RENAMED_SHOWN: usize = 8;
 /// Maximum number of warnings about one table.
 const WARNINGS_MAX: usize = 20;
-/// Name of an index column without a name, as pandas writes it to Parquet.
-pub const INDEX_COLUMN: &str = "__index_level_0__";
 
 /// Name of the column with the geometries of GeoJSON as WKB in longitude and latitude, as that of
 /// the Items of a catalogue.
 pub const FEATURE_GEOMETRY: &str = "stac:geometry";
-
-/// A table as it was read.
-#[derive(Clone, Debug)]
-pub struct MetadataTable {
-    /// Its columns.
-    pub table: LevelTable,
-    /// The columns of an object of objects of JSON whose names may be those of columns instead of
-    /// samples.
-    pub by_column: Option<LevelTable>,
-    /// What the user should know about the reading, such as a column that is text because of one
-    /// value.
-    pub warnings: Vec<String>,
-}
-
-/// How the texts of a CSV column are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnReading {
-    /// As the type that all of them have, else as texts.
-    Inferred,
-    /// As texts; those of missing values are null.
-    Text,
-    /// As texts, all of which are values: keys.
-    ExactText,
-}
 
 /// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of
 /// objects, one object per line, an object of objects by path, the other forms that pandas writes,
@@ -252,59 +223,6 @@ fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
                 .hint("save it as Parquet"));
         }
     }
-}
-
-/// Checks the number of columns.
-pub(super) fn check_width(columns: usize) -> Result<()> {
-    if columns as u64 <= COLUMNS_MAX {
-        Ok(())
-    } else {
-        Err(Error::too_large(format!(
-            "the metadata table has {columns} columns; {COLUMNS_MAX} is the most"
-        )))
-    }
-}
-
-/// Puts a number behind the names that a column before has already; several may have none. Returns
-/// a warning that lists them.
-pub(super) fn number_repeated_names(names: &mut [String]) -> Option<String> {
-    let mut known: HashSet<String> = names.iter().cloned().collect();
-    if known.len() == names.len() {
-        return None;
-    }
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut renamed = Vec::new();
-    for name in names.iter_mut().filter(|name| !name.is_empty()) {
-        let Some(number) = numbers.get_mut(name) else {
-            numbers.insert(name.clone(), 2);
-            continue;
-        };
-        let mut free = format!("{name}_{number}");
-        while known.contains(&free) {
-            *number += 1;
-            free = format!("{name}_{number}");
-        }
-        *number += 1;
-        renamed.push(free.clone());
-        known.insert(free.clone());
-        *name = free;
-    }
-    (!renamed.is_empty()).then(|| {
-        format!(
-            "columns of the metadata table have the name of another one, and get a number: {}",
-            list_first(renamed, RENAMED_SHOWN)
-        )
-    })
-}
-
-/// The name, with a number behind it where a column has it already.
-pub(super) fn free_name(names: &[String], name: &str) -> String {
-    let is_free = |name: &String| !names.contains(name);
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.to_owned())
-        .chain(numbered)
-        .find(is_free)
-        .unwrap_or_default()
 }
 
 /// Columns in order of first appearance, as [`table_of_json`].
@@ -657,6 +575,7 @@ fn is_exact(json: &Json, dtype: &DataType) -> bool {
 mod tests {
     use super::*;
     use crate::model::dtype_name;
+    use crate::table::COLUMNS_MAX;
 
     fn read_table(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
         read_metadata_table(path, &|_| ColumnReading::Inferred, ctx).map(|found| found.table)

@@ -14,7 +14,10 @@ mod footer;
 mod geojson;
 mod json_rows;
 mod key_choice;
+mod key_forms;
+mod key_names;
 mod keyed_table;
+mod metadata_columns;
 mod metadata_table;
 mod old_writers;
 mod open_document;
@@ -24,6 +27,7 @@ mod parquet_options;
 mod parquet_slice;
 mod parquet_structs;
 mod row_groups;
+mod sheet_cells;
 mod statistics_check;
 mod text_decoding;
 mod text_types;
@@ -46,10 +50,11 @@ pub use columns::{array_of, infer_type, value_at};
 pub use footer::COLUMNS_MAX;
 pub use geojson::geojson_geometry;
 pub use key_choice::{JoinBy, JoinRequest, ShowSamples};
-pub use keyed_table::{KEYS, KeyedRows, KeyedTable, is_key_name, proposed_field_name};
+pub use key_names::{KEYS, is_key_name};
+pub use keyed_table::{KeyedRows, KeyedTable, proposed_field_name};
+pub use metadata_columns::{ColumnReading, INDEX_COLUMN, MetadataTable};
 pub use metadata_table::{
-    ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table,
-    table_of_json, without_dictionaries,
+    FEATURE_GEOMETRY, read_metadata_table, table_of_json, without_dictionaries,
 };
 pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
@@ -135,14 +140,10 @@ impl LevelTable {
             fields.collect::<Vec<_>>(),
             self.schema.metadata().clone(),
         ));
-        let renamed = |batch: &RecordBatch| {
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
-        };
         let batches = self
             .batches
             .iter()
-            .map(renamed)
+            .map(|batch| replace_schema(batch, &schema))
             .collect::<std::result::Result<_, _>>();
         let batches = batches.map_err(|error| {
             Error::internal("the columns of a table can't be renamed").because(error)
@@ -322,4 +323,13 @@ impl LevelTable {
             }),
         }
     }
+}
+
+/// A batch with other names of its columns.
+fn replace_schema(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> std::result::Result<RecordBatch, arrow::error::ArrowError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
 }

@@ -32,13 +32,11 @@ pub(super) fn correct_metadata(
         .file_metadata()
         .created_by()
         .is_some_and(leaves_out_dictionary_headers);
-    let chunks = || {
-        metadata
-            .row_groups()
-            .iter()
-            .flat_map(RowGroupMetaData::columns)
-    };
-    if !lacks_header && !chunks().any(has_false_dictionary) {
+    let mut chunks = metadata
+        .row_groups()
+        .iter()
+        .flat_map(RowGroupMetaData::columns);
+    if !lacks_header && !chunks.any(has_false_dictionary) {
         return Ok(metadata);
     }
     let mut left = HEADERS_READ;

@@ -2,12 +2,13 @@
 //! that no format code is read. A cell or row that is written once for several is repeated. Source:
 //! OpenDocument 1.3, part 3, sections 9.1 and 19.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::NaiveTime;
 
-use super::metadata_table::CELLS_FREE;
-use super::workbook::{CHECKED_ROWS, SheetCell, SheetCells};
+use super::metadata_columns::CELLS_FREE;
+use super::sheet_cells::{CHECKED_ROWS, SheetCell, SheetCells, parse_instant};
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -197,20 +198,17 @@ fn repetitions(about: &Attributes<'_>, name: &str) -> usize {
 
 impl WrittenCell {
     fn new(about: &Attributes<'_>) -> Self {
-        let stated = |name: &str| {
-            about
-                .get_qualified(name)
-                .map(std::borrow::Cow::into_owned)
-                .unwrap_or_default()
-        };
-        let kind = stated("office:value-type");
-        let value = stated(match kind.as_str() {
-            "date" => "office:date-value",
-            "time" => "office:time-value",
-            "boolean" => "office:boolean-value",
-            "string" => "office:string-value",
-            _ => "office:value",
-        });
+        let kind = read_attribute(about, "office:value-type");
+        let value = read_attribute(
+            about,
+            match kind.as_str() {
+                "date" => "office:date-value",
+                "time" => "office:time-value",
+                "boolean" => "office:boolean-value",
+                "string" => "office:string-value",
+                _ => "office:value",
+            },
+        );
         Self {
             kind,
             value,
@@ -227,10 +225,6 @@ impl WrittenCell {
         if self.is_error {
             return None;
         }
-        let as_text = |text: &str| {
-            let text = text.trim();
-            (!text.is_empty()).then(|| SheetCell::Text(text.to_owned()))
-        };
         match self.kind.as_str() {
             "float" | "percentage" | "currency" => {
                 let number: f64 = self.value.parse().ok()?;
@@ -239,23 +233,28 @@ impl WrittenCell {
             "boolean" => Some(SheetCell::Boolean(self.value == "true")),
             "date" => parse_instant(&self.value)
                 .map(SheetCell::Instant)
-                .or_else(|| as_text(&self.value)),
+                .or_else(|| make_text_cell(&self.value)),
             "time" => Some(SheetCell::Text(
                 clock_text(&self.value).unwrap_or_else(|| self.value.clone()),
             )),
-            "string" if !self.value.is_empty() => as_text(&self.value),
-            _ => as_text(text),
+            "string" if !self.value.is_empty() => make_text_cell(&self.value),
+            _ => make_text_cell(text),
         }
     }
 }
 
-/// Milliseconds since 1970 of a date or a date with a time of day (ISO 8601).
-pub(super) fn parse_instant(text: &str) -> Option<i64> {
-    let text = text.trim_end_matches('Z');
-    let time = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok();
-    let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-    let time = time.or_else(|| Some(day()?.and_time(NaiveTime::MIN)))?;
-    Some(time.and_utc().timestamp_millis())
+/// An attribute by its qualified name, empty when it is missing.
+fn read_attribute(about: &Attributes<'_>, name: &str) -> String {
+    about
+        .get_qualified(name)
+        .map(Cow::into_owned)
+        .unwrap_or_default()
+}
+
+/// `None` for a text of whitespace.
+fn make_text_cell(text: &str) -> Option<SheetCell> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| SheetCell::Text(text.to_owned()))
 }
 
 /// `10:20:30` of the duration `PT10H20M30S` when it is shorter than a day.

@@ -205,19 +205,12 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
             "the row groups of the Parquet footer don't add up to the {rows} rows that it claims"
         )));
     }
-    let inside = |start: i64, length: i64| {
-        let end = u64::try_from(start)
-            .ok()
-            .zip(u64::try_from(length).ok())
-            .and_then(|(start, length)| start.checked_add(length));
-        end.is_some_and(|end| end <= size)
-    };
     for group in metadata.metadata().row_groups() {
         for chunk in group.columns() {
             let (data, length) = (chunk.data_page_offset(), chunk.compressed_size());
             let first = chunk.dictionary_page_offset().unwrap_or(data);
-            if !inside(first, length)
-                || !inside(data, 0)
+            if !lies_within(first, length, size)
+                || !lies_within(data, 0, size)
                 || chunk.num_values() < 0
                 || chunk.uncompressed_size() < 0
             {
@@ -229,6 +222,15 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// True when a range that a footer states ends at `size` or before.
+fn lies_within(start: i64, length: i64, size: u64) -> bool {
+    let end = u64::try_from(start)
+        .ok()
+        .zip(u64::try_from(length).ok())
+        .and_then(|(start, length)| start.checked_add(length));
+    end.is_some_and(|end| end <= size)
 }
 
 /// Stored size in bytes of column chunks, which may overlap.
@@ -280,17 +282,12 @@ pub fn written_schema(schema: &Schema) -> Schema {
 
 fn written_type(dtype: &DataType) -> DataType {
     use arrow::datatypes::TimeUnit;
-    let element = |item: &FieldRef| {
-        Arc::new(Field::new(
-            "element",
-            written_type(item.data_type()),
-            item.is_nullable(),
-        ))
-    };
     match dtype {
-        DataType::List(item) => DataType::List(element(item)),
-        DataType::LargeList(item) => DataType::LargeList(element(item)),
-        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(element(item), *size),
+        DataType::List(item) => DataType::List(written_element(item)),
+        DataType::LargeList(item) => DataType::LargeList(written_element(item)),
+        DataType::FixedSizeList(item, size) => {
+            DataType::FixedSizeList(written_element(item), *size)
+        }
         DataType::Struct(fields) => {
             let written =
                 |f: &FieldRef| Field::new(f.name(), written_type(f.data_type()), f.is_nullable());
@@ -303,6 +300,15 @@ fn written_type(dtype: &DataType) -> DataType {
         DataType::Date64 => DataType::Date32,
         other => other.clone(),
     }
+}
+
+/// The field of the elements of a list, by the name that the Parquet format gives it.
+fn written_element(item: &Field) -> FieldRef {
+    Arc::new(Field::new(
+        "element",
+        written_type(item.data_type()),
+        item.is_nullable(),
+    ))
 }
 
 /// Writes batches of one schema as a Parquet file in memory.

@@ -109,16 +109,18 @@ impl RowGroups {
         column: usize,
         keep: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let name = || {
-            self.schema()
-                .fields()
-                .get(column)
-                .map_or(String::new(), |field| field.name().clone())
-        };
         catch_panics("reading a column", || {
             self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold)
         })
-        .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
+        .map_err(|error| {
+            let name = self.column_name(column);
+            Error::format(format!("column {name} can't be read")).because(error)
+        })
+    }
+
+    fn column_name(&self, column: usize) -> &str {
+        let field = self.schema().fields().get(column);
+        field.map_or("", |field| field.name().as_str())
     }
 
     /// All rows of a string column of one row group as dictionary array, whose dictionary may

@@ -175,14 +175,8 @@ impl StatedBounds {
         values: &ArrayRef,
         exact: (bool, bool),
     ) -> Option<StatisticsFault> {
-        let bound = |bounds: &Option<ArrayRef>| {
-            bounds
-                .as_ref()
-                .filter(|all| at < all.len() && all.is_valid(at))
-                .map(|all| all.slice(at, 1))
-        };
         let text = |array: &ArrayRef, row: usize| cell_text(array, row);
-        if let Some(minimum) = bound(&self.minima) {
+        if let Some(minimum) = pick_bound(self.minima.as_ref(), at) {
             if let Some(row) = first_beyond(values, &minimum, BoundSide::Below) {
                 return Some(StatisticsFault::Below {
                     minimum: text(&minimum, 0),
@@ -199,7 +193,7 @@ impl StatedBounds {
                 });
             }
         }
-        if let Some(maximum) = bound(&self.maxima) {
+        if let Some(maximum) = pick_bound(self.maxima.as_ref(), at) {
             if let Some(row) = first_beyond(values, &maximum, BoundSide::Above) {
                 return Some(StatisticsFault::Above {
                     maximum: text(&maximum, 0),
@@ -226,6 +220,13 @@ impl StatedBounds {
             .filter(|stated| *stated != found)
             .map(|stated| StatisticsFault::Nulls { stated, found })
     }
+}
+
+/// The stated bound of one row group or page, as an array of one value.
+fn pick_bound(bounds: Option<&ArrayRef>, at: usize) -> Option<ArrayRef> {
+    bounds
+        .filter(|all| at < all.len() && all.is_valid(at))
+        .map(|all| all.slice(at, 1))
 }
 
 /// The first page whose statistics `values`, those of the whole row group, contradict.
@@ -299,6 +300,15 @@ enum BoundSide {
     Above,
 }
 
+impl BoundSide {
+    fn is_beyond(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Below => value < bound,
+            Self::Above => value > bound,
+        }
+    }
+}
+
 /// The first row of `values` beyond `bound`, an array of one value. Nulls and NaN are never beyond.
 fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: BoundSide) -> Option<usize> {
     if values.data_type().is_floating() {
@@ -311,13 +321,7 @@ fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: BoundSide) -> Option<
             values.as_primitive::<Float64Type>(),
             bound.as_primitive::<Float64Type>().value(0),
         );
-        let is_beyond = |value: f64| {
-            if side == BoundSide::Below {
-                value < bound
-            } else {
-                value > bound
-            }
-        };
+        let is_beyond = |value| side.is_beyond(value, bound);
         return values.iter().position(|value| value.is_some_and(is_beyond));
     }
     let bound = Scalar::new(bound.clone());

@@ -17,6 +17,19 @@ pub(super) enum ByteOrder {
     Big,
 }
 
+impl ByteOrder {
+    fn decode_unit(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+}
+
+/// Messages about a table that cannot be decoded.
+const UNREADABLE_TEXT: &str = "the metadata table can't be read as text";
+const UNREADABLE_UTF16: &str = "the metadata table can't be read as UTF-16";
+
 #[derive(Debug)]
 pub(super) struct DecodedText {
     /// The text, without byte order mark.
@@ -65,32 +78,22 @@ pub(super) fn decode_text(bytes: Vec<u8>) -> Result<DecodedText> {
         .take(valid)
         .filter(|byte| **byte == b'\n')
         .count();
-    let wrong = |reason: String| {
-        Error::format("the metadata table can't be read as text")
-            .because(reason)
-            .hint("save it as UTF-8")
-    };
     if bytes
         .iter()
         .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0C | 0x1A))
     {
-        return Err(wrong(format!(
-            "line {line} is not UTF-8, and there are control characters in it"
-        )));
+        return Err(undecodable_text_error(
+            UNREADABLE_TEXT,
+            format!("line {line} is not UTF-8, and there are control characters in it"),
+        ));
     }
     if bytes.get(..valid).is_some_and(|before| !before.is_ascii()) {
-        return Err(wrong(format!(
-            "line {line} is not UTF-8, but letters before it are"
-        )));
+        return Err(undecodable_text_error(
+            UNREADABLE_TEXT,
+            format!("line {line} is not UTF-8, but letters before it are"),
+        ));
     }
-    let character = |byte: u8| match byte {
-        0x80..0xA0 => WINDOWS_1252
-            .get(usize::from(byte - 0x80))
-            .copied()
-            .unwrap_or(char::REPLACEMENT_CHARACTER),
-        _ => char::from(byte),
-    };
-    let text: String = bytes.into_iter().map(character).collect();
+    let text: String = bytes.into_iter().map(decode_windows_1252).collect();
     let warning = format!(
         "the metadata table is not UTF-8: line {line} and others are read as Windows-1252 (latin-1)"
     );
@@ -101,32 +104,52 @@ pub(super) fn decode_text(bytes: Vec<u8>) -> Result<DecodedText> {
 }
 
 fn decode_utf16(bytes: &[u8], order: ByteOrder) -> Result<DecodedText> {
-    let wrong = |reason: &str| {
-        Error::format("the metadata table can't be read as UTF-16")
-            .because(reason.to_owned())
-            .hint("save it as UTF-8")
-    };
     let (units, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(wrong("its last character is cut"));
+        return Err(undecodable_text_error(
+            UNREADABLE_UTF16,
+            "its last character is cut",
+        ));
     }
-    let unit = |pair: &[u8; 2]| match order {
-        ByteOrder::Little => u16::from_le_bytes(*pair),
-        ByteOrder::Big => u16::from_be_bytes(*pair),
-    };
     let mut text = String::with_capacity(bytes.len() / 2);
-    for character in char::decode_utf16(units.iter().map(unit)) {
+    for character in char::decode_utf16(units.iter().map(|pair| order.decode_unit(*pair))) {
         match character {
-            Ok('\0') => return Err(wrong("there are zeros in it")),
+            Ok('\0') => {
+                return Err(undecodable_text_error(
+                    UNREADABLE_UTF16,
+                    "there are zeros in it",
+                ));
+            }
             Ok('\u{feff}') if text.is_empty() => {}
             Ok(character) => text.push(character),
-            Err(_) => return Err(wrong("a character is damaged")),
+            Err(_) => {
+                return Err(undecodable_text_error(
+                    UNREADABLE_UTF16,
+                    "a character is damaged",
+                ));
+            }
         }
     }
     Ok(DecodedText {
         text,
         warning: None,
     })
+}
+
+fn decode_windows_1252(byte: u8) -> char {
+    match byte {
+        0x80..0xA0 => WINDOWS_1252
+            .get(usize::from(byte - 0x80))
+            .copied()
+            .unwrap_or(char::REPLACEMENT_CHARACTER),
+        _ => char::from(byte),
+    }
+}
+
+fn undecodable_text_error(message: &str, reason: impl Into<String>) -> Error {
+    Error::format(message)
+        .because(reason.into())
+        .hint("save it as UTF-8")
 }
 
 #[cfg(test)]

@@ -175,19 +175,21 @@ impl TextSummary {
 
     /// The type of all values; `None` when they are texts.
     pub fn shared_type(&self) -> Option<SpelledType> {
-        let fits = |&(index, kind): &(usize, SpelledType)| {
-            let allowed = match kind {
-                Float => self.has_number && !self.is_of_versions(),
-                CommaFloat => self.has_number && self.proves_comma && !self.is_of_versions(),
-                _ => true,
-            };
-            allowed && self.values > 0 && self.counts[index] == self.values
-        };
         SpelledType::ALL
             .into_iter()
             .enumerate()
-            .find(fits)
+            .find(|&(index, kind)| self.fits_all(index, kind))
             .map(|(_, kind)| kind)
+    }
+
+    /// True when all values have the type at `index` of [`SpelledType::ALL`].
+    fn fits_all(&self, index: usize, kind: SpelledType) -> bool {
+        let allowed = match kind {
+            Float => self.has_number && !self.is_of_versions(),
+            CommaFloat => self.has_number && self.proves_comma && !self.is_of_versions(),
+            _ => true,
+        };
+        allowed && self.values > 0 && self.counts[index] == self.values
     }
 
     /// True when all numbers may be versions, of which 1.10 would become 1.1: some have as many
@@ -291,11 +293,7 @@ pub(super) fn arrow_type(kind: SpelledType) -> DataType {
 
 /// The values of texts that have this type or are null.
 pub(super) fn typed_array(texts: &StringArray, kind: SpelledType) -> ArrayRef {
-    let values = || {
-        texts
-            .iter()
-            .map(|text| text.filter(|text| !is_null_marker(text)))
-    };
+    let values = || mask_null_markers(texts);
     match kind {
         LowerBoolean | TitleBoolean | UpperBoolean => Arc::new(
             values()
@@ -345,6 +343,12 @@ pub(super) fn typed_array(texts: &StringArray, kind: SpelledType) -> ArrayRef {
     }
 }
 
+fn mask_null_markers(texts: &StringArray) -> impl Iterator<Item = Option<&str>> {
+    texts
+        .iter()
+        .map(|text| text.filter(|text| !is_null_marker(text)))
+}
+
 /// A column of null markers alone.
 pub(super) fn null_array(rows: usize) -> ArrayRef {
     new_null_array(&DataType::Null, rows)
@@ -360,15 +364,20 @@ struct SpelledCell {
     decimals: usize,
 }
 
+impl SpelledCell {
+    fn with_type(kind: SpelledType) -> Self {
+        Self {
+            types: kind.bit(),
+            ..Self::default()
+        }
+    }
+}
+
 fn types_of(text: &str) -> SpelledCell {
-    let only = |kind: SpelledType| SpelledCell {
-        types: kind.bit(),
-        ..SpelledCell::default()
-    };
     match text {
-        "true" | "false" => return only(LowerBoolean),
-        "True" | "False" => return only(TitleBoolean),
-        "TRUE" | "FALSE" => return only(UpperBoolean),
+        "true" | "false" => return SpelledCell::with_type(LowerBoolean),
+        "True" | "False" => return SpelledCell::with_type(TitleBoolean),
+        "TRUE" | "FALSE" => return SpelledCell::with_type(UpperBoolean),
         "inf" | "-inf" | "Inf" | "-Inf" | "Infinity" | "-Infinity" => {
             return SpelledCell {
                 types: Float.bit() | CommaFloat.bit(),
@@ -427,7 +436,7 @@ fn types_of(text: &str) -> SpelledCell {
         };
     }
     if parse_date(text).is_some() {
-        return only(Date);
+        return SpelledCell::with_type(Date);
     }
     match parse_instant(text) {
         Some((time, digits)) => {
@@ -563,22 +572,21 @@ fn parse_instant(text: &str) -> Option<(DateTime<chrono::Utc>, usize)> {
         .find(|c: char| !matches!(c, '0'..='9' | ':' | '.'))
         .unwrap_or(clock.len());
     let (clock, zone) = clock.split_at(length);
-    let two = |text: &str| {
-        (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
-            .then(|| text.parse::<u32>().ok())
-            .flatten()
-    };
     let mut parts = clock.split(':');
-    let (hour, minute, second) = (two(parts.next()?)?, two(parts.next()?)?, parts.next());
+    let (hour, minute, second) = (
+        parse_two_digits(parts.next()?)?,
+        parse_two_digits(parts.next()?)?,
+        parts.next(),
+    );
     if parts.next().is_some() {
         return None;
     }
     let (second, fraction) = match second {
         None => (0, ""),
         Some(second) => match second.split_once('.') {
-            None => (two(second)?, ""),
+            None => (parse_two_digits(second)?, ""),
             Some((_, "")) => return None,
-            Some((second, fraction)) => (two(second)?, fraction),
+            Some((second, fraction)) => (parse_two_digits(second)?, fraction),
         },
     };
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -593,6 +601,12 @@ fn parse_instant(text: &str) -> Option<(DateTime<chrono::Utc>, usize)> {
         .and_utc()
         .checked_sub_signed(chrono::TimeDelta::minutes(offset_minutes(zone)?))?;
     Some((time, fraction.trim_end_matches('0').len()))
+}
+
+fn parse_two_digits(text: &str) -> Option<u32> {
+    (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// True when a text that [`parse_instant`] reads ends in a zone.

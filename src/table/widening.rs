@@ -23,15 +23,18 @@ pub fn number_type(a: &DataType, b: &DataType) -> Option<DataType> {
 /// As [`exact_type`]; integers with floats become double, booleans with integers int64, and any
 /// other pair text. Integers above 2^53 are not exact in a double: [`is_exact_as`] finds them.
 pub fn any_type(a: &DataType, b: &DataType) -> DataType {
-    let otherwise = |a: &DataType, b: &DataType| match (a, b) {
+    widen_types(a, b, &widen_to_number_or_text).unwrap_or(DataType::Utf8)
+}
+
+fn widen_to_number_or_text(a: &DataType, b: &DataType) -> Option<DataType> {
+    match (a, b) {
         (DataType::Boolean, other) | (other, DataType::Boolean)
             if other.is_integer() && *other != DataType::UInt64 =>
         {
             Some(DataType::Int64)
         }
         _ => numbers(a, b).or(Some(DataType::Utf8)),
-    };
-    widen_types(a, b, &otherwise).unwrap_or(DataType::Utf8)
+    }
 }
 
 fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {

@@ -108,14 +108,10 @@ impl WkbReader<'_> {
     }
 
     fn place(&mut self, head: WkbHeader) -> Option<(f64, f64)> {
-        let number = |bytes: [u8; 8]| {
-            if head.little {
-                f64::from_le_bytes(bytes)
-            } else {
-                f64::from_be_bytes(bytes)
-            }
-        };
-        let (x, y) = (number(self.take()?), number(self.take()?));
+        let (x, y) = (
+            decode_f64(self.take()?, head.little),
+            decode_f64(self.take()?, head.little),
+        );
         for _ in 0..head.further {
             self.take::<8>()?;
         }
@@ -229,6 +225,15 @@ impl WkbReader<'_> {
     fn coord(&mut self, head: WkbHeader) -> Option<Coord> {
         let (x, y) = self.place(head)?;
         (x.is_finite() && y.is_finite()).then_some(Coord { x, y })
+    }
+}
+
+/// A coordinate of WKB.
+pub(super) fn decode_f64(bytes: [u8; 8], little: bool) -> f64 {
+    if little {
+        f64::from_le_bytes(bytes)
+    } else {
+        f64::from_be_bytes(bytes)
     }
 }
 

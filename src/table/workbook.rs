@@ -1,30 +1,21 @@
 //! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`; OpenDocument, `.ods`): the first
 //! visible sheet that names samples, else the first with values; its first row with values names
-//! the columns. A column has the type of its cells: numbers, booleans, or dates where their format
-//! shows a date. Formulas have the value that was stored with them. Cells are kept by row and
-//! column: a dense range, as calamine keeps, has the size that a file claims.
+//! the columns. Cells are numbers, booleans, texts, or dates where their format shows a date.
+//! Formulas have the value that was stored with them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray,
-};
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use chrono::{DateTime, NaiveDate};
 use flate2::read::DeflateDecoder;
 
-use super::LevelTable;
 use super::budget::size_text;
-use super::metadata_table::{
-    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, number_repeated_names,
+use super::metadata_columns::{ColumnReading, MetadataTable};
+use super::open_document::read_document_sheets;
+use super::sheet_cells::{
+    CHECKED_ROWS, DAY_MS, SheetCell, SheetCells, damaged_workbook_error, parse_instant,
 };
-use super::open_document::{DocumentSheet, parse_instant, read_document_sheets};
-use super::text_types::{TextSummary, is_null_marker};
-use super::widening::EXACT_IN_DOUBLE;
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -32,24 +23,8 @@ use crate::text::PrintableLine;
 
 /// Maximum size in bytes of a workbook, and of each part when it is unpacked.
 const PART_MAX: u64 = 1 << 30;
-/// Rows between two checks for cancellation.
-pub(super) const CHECKED_ROWS: usize = 4096;
 /// Media type of an OpenDocument workbook, the content of its member `mimetype`.
 const OPEN_DOCUMENT: &str = "application/vnd.oasis.opendocument.spreadsheet";
-/// Milliseconds of a day.
-const DAY_MS: f64 = 86_400_000.0;
-/// Digits of a date with time of day, `2021-05-31T10:20:30`.
-const INSTANT_FORM: &str = "%Y-%m-%dT%H:%M:%S%.f";
-
-/// Value of a cell.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum SheetCell {
-    Number(f64),
-    Boolean(bool),
-    /// Milliseconds since 1970.
-    Instant(i64),
-    Text(String),
-}
 
 /// How a cell format shows a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +60,7 @@ pub(super) fn read_workbook(
     // The first sheet that names samples, else the first with values.
     let cells = |at: usize| sheets.get(at).and_then(|sheet| sheet.cells.as_ref());
     let names_samples = |at: &usize| cells(*at).is_some_and(|cells| cells.names_samples(reading));
-    let has_values = |at: &usize| cells(*at).is_some_and(|cells| !cells.rows.is_empty());
+    let has_values = |at: &usize| cells(*at).is_some_and(|cells| !cells.is_empty());
     let all = || 0..sheets.len();
     let chosen = all().find(names_samples).or_else(|| all().find(has_values));
     let no_sheet = || Error::format("the workbook has no visible sheet with values");
@@ -133,12 +108,12 @@ fn document_sheets(package: &Package<'_>, ctx: &JobContext) -> Result<Vec<Sheet>
     let missing = || damaged_workbook_error("it has no content.xml");
     let content = package.text("content.xml")?.ok_or_else(missing)?;
     let sheets = read_document_sheets(&content, ctx)?;
-    let sheet = |sheet: DocumentSheet| Sheet {
+    let sheets = sheets.into_iter().map(|sheet| Sheet {
         name: sheet.name,
         bytes: content.len(),
         cells: sheet.cells,
-    };
-    Ok(sheets.into_iter().map(sheet).collect())
+    });
+    Ok(sheets.collect())
 }
 
 /// The sheets of an Office Open XML workbook, read as far as the first one that names samples.
@@ -181,19 +156,13 @@ fn office_sheets(
             && !is_found
             && let Some(text) = package.text(&target)?
         {
-            let cells = SheetCells::read(&text, &meaning, ctx)?;
+            let cells = read_office_cells(&text, &meaning, ctx)?;
             is_found = cells.names_samples(reading);
             (sheet.bytes, sheet.cells) = (text.len(), Some(cells));
         }
         sheets.push(sheet);
     }
     Ok(sheets)
-}
-
-fn damaged_workbook_error(reason: impl Into<String>) -> Error {
-    Error::format("the workbook can't be read")
-        .because(reason.into())
-        .hint("save it anew as .xlsx or as CSV in UTF-8")
 }
 
 /// The parts of a workbook: members of a ZIP archive by name.
@@ -256,14 +225,9 @@ impl<'a> Package<'a> {
                 size_text(PART_MAX)
             )));
         }
-        let data = || {
-            let start = header
-                .checked_add(30)?
-                .checked_add(number(self.bytes, header + 26, 2)?)?;
-            let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
-            self.bytes.get(start..start.checked_add(packed)?)
-        };
-        let data = data().ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
+        let data = self
+            .find_packed_part(header, packed)
+            .ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
         let mut text = Vec::new();
         let unpacked = match method {
             0 => data.take(size).read_to_end(&mut text),
@@ -278,6 +242,15 @@ impl<'a> Package<'a> {
         String::from_utf8(text)
             .map(Some)
             .map_err(|_| damaged_workbook_error(format!("{name} is not UTF-8")))
+    }
+
+    /// The packed bytes of a part behind its local header.
+    fn find_packed_part(&self, header: usize, packed: usize) -> Option<&'a [u8]> {
+        let start = header
+            .checked_add(30)?
+            .checked_add(number(self.bytes, header + 26, 2)?)?;
+        let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
+        self.bytes.get(start..start.checked_add(packed)?)
     }
 }
 
@@ -331,18 +304,22 @@ impl WorkbookOutline {
 
 /// Parts by the ids of their relationships.
 fn targets_of(relationships: &str) -> HashMap<String, String> {
-    let target = |event| match event {
-        XmlEvent::Start("Relationship", about) => {
-            let target = about.get("Target")?;
-            let target = match target.strip_prefix('/') {
-                Some(absolute) => absolute.to_owned(),
-                None => format!("xl/{}", target.trim_start_matches("./")),
-            };
-            Some((about.get("Id")?.into_owned(), target))
-        }
-        _ => None,
+    XmlEvents::new(relationships)
+        .filter_map(read_relationship)
+        .collect()
+}
+
+/// The id of a relationship and the part that it names.
+fn read_relationship(event: XmlEvent<'_>) -> Option<(String, String)> {
+    let XmlEvent::Start("Relationship", about) = event else {
+        return None;
     };
-    XmlEvents::new(relationships).filter_map(target).collect()
+    let target = about.get("Target")?;
+    let target = match target.strip_prefix('/') {
+        Some(absolute) => absolute.to_owned(),
+        None => format!("xl/{}", target.trim_start_matches("./")),
+    };
+    Some((about.get("Id")?.into_owned(), target))
 }
 
 /// The texts that cells share; text runs are joined, phonetic readings left out.
@@ -536,16 +513,6 @@ impl CellMeaning<'_> {
     }
 }
 
-/// The cells with values of a sheet by row and column, both from 0.
-#[derive(Default)]
-pub(super) struct SheetCells {
-    rows: BTreeMap<usize, Vec<(usize, SheetCell)>>,
-    /// Formulas without a stored value, and the first of them.
-    formulas: (u64, String),
-    /// Cells with an error such as `#DIV/0!`, and the first of them.
-    errors: (u64, String),
-}
-
 /// A cell while it is read.
 #[derive(Default)]
 struct OpenCell {
@@ -556,202 +523,44 @@ struct OpenCell {
     has_formula: bool,
 }
 
-impl SheetCells {
-    fn read(sheet: &str, meaning: &CellMeaning<'_>, ctx: &JobContext) -> Result<Self> {
-        let mut found = Self::default();
-        let (mut row, mut column, mut rows_read) = (0usize, 0usize, 0usize);
-        let mut cell = OpenCell::default();
-        let (mut in_value, mut in_reading) = (false, false);
-        for event in XmlEvents::new(sheet) {
-            match event {
-                XmlEvent::Start("row", about) => {
-                    row = about
-                        .get("r")
-                        .and_then(|number| number.parse::<usize>().ok())
-                        .map_or(row + 1, |number| number.max(1));
-                    column = 0;
-                    rows_read += 1;
-                    if rows_read % CHECKED_ROWS == 0 {
-                        ctx.check()?;
-                    }
-                }
-                XmlEvent::Start("c", about) => {
-                    cell = OpenCell::from_attributes(about, row.saturating_sub(1), column);
-                    column = cell.place.map_or(column, |(_, at)| at) + 1;
-                }
-                XmlEvent::Start("f", _) => cell.has_formula = true,
-                XmlEvent::Start("rPh", _) => in_reading = true,
-                XmlEvent::End("rPh") => in_reading = false,
-                XmlEvent::Start("v" | "t", _) => in_value = true,
-                XmlEvent::End("v" | "t") => in_value = false,
-                XmlEvent::Text(text) if in_value && !in_reading => cell.text.push_str(&text),
-                XmlEvent::End("c") => found.add(std::mem::take(&mut cell), meaning),
-                _ => {}
-            }
-        }
-        Ok(found)
-    }
-
-    fn add(&mut self, cell: OpenCell, meaning: &CellMeaning<'_>) {
-        let Some((row, column)) = cell.place else {
-            return;
-        };
-        if let Some(value) = meaning.value(&cell.kind, cell.style, &cell.text) {
-            self.rows.entry(row).or_default().push((column, value));
-        } else if cell.kind == "e" {
-            self.note_error(row, column, &cell.text);
-        } else if cell.has_formula && cell.text.is_empty() {
-            self.note_formula(row, column);
-        }
-    }
-
-    /// Adds the cells of a row, by column.
-    pub fn add_row(&mut self, row: usize, cells: Vec<(usize, SheetCell)>) {
-        self.rows.insert(row, cells);
-    }
-
-    /// Counts a formula without a stored value.
-    pub fn note_formula(&mut self, row: usize, column: usize) {
-        if self.formulas.0 == 0 {
-            self.formulas.1 = cell_name(row, column);
-        }
-        self.formulas.0 += 1;
-    }
-
-    /// Counts a cell that shows the error `text`.
-    pub fn note_error(&mut self, row: usize, column: usize, text: &str) {
-        if self.errors.0 == 0 {
-            self.errors.1 = format!("{} {}", cell_name(row, column), text.printable_line());
-        }
-        self.errors.0 += 1;
-    }
-
-    /// Row, column and value of each cell.
-    #[cfg(test)]
-    pub fn places(&self) -> impl Iterator<Item = (usize, usize, &SheetCell)> {
-        self.rows
-            .iter()
-            .flat_map(|(row, cells)| cells.iter().map(|(column, cell)| (*row, *column, cell)))
-    }
-
-    /// True when a column of the first row is a key of samples.
-    fn names_samples(&self, reading: &dyn Fn(&str) -> ColumnReading) -> bool {
-        self.names()
-            .any(|name| reading(&name) == ColumnReading::ExactText)
-    }
-
-    /// The texts of the first row.
-    fn names(&self) -> impl Iterator<Item = String> {
-        self.rows
-            .values()
-            .next()
-            .into_iter()
-            .flatten()
-            .map(|(_, cell)| cell.text())
-    }
-
-    /// The table whose columns the first row names; `size` is that of the sheet in bytes.
-    fn table(
-        self,
-        size: usize,
-        reading: &dyn Fn(&str) -> ColumnReading,
-        ctx: &JobContext,
-    ) -> Result<MetadataTable> {
-        let mut warnings = Vec::new();
-        if self.formulas.0 > 0 {
-            let (count, first) = self.formulas;
-            warnings.push(format!(
-                "{count} formulas have no stored value and are null, from {first} on: save the \
-                    workbook in a spreadsheet program"
-            ));
-        }
-        if self.errors.0 > 0 {
-            let (count, first) = self.errors;
-            let cells = if count == 1 { "cell has" } else { "cells have" };
-            warnings.push(format!(
-                "{count} {cells} the error of a formula and are null, from {first} on"
-            ));
-        }
-        let mut rows = self.rows.into_iter();
-        let Some((_, header)) = rows.next() else {
-            return Err(damaged_workbook_error("there is no row"));
-        };
-        let width = header
-            .iter()
-            .map(|(column, _)| column + 1)
-            .max()
-            .unwrap_or_default();
-        check_width(width)?;
-        let mut names = vec![String::new(); width];
-        for (column, cell) in header {
-            if let Some(name) = names.get_mut(column) {
-                *name = cell.text();
-            }
-        }
-        if let Some(first) = names.first_mut().filter(|name| name.is_empty()) {
-            INDEX_COLUMN.clone_into(first);
-        }
-        warnings.extend(number_repeated_names(&mut names));
-        let count = rows.len();
-        if (count as u64).saturating_mul(width as u64) > CELLS_FREE.max(size as u64) {
-            return Err(Error::too_large(format!(
-                "{width} columns in {count} rows are nearly all empty"
-            )));
-        }
-        let mut columns: Vec<Vec<Option<SheetCell>>> = vec![vec![None; count]; width];
-        let mut lines = Vec::with_capacity(count);
-        for (at, (row, cells)) in rows.enumerate() {
-            lines.push(row);
-            for (column, cell) in cells {
-                match columns
-                    .get_mut(column)
-                    .and_then(|column| column.get_mut(at))
-                {
-                    Some(place) => *place = Some(cell),
-                    None => {
-                        let place = cell_name(row, column);
-                        return Err(Error::format(format!(
-                            "cell {place} of the metadata table has a value, but its column has no \
-                                name"
-                        ))
-                        .hint("name the column in the first row, or clear the cell"));
-                    }
+/// Reads the cells of a sheet of an Office Open XML workbook.
+fn read_office_cells(
+    sheet: &str,
+    meaning: &CellMeaning<'_>,
+    ctx: &JobContext,
+) -> Result<SheetCells> {
+    let mut found = SheetCells::default();
+    let (mut row, mut column, mut rows_read) = (0usize, 0usize, 0usize);
+    let mut cell = OpenCell::default();
+    let (mut in_value, mut in_reading) = (false, false);
+    for event in XmlEvents::new(sheet) {
+        match event {
+            XmlEvent::Start("row", about) => {
+                row = about
+                    .get("r")
+                    .and_then(|number| number.parse::<usize>().ok())
+                    .map_or(row + 1, |number| number.max(1));
+                column = 0;
+                rows_read += 1;
+                if rows_read % CHECKED_ROWS == 0 {
+                    ctx.check()?;
                 }
             }
-        }
-        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-        for (column, (name, cells)) in names.iter().zip(columns).enumerate() {
-            ctx.check()?;
-            if name.is_empty() {
-                if cells.iter().any(Option::is_some) {
-                    warnings.push(format!(
-                        "column {} has no name in the header and is left out",
-                        column + 1
-                    ));
-                }
-                continue;
+            XmlEvent::Start("c", about) => {
+                cell = OpenCell::from_attributes(about, row.saturating_sub(1), column);
+                column = cell.place.map_or(column, |(_, at)| at) + 1;
             }
-            let (array, misfit) = column_of(&cells, reading(name));
-            if let Some(row) = misfit.and_then(|at| lines.get(at)) {
-                let place = cell_name(*row, column);
-                warnings.push(format!(
-                    "the column {} is text: its cells have several types, as {place}",
-                    name.printable_line()
-                ));
-            }
-            fields.push(Field::new(name, array.data_type().clone(), true));
-            arrays.push(array);
+            XmlEvent::Start("f", _) => cell.has_formula = true,
+            XmlEvent::Start("rPh", _) => in_reading = true,
+            XmlEvent::End("rPh") => in_reading = false,
+            XmlEvent::Start("v" | "t", _) => in_value = true,
+            XmlEvent::End("v" | "t") => in_value = false,
+            XmlEvent::Text(text) if in_value && !in_reading => cell.text.push_str(&text),
+            XmlEvent::End("c") => std::mem::take(&mut cell).add_to(&mut found, meaning),
+            _ => {}
         }
-        let schema = Arc::new(Schema::new(fields));
-        let batch = RecordBatch::try_new(schema.clone(), arrays);
-        let batch = batch
-            .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
-        Ok(MetadataTable {
-            by_column: None,
-            table: LevelTable::new(schema, vec![batch]),
-            warnings,
-        })
     }
+    Ok(found)
 }
 
 impl OpenCell {
@@ -768,129 +577,20 @@ impl OpenCell {
             ..Self::default()
         }
     }
-}
 
-impl SheetCell {
-    /// The cell as text: whole numbers without decimals, dates as ISO 8601.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Boolean(value) => value.to_string(),
-            Self::Instant(millis) => {
-                let form = if is_day(*millis) {
-                    "%Y-%m-%d"
-                } else {
-                    INSTANT_FORM
-                };
-                DateTime::from_timestamp_millis(*millis)
-                    .map(|time| time.format(form).to_string())
-                    .unwrap_or_default()
-            }
-            Self::Text(text) => text.clone(),
+    /// Adds the value of the cell to those of its sheet.
+    fn add_to(self, found: &mut SheetCells, meaning: &CellMeaning<'_>) {
+        let Some((row, column)) = self.place else {
+            return;
+        };
+        if let Some(value) = meaning.value(&self.kind, self.style, &self.text) {
+            found.add_cell(row, column, value);
+        } else if self.kind == "e" {
+            found.note_error(row, column, &self.text);
+        } else if self.has_formula && self.text.is_empty() {
+            found.note_formula(row, column);
         }
     }
-}
-
-fn is_day(millis: i64) -> bool {
-    millis.rem_euclid(DAY_MS as i64) == 0
-}
-
-/// A column, and the first cell that keeps it from having a type although most cells share one.
-fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, Option<usize>) {
-    let exact = || {
-        Arc::new(
-            cells
-                .iter()
-                .map(|cell| Some(cell.as_ref()?.text()))
-                .collect::<StringArray>(),
-        ) as ArrayRef
-    };
-    if reading == ColumnReading::ExactText {
-        return (exact(), None);
-    }
-    // A marker of a missing value has no type of its own.
-    let is_marker =
-        |cell: &SheetCell| matches!(cell, SheetCell::Text(text) if is_null_marker(text));
-    let typed = || {
-        cells
-            .iter()
-            .map(|cell| cell.as_ref().filter(|cell| !is_marker(cell)))
-    };
-    let kind = |cell: &SheetCell| match cell {
-        SheetCell::Number(_) => 0,
-        SheetCell::Boolean(_) => 1,
-        SheetCell::Instant(_) => 2,
-        SheetCell::Text(_) => 3,
-    };
-    let mut counts = [0u64; 4];
-    typed().flatten().for_each(|cell| counts[kind(cell)] += 1);
-    let values: u64 = counts.iter().sum();
-    let shared = counts
-        .iter()
-        .position(|count| *count == values)
-        .filter(|_| reading == ColumnReading::Inferred);
-    let millis = |cell: &SheetCell| match cell {
-        SheetCell::Instant(millis) => Some(*millis),
-        _ => None,
-    };
-    let number = |cell: &SheetCell| match cell {
-        SheetCell::Number(number) => Some(*number),
-        _ => None,
-    };
-    let array: ArrayRef = match shared {
-        Some(_) if values == 0 => arrow::array::new_null_array(&DataType::Null, cells.len()),
-        Some(0) if typed().flatten().filter_map(number).all(is_exact_integer) => Arc::new(
-            typed()
-                .map(|cell| number(cell?).map(|number| number as i64))
-                .collect::<Int64Array>(),
-        ),
-        Some(0) => Arc::new(typed().map(|cell| number(cell?)).collect::<Float64Array>()),
-        Some(1) => Arc::new(
-            typed()
-                .map(|cell| Some(*cell? == SheetCell::Boolean(true)))
-                .collect::<BooleanArray>(),
-        ),
-        Some(2) if typed().flatten().filter_map(millis).all(is_day) => {
-            let day = |millis: i64| i32::try_from(millis.div_euclid(DAY_MS as i64)).ok();
-            Arc::new(
-                typed()
-                    .map(|cell| millis(cell?).and_then(day))
-                    .collect::<Date32Array>(),
-            )
-        }
-        Some(2) => {
-            let array: TimestampMicrosecondArray = typed()
-                .map(|cell| millis(cell?).map(|millis| millis * 1000))
-                .collect();
-            debug_assert_eq!(
-                arrow::array::Array::data_type(&array),
-                &DataType::Timestamp(TimeUnit::Microsecond, None)
-            );
-            Arc::new(array)
-        }
-        _ => {
-            let texts: StringArray = cells
-                .iter()
-                .map(|cell| Some(cell.as_ref()?.text()))
-                .collect();
-            let mut summary = TextSummary::default();
-            texts.iter().flatten().for_each(|text| summary.add(text, 0));
-            Arc::new(summary.without_markers(&texts))
-        }
-    };
-    let most = counts
-        .iter()
-        .position(|count| count.saturating_mul(2) > values)
-        .filter(|_| shared.is_none() && values > 0);
-    let misfit = most
-        .filter(|_| reading == ColumnReading::Inferred)
-        .and_then(|most| typed().position(|cell| cell.is_some_and(|cell| kind(cell) != most)));
-    (array, misfit)
-}
-
-/// True for a whole number that a double distinguishes from its neighbours.
-fn is_exact_integer(number: f64) -> bool {
-    number.fract() == 0.0 && number.abs() <= EXACT_IN_DOUBLE as f64
 }
 
 /// Row and column, from 0, of a name such as `AB12`.
@@ -911,17 +611,6 @@ fn place_of(name: &str) -> Option<(usize, usize)> {
         row.parse::<usize>().ok()?.checked_sub(1)?,
         column.checked_sub(1)?,
     ))
-}
-
-fn cell_name(row: usize, column: usize) -> String {
-    let mut letters = Vec::new();
-    let mut rest = column + 1;
-    while rest > 0 {
-        rest -= 1;
-        letters.push(char::from(b'A' + (rest % 26) as u8));
-        rest /= 26;
-    }
-    letters.iter().rev().collect::<String>() + &(row + 1).to_string()
 }
 
 /// True when a file begins as a workbook does.
@@ -952,6 +641,7 @@ pub(super) fn check_size(size: u64, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::model::dtype_name;
+    use crate::table::sheet_cells::cell_name;
 
     /// A workbook of stored members.
     fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {

@@ -112,11 +112,7 @@ impl CentralDirectory {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
-        let bad = |what: &str| {
-            Error::format(format!("the central directory {what}"))
-                .at_path(file.path())
-                .caused_by(Cause::ZipDirectory)
-        };
+        let bad = |what: &str| directory_error(file, what);
         let end = (0..=tail.len().saturating_sub(22))
             .rev()
             .find(|&at| {
@@ -317,6 +313,12 @@ impl CentralDirectory {
     }
 }
 
+fn directory_error(file: &impl BytesAt, what: &str) -> Error {
+    Error::format(format!("the central directory {what}"))
+        .at_path(file.path())
+        .caused_by(Cause::ZipDirectory)
+}
+
 impl LocalHeader {
     /// Reads the local header at `offset`.
     ///
@@ -359,25 +361,23 @@ fn name_of(bytes: &[u8], flags: u16) -> Box<str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         Err(_) if flags & UTF_8 != 0 => String::from_utf8_lossy(bytes).into(),
-        Err(_) => {
-            let high = |byte: u8| {
-                CP437
-                    .chars()
-                    .nth(usize::from(byte) - 128)
-                    .unwrap_or(char::REPLACEMENT_CHARACTER)
-            };
-            bytes
-                .iter()
-                .map(|&byte| {
-                    if byte.is_ascii() {
-                        char::from(byte)
-                    } else {
-                        high(byte)
-                    }
-                })
-                .collect::<String>()
-                .into()
-        }
+        Err(_) => bytes
+            .iter()
+            .copied()
+            .map(decode_cp437)
+            .collect::<String>()
+            .into(),
+    }
+}
+
+fn decode_cp437(byte: u8) -> char {
+    if byte.is_ascii() {
+        char::from(byte)
+    } else {
+        CP437
+            .chars()
+            .nth(usize::from(byte) - 128)
+            .unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 }
 

@@ -93,16 +93,7 @@ impl Replacement {
             .symlink_metadata()
             .io_at("look at the file to be replaced", &target)?;
         make_parent(&new)?;
-        let write = || {
-            let mut file = File::create_new(&new)?;
-            file.write_all(bytes)?;
-            if meta.is_file() {
-                file.set_permissions(meta.permissions())
-            } else {
-                Ok(())
-            }
-        };
-        write().io_at("write the new version", &new)?;
+        write_with_permissions(&new, bytes, &meta).io_at("write the new version", &new)?;
         let replaced = Replaced {
             name: name.to_owned(),
             length: meta.len(),
@@ -142,17 +133,32 @@ impl Replacement {
             .iter()
             .map(|file| (self.folder.join(&file.name), file))
             .collect();
-        let check =
-            |_: &Path, target: &Path| match (versions.get(target), target.symlink_metadata()) {
-                (Some(file), Ok(meta)) if file.is_still(&meta) => Ok(()),
-                _ => Err(Error::new(
-                    Kind::Changed,
-                    "the file changed while its new version was written",
-                )
-                .at_path(target)
-                .hint("try again")),
-            };
+        let check = |_: &Path, target: &Path| refuse_changed(&versions, target);
         placing::place(&mut self.scratch, &self.parent, (&names, &[]), &check)?;
         Ok(names.len())
+    }
+}
+
+/// Writes a new file with the permissions of another, when that is a regular file.
+fn write_with_permissions(path: &Path, bytes: &[u8], other: &Metadata) -> std::io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    if other.is_file() {
+        file.set_permissions(other.permissions())
+    } else {
+        Ok(())
+    }
+}
+
+/// Refuses a file that is not the one that its new version was written for.
+fn refuse_changed(versions: &HashMap<PathBuf, &Replaced>, target: &Path) -> Result<()> {
+    match (versions.get(target), target.symlink_metadata()) {
+        (Some(file), Ok(meta)) if file.is_still(&meta) => Ok(()),
+        _ => Err(Error::new(
+            Kind::Changed,
+            "the file changed while its new version was written",
+        )
+        .at_path(target)
+        .hint("try again")),
     }
 }

@@ -183,17 +183,21 @@ impl Drop for Scratch {
 
 /// Deletes a file or folder with its contents; a failure is logged.
 fn discard(path: &Path) {
-    let remove = || match path.symlink_metadata() {
-        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(_) => Ok(()),
-    };
     // Retried once: a virus scanner may hold a file open for a moment.
-    if let Err(error) = remove().or_else(|_| remove()) {
+    if let Err(error) = remove_path(path).or_else(|_| remove_path(path)) {
         tracing::warn!(
             "{} is not needed any more, and could not be removed: {error}",
             path.display()
         );
+    }
+}
+
+/// Removes a file or folder; does nothing when it is not there.
+fn remove_path(path: &Path) -> std::io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(_) => Ok(()),
     }
 }
 
@@ -311,14 +315,7 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
             Locked::Never => return Ok(DatasetLock { _file: None }),
             Locked::Here(file) => {
                 // The one that had the lock may have put another file or folder in its place.
-                let is_at_path = || {
-                    Some(
-                        LocalVersion::from_file(&file)
-                            .ok()?
-                            .is_same_entry(&LocalVersion::from_path(path).ok()?),
-                    )
-                };
-                if cfg!(windows) || is_at_path().unwrap_or(true) {
+                if cfg!(windows) || is_at_path(&file, path).unwrap_or(true) {
                     return Ok(DatasetLock { _file: Some(file) });
                 }
             }
@@ -331,6 +328,12 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
             }
         }
     }
+}
+
+/// True when the open file is that at the path; `None` when one of them can't be looked at.
+fn is_at_path(file: &File, path: &Path) -> Option<bool> {
+    let version = LocalVersion::from_file(file).ok()?;
+    Some(version.is_same_entry(&LocalVersion::from_path(path).ok()?))
 }
 
 /// True while another process renames the new files of an edit into the folder `path`, so that some
@@ -387,15 +390,8 @@ fn asides_near(target: &Path) -> Vec<PathBuf> {
 /// Removes what interrupted processes left of outputs of this name, and restores the outputs they
 /// had moved aside.
 pub(super) fn tidy_up(target: &Path) {
-    let within = |above: &Path| {
-        stem(
-            &above.file_name().unwrap_or_default().to_string_lossy(),
-            PARTIAL,
-        )
-        .is_some()
-    };
     // The temporary folder itself, which may have thousands of files, is not searched.
-    if target.ancestors().skip(1).any(within) {
+    if target.ancestors().skip(1).any(is_temporary) {
         return;
     }
     let (Ok(parent), Some(name)) = (parent_of(target), target.file_name()) else {
@@ -424,6 +420,12 @@ pub(super) fn tidy_up(target: &Path) {
             drop(lock(&entry.path()));
         }
     }
+}
+
+/// True for a name of temporary files and folders.
+fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    stem(&name, PARTIAL).is_some()
 }
 
 /// Restores the copies in an aside folder under their original names, or deletes them when every
@@ -481,14 +483,20 @@ fn unfinished_edits(path: &Path) -> Vec<PathBuf> {
     let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else {
         return Vec::new();
     };
-    let is_begun = |aside: &PathBuf| {
-        swap::SwapJournal::read(aside).is_some_and(|record| {
-            record.is_within(name)
-                && !record.is_done(aside, &parent)
-                && !record.is_untouched(aside, &parent)
-        })
-    };
-    asides_near(path).into_iter().filter(is_begun).collect()
+    asides_near(path)
+        .into_iter()
+        .filter(|aside| is_begun_edit(aside, name, &parent))
+        .collect()
+}
+
+/// True for the journal of an edit of files in the folder `name` of which some, and not all, new
+/// files have their names.
+fn is_begun_edit(aside: &Path, name: &OsStr, parent: &Path) -> bool {
+    swap::SwapJournal::read(aside).is_some_and(|record| {
+        record.is_within(name)
+            && !record.is_done(aside, parent)
+            && !record.is_untouched(aside, parent)
+    })
 }
 
 /// Restores the copy found by [`aside_of`], with the outputs moved aside together with it, and the

@@ -79,7 +79,7 @@ impl SwapEntry {
 
     /// Undoes the renames of this output, if any.
     fn take_back(&self, places: &OutputPaths) -> Result<()> {
-        let OutputPaths { target, new, old } = places;
+        let OutputPaths { target, old, .. } = places;
         // An interrupted rollback may have left the new output here.
         let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
         let placed = !self.goes && self.is_placed(places);
@@ -87,16 +87,22 @@ impl SwapEntry {
             let error = Error::usage("another file or folder has this name by now").at_path(target);
             return Err(error.hint(format!("the previous version is {}", old.display())));
         }
-        let back = || match (placed, kept) {
-            (true, true) if exchange(old, target)? => rename(old, new),
-            (true, true) => rename(target, new).and_then(|()| rename(old, target)),
-            // The old output was exchanged to the path of the new one.
-            (true, false) if is_there(new) => exchange(new, target).map(drop),
-            (true, false) => rename(target, new),
-            (false, true) => rename(old, target),
-            (false, false) => Ok(()),
-        };
-        back().io_at("restore the previous version", target)
+        restore_output(places, placed, kept).io_at("restore the previous version", target)
+    }
+}
+
+/// Moves the old output back to its path. `placed`: the new output is there. `kept`: the old one is
+/// aside.
+fn restore_output(places: &OutputPaths, placed: bool, kept: bool) -> io::Result<()> {
+    let OutputPaths { target, new, old } = places;
+    match (placed, kept) {
+        (true, true) if exchange(old, target)? => rename(old, new),
+        (true, true) => rename(target, new).and_then(|()| rename(old, target)),
+        // The old output was exchanged to the path of the new one.
+        (true, false) if is_there(new) => exchange(new, target).map(drop),
+        (true, false) => rename(target, new),
+        (false, true) => rename(old, target),
+        (false, false) => Ok(()),
     }
 }
 
@@ -146,29 +152,18 @@ impl SwapJournal {
     }
 
     pub(super) fn write(&self, scratch: &Path) -> Result<()> {
-        let old = scratch.join(OLD);
-        let folders = self
+        let folders: BTreeSet<&Path> = self
             .0
             .iter()
             .filter_map(|name| Path::new(&name.name).parent())
-            .filter(|folder| !folder.as_os_str().is_empty());
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .collect();
         let bytes = serde_json::to_vec(&self.0)
             .map_err(|error| Error::internal("names can't be written").because(error))?;
-        let path = scratch.join(RECORD);
-        let write = || {
-            std::fs::create_dir(&old)?;
-            // Only replaced files of a folder have one.
-            folders
-                .clone()
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .try_for_each(|folder| std::fs::create_dir_all(old.join(folder)))?;
-            let mut file = File::create_new(&path)?;
-            io::Write::write_all(&mut file, &bytes)?;
-            file.sync_all()?;
-            sync(scratch)
-        };
-        write().io_at("write the journal of replaced outputs", &path)
+        write_record(scratch, &folders, &bytes).io_at(
+            "write the journal of replaced outputs",
+            scratch.join(RECORD),
+        )
     }
 
     /// Reads the journal of a temporary folder, if there is one.
@@ -254,6 +249,21 @@ impl SwapJournal {
             exchanged.then_some(places.new)
         }
     }
+}
+
+/// Writes the record of a journal and syncs it to disk. `folders` are those of replaced files,
+/// below the folder of the old outputs.
+fn write_record(scratch: &Path, folders: &BTreeSet<&Path>, bytes: &[u8]) -> io::Result<()> {
+    let old = scratch.join(OLD);
+    std::fs::create_dir(&old)?;
+    // Only replaced files of a folder have one.
+    for folder in folders {
+        std::fs::create_dir_all(old.join(folder))?;
+    }
+    let mut file = File::create_new(scratch.join(RECORD))?;
+    io::Write::write_all(&mut file, bytes)?;
+    file.sync_all()?;
+    sync(scratch)
 }
 
 /// A single `syncfs` call where available, as a folder may hold 100,000 files.

@@ -36,11 +36,7 @@ pub struct IndexedMember {
 /// of their names, the names, offsets and sizes. `None` when it is damaged.
 pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
     let mut rest = bytes.strip_prefix(b"CZIP")?;
-    let mut take = |size: usize| {
-        let (taken, left) = rest.split_at_checked(size)?;
-        rest = left;
-        Some(taken)
-    };
+    let mut take = |size: usize| rest.split_off(..size);
     let version = u16::from_le_bytes(take(2)?.try_into().ok()?);
     let profile = take(1)?[0];
     if (version, profile) != (1, 2) {
@@ -53,14 +49,8 @@ pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
         let name = take(u16::from_le_bytes([length[0], length[1]]).into())?;
         names.push(String::from_utf8(name.to_vec()).ok()?);
     }
-    let numbers = |bytes: &[u8]| -> Vec<u64> {
-        bytes
-            .chunks_exact(8)
-            .map(|number| number.try_into().map_or(0, u64::from_le_bytes))
-            .collect()
-    };
-    let offsets = numbers(take(count.checked_mul(8)?)?);
-    let sizes = numbers(take(count.checked_mul(8)?)?);
+    let offsets = decode_numbers(take(count.checked_mul(8)?)?);
+    let sizes = decode_numbers(take(count.checked_mul(8)?)?);
     Some(
         names
             .into_iter()
@@ -69,6 +59,11 @@ pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
             .map(|((name, offset), size)| IndexedMember { name, offset, size })
             .collect(),
     )
+}
+
+fn decode_numbers(bytes: &[u8]) -> Vec<u64> {
+    let (numbers, _) = bytes.as_chunks();
+    numbers.iter().copied().map(u64::from_le_bytes).collect()
 }
 
 /// The check value that the first member states; `None` when it has none.

@@ -8,10 +8,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, Int64Array, StringArray};
+use arrow::array::{Array, StringArray};
 
 use super::CozipArchive;
 use crate::container::data_files::data_files;
+use crate::container::levels::read_unsigned_cell;
 use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, RowRanges, level_tables};
 use crate::container::tortilla::join;
@@ -272,11 +273,13 @@ impl Taco3Reader {
     /// When one cannot be read.
     pub fn stored_tables(&self, ctx: &JobContext) -> Result<Vec<Taco3Table>> {
         let budget = DecodeBudget::default();
-        let read = |(name, member): (String, String)| {
-            ctx.check()?;
-            read_part(&self.store, name, &member, &budget, ctx)
-        };
-        self.store.tables()?.into_iter().map(read).collect()
+        let tables = self.store.tables()?.into_iter();
+        tables
+            .map(|(name, member)| {
+                ctx.check()?;
+                read_part(&self.store, name, &member, &budget, ctx)
+            })
+            .collect()
     }
 
     /// The archive; `None` for a folder and an index.
@@ -472,13 +475,6 @@ fn lists_archives(collection: &Collection) -> bool {
 
 impl CozipStore {
     fn open(path: &Path, base: Option<&Path>) -> Result<Self> {
-        let index = |tables: Self, beside: PathBuf| {
-            let parts = PartFiles::new(base.map_or(beside, Path::to_owned));
-            Self::Index {
-                tables: Box::new(tables),
-                parts,
-            }
-        };
         if path.is_dir() {
             let tables = Self::Folder(Root::new(path));
             if path.join(METADATA).is_dir() {
@@ -486,10 +482,8 @@ impl CozipStore {
             }
             // `..` of a relative path may not be its parent.
             let path = std::path::absolute(path).io_at("find the folder of the index", path)?;
-            return Ok(index(
-                tables,
-                path.parent().map_or_else(|| path.clone(), Path::to_owned),
-            ));
+            let beside = path.parent().unwrap_or(&path);
+            return Ok(tables.into_index(base, beside));
         }
         if is_remote(path) && !is_archive(path)? {
             let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
@@ -501,11 +495,19 @@ impl CozipStore {
                 tables: names,
             };
             return Ok(match place_above(path).filter(|_| is_index) {
-                Some(folder) => index(tables, folder),
+                Some(folder) => tables.into_index(base, &folder),
                 None => tables,
             });
         }
         Ok(Self::Zip(CozipArchive::open(path)?))
+    }
+
+    /// The store of an index with these tables. Its parts are in `base`, else in `beside`.
+    fn into_index(self, base: Option<&Path>, beside: &Path) -> Self {
+        Self::Index {
+            tables: Box::new(self),
+            parts: PartFiles::new(base.unwrap_or(beside).to_owned()),
+        }
     }
 
     /// The version of a local folder, and of the tables of a local index; archives state their own.
@@ -616,16 +618,21 @@ impl CozipStore {
         let metadata = self.metadata();
         let mut files = self.files(metadata)?;
         files.sort();
-        let level = |member: String| {
-            let stem = member
-                .strip_prefix(metadata)?
-                .strip_suffix(".parquet")?
-                .replace("__", "/");
-            let known = stem == SAMPLE || stem == CHILDREN || stem.starts_with("children/");
-            known.then_some((stem, member))
-        };
-        Ok(files.into_iter().filter_map(level).collect())
+        let tables = files
+            .into_iter()
+            .filter_map(|member| Some((parse_level_table_name(&member, metadata)?, member)));
+        Ok(tables.collect())
     }
+}
+
+/// The name of a level table by that of its member; `None` for other members.
+fn parse_level_table_name(member: &str, metadata: &str) -> Option<String> {
+    let stem = member
+        .strip_prefix(metadata)?
+        .strip_suffix(".parquet")?
+        .replace("__", "/");
+    let known = stem == SAMPLE || stem == CHILDREN || stem.starts_with("children/");
+    known.then_some(stem)
 }
 
 fn read_part(
@@ -644,22 +651,9 @@ fn read_part(
         .filter(is_alike)
         .cloned()
         .unwrap_or(name);
-    let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
-        let column: Option<Int64Array> = table.integers(column)?;
-        Ok(column.map(|column| {
-            (0..rows)
-                .map(|row| {
-                    if column.is_valid(row) {
-                        column.value(row)
-                    } else {
-                        -1
-                    }
-                })
-                .collect()
-        }))
-    };
-    let ids = numbers("internal:current_id")?.unwrap_or_else(|| (0..rows as i64).collect());
-    let parents = numbers("internal:parent_id")?;
+    let ids = read_row_numbers(&table, "internal:current_id")?
+        .unwrap_or_else(|| (0..rows as i64).collect());
+    let parents = read_row_numbers(&table, "internal:parent_id")?;
     let parents = match parents {
         Some(parents) => parents,
         None if name == SAMPLE => ids.clone(),
@@ -705,6 +699,12 @@ fn read_part(
         paths,
         sources,
     })
+}
+
+/// The row numbers of a column; -1 for null.
+fn read_row_numbers(table: &LevelTable, column: &str) -> Result<Option<Vec<i64>>> {
+    let numbers = table.integers(column)?;
+    Ok(numbers.map(|numbers| numbers.iter().map(|number| number.unwrap_or(-1)).collect()))
 }
 
 /// A level, its tables with their numbers of rows, and by table the rows that tables below may
@@ -817,15 +817,9 @@ fn ranges_of(table: &LevelTable) -> Result<Option<RowRanges>> {
     let (Some(offsets), Some(sizes)) = (offsets, sizes) else {
         return Ok(None);
     };
-    let number = |column: &Int64Array, row: usize| {
-        column
-            .is_valid(row)
-            .then(|| u64::try_from(column.value(row)).ok())
-            .flatten()
-    };
     Ok(Some(
         (0..table.rows())
-            .map(|row| number(&offsets, row).zip(number(&sizes, row)))
+            .map(|row| read_unsigned_cell(&offsets, row).zip(read_unsigned_cell(&sizes, row)))
             .collect(),
     ))
 }
@@ -876,13 +870,9 @@ impl ContainerReader for Taco3Reader {
             },
             store => return store.member(&format!("DATA/{path}")),
         };
-        let at = |levels: &[Vec<Arc<str>>]| {
-            levels
-                .get(level)
-                .and_then(|rows| rows.get(row as usize))
-                .cloned()
-        };
-        let source = at(&self.sources).filter(|source| !source.is_empty());
+        let sources = self.sources.get(level);
+        let source = sources.and_then(|rows| rows.get(row as usize)).cloned();
+        let source = source.filter(|source| !source.is_empty());
         let source =
             source.ok_or_else(|| Error::format("the sample names no archive").at_place(path))?;
         let (offset, size) = stated.ok_or_else(|| {

@@ -125,13 +125,10 @@ impl EarlyReader {
         let mut levels = tree.levels;
         for (level, files) in levels.iter_mut().zip(&tree.files) {
             ctx.check()?;
-            let range = |file: &Option<Box<str>>| match file {
-                Some(file) => {
-                    Ok(separate_transient_error(zip.member_range(&format!("DATA/{file}")))?.ok())
-                }
-                None => Ok(None),
-            };
-            level.ranges = Some(files.iter().map(range).collect::<Result<_>>()?);
+            let ranges = files
+                .iter()
+                .map(|file| find_file_range(&zip, file.as_deref()));
+            level.ranges = Some(ranges.collect::<Result<_>>()?);
         }
         let info = ContainerInfo {
             format: Format::Early,
@@ -168,14 +165,23 @@ impl EarlyReader {
 
 /// True when the tables have columns of structure that tacotoolbox writes from 0.13.
 fn has_columns_of_today(levels: &LevelSet) -> bool {
-    let has = |level: usize, wanted: &[&str]| {
-        levels
-            .fields(level)
-            .iter()
-            .any(|field| wanted.contains(&field.name.as_str()))
-    };
-    has(0, &["internal:parent_id", "internal:current_id"])
-        || (0..levels.count()).any(|level| has(level, &["internal:relative_path"]))
+    has_any_column(levels, 0, &["internal:parent_id", "internal:current_id"])
+        || (0..levels.count())
+            .any(|level| has_any_column(levels, level, &["internal:relative_path"]))
+}
+
+fn has_any_column(levels: &LevelSet, level: usize, wanted: &[&str]) -> bool {
+    levels
+        .fields(level)
+        .iter()
+        .any(|field| wanted.contains(&field.name.as_str()))
+}
+
+/// The byte range of a file below `DATA/`; `None` for a folder, and for a file that the archive
+/// does not hold as it is.
+fn find_file_range(zip: &ZipReader, file: Option<&str>) -> Result<Option<(u64, u64)>> {
+    let Some(file) = file else { return Ok(None) };
+    Ok(separate_transient_error(zip.member_range(&format!("DATA/{file}")))?.ok())
 }
 
 fn tree_in(zip: &ZipReader, ctx: &JobContext) -> Result<EarlyTree> {

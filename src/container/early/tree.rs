@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow::array::{Array, RecordBatch};
 use serde_json::Value as Json;
 
-use crate::container::synthetic_levels::MadeLevel;
+use crate::container::synthetic_levels::{MadeLevel, make_paths_below};
 use crate::error::{Error, Result};
 use crate::model::Collection;
 use crate::table::LevelTable;
@@ -68,14 +68,7 @@ impl EarlyTree {
                 None => (0..ids.len() as u32).collect(),
                 Some(last) => parents_of(table, depth, &last.folder, collection)?,
             };
-            let path = |(id, &parent): (&String, &u32)| match above
-                .get(parent as usize)
-                .filter(|_| depth > 0)
-            {
-                Some(parent) => format!("{parent}/{id}"),
-                None => id.clone(),
-            };
-            let paths: Vec<String> = ids.iter().zip(&parents).map(path).collect();
+            let paths = make_paths_below(&ids, &parents, &above);
             let files: Vec<Option<Box<str>>> = paths
                 .iter()
                 .zip(&folder)

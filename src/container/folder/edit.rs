@@ -14,6 +14,7 @@ use crate::container::collection_file::collection_text;
 use crate::container::{ContainerReader, LevelEdit, field_schema_of};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
+use crate::model::{SamplePath, SkeletonLevel};
 use crate::table::{ParquetOptions, splice_columns, write_parquet};
 
 /// Changes of a FOLDER.
@@ -111,11 +112,7 @@ impl FolderEdit {
             .iter()
             .map(|&child| (below.id(child), child))
             .collect();
-        let unlike = || {
-            Error::format("`__meta__` and the level table have different samples")
-                .at_place(at())
-                .hint("`repair` writes both anew")
-        };
+        let unlike = || other_samples_error(at());
         let ids = table.strings("id")?.ok_or_else(unlike)?;
         let order = ids
             .iter()
@@ -185,18 +182,21 @@ fn parents(reader: &FolderReader, edit: &LevelEdit, ctx: &JobContext) -> Result<
     let Some(level) = tree.levels.get(above) else {
         return Ok(Vec::new());
     };
-    let touched = |row: &u32| {
-        let children = level.children(*row).iter();
-        level.folder[*row as usize]
-            && children.clone().any(|&child| {
-                edit.touched
-                    .get(child as usize)
-                    .copied()
-                    .unwrap_or_default()
-            })
-    };
     Ok((0..level.len() as u32)
-        .filter(touched)
+        .filter(|&row| has_touched_child(level, row, &edit.touched))
         .map(|row| (above, row))
         .collect())
+}
+
+/// True for a FOLDER with such a child.
+fn has_touched_child(level: &SkeletonLevel, row: u32, touched: &[bool]) -> bool {
+    let mut children = level.children(row).iter();
+    level.folder[row as usize]
+        && children.any(|&child| touched.get(child as usize).copied().unwrap_or_default())
+}
+
+fn other_samples_error(folder: SamplePath) -> Error {
+    Error::format("`__meta__` and the level table have different samples")
+        .at_place(folder)
+        .hint("`repair` writes both anew")
 }

@@ -137,13 +137,9 @@ fn write_objects(
     if !(replaced.is_empty() && replaced_local.is_empty() && tables.is_empty()) {
         output.hide()?;
     }
-    let replace = || {
-        sending.samples(replaced, Pass::Replaced)?;
-        sending.local_tables(replaced_local, Pass::Replaced)?;
-        output.put_all(tables)?;
-        ctx.check()
-    };
-    replace().map_err(|error| output.incomplete(error))?;
+    sending
+        .replace_members(replaced, replaced_local, tables)
+        .map_err(|error| output.incomplete(error))?;
     let damaged = sources.finish()?;
     output.finish(collection)?;
     Ok(Built::whole(assembly, plan, options, bytes, damaged))
@@ -259,38 +255,43 @@ impl Sending<'_> {
 
     /// Sends a sample that is too large for memory; false when the next pass has to replace it.
     fn large(&self, index: usize, pass: Pass) -> Result<bool> {
-        let Self {
-            assembly,
-            plan,
-            options,
-            ctx,
-            ..
-        } = *self;
-        let file = &plan.files[index];
-        let write = |writer: &mut dyn Write| {
-            let put = &mut |chunk: &[u8]| {
-                writer
-                    .write_all(chunk)
-                    .io_at("send the sample", &options.target)
-            };
-            self.sources
-                .stream(
-                    plan.source(assembly, file),
-                    &|| plan.sample(assembly, index),
-                    ctx,
-                    put,
-                )
-                .map(drop)
-        };
+        let file = &self.plan.files[index];
+        let name = self.plan.file_name(file);
+        let write = |writer: &mut dyn Write| self.write_sample(index, writer);
         match pass {
-            Pass::New => self
-                .output
-                .stream_new(&plan.file_name(file), file.size, write),
-            Pass::Replaced => self
-                .output
-                .stream(&plan.file_name(file), file.size, write)
-                .map(|()| true),
+            Pass::New => self.output.stream_new(&name, file.size, write),
+            Pass::Replaced => self.output.stream(&name, file.size, write).map(|()| true),
         }
+    }
+
+    fn write_sample(&self, index: usize, writer: &mut dyn Write) -> Result<()> {
+        let Self { assembly, plan, .. } = *self;
+        let put = &mut |chunk: &[u8]| {
+            writer
+                .write_all(chunk)
+                .io_at("send the sample", &self.options.target)
+        };
+        self.sources
+            .stream(
+                plan.source(assembly, &plan.files[index]),
+                &|| plan.sample(assembly, index),
+                self.ctx,
+                put,
+            )
+            .map(drop)
+    }
+
+    /// Sends what replaces members of the folder.
+    fn replace_members(
+        &self,
+        samples: Vec<usize>,
+        local_tables: Vec<usize>,
+        tables: Vec<(String, Bytes)>,
+    ) -> Result<()> {
+        self.samples(samples, Pass::Replaced)?;
+        self.local_tables(local_tables, Pass::Replaced)?;
+        self.output.put_all(tables)?;
+        self.ctx.check()
     }
 
     /// Sends the `__meta__` of these FOLDERs; returns those that the next pass has to replace, and
@@ -344,17 +345,6 @@ fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
 /// output can be copied anywhere. Windows device names are the exception: official datasets contain
 /// FOLDERs called `aux`, so where such a name is valid it is written with a warning.
 fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
-    let refused = |name: &str, why: &dyn std::fmt::Display| {
-        let name = name
-            .trim_start_matches("DATA/")
-            .trim_end_matches(META_NAME)
-            .trim_end_matches('/');
-        let error = Error::invalid(format!(
-            "a name {why}, so not every system can hold this FOLDER"
-        ))
-        .at_place(name.printable_line());
-        error.hint("write a .tacozip, which holds every id, or rename the sample")
-    };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());
     let (mut devices, mut first_device) = (0u64, None);
     let names = plan
@@ -372,13 +362,13 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
                     devices += 1;
                     first_device.get_or_insert_with(|| step.to_owned());
                 }
-                outcome => outcome.map_err(|fault| refused(&name, &fault))?,
+                outcome => outcome.map_err(|fault| unportable_name_error(&name, &fault))?,
             }
         }
         let mut hasher = DefaultHasher::new();
         without_case(&name).hash(&mut hasher);
         if !seen.insert(hasher.finish()) {
-            return Err(refused(
+            return Err(unportable_name_error(
                 &name,
                 &"differs from another in case or Unicode form alone",
             ));
@@ -391,6 +381,18 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn unportable_name_error(name: &str, why: &dyn std::fmt::Display) -> Error {
+    let name = name
+        .trim_start_matches("DATA/")
+        .trim_end_matches(META_NAME)
+        .trim_end_matches('/');
+    let error = Error::invalid(format!(
+        "a name {why}, so not every system can hold this FOLDER"
+    ))
+    .at_place(name.printable_line());
+    error.hint("write a .tacozip, which holds every id, or rename the sample")
 }
 
 fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {

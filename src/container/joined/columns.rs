@@ -4,6 +4,7 @@ use std::fmt;
 
 use arrow::datatypes::{DataType, Field, Schema};
 
+use crate::container::merge_collections::compare_columns;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::exact_type;
@@ -120,15 +121,10 @@ pub fn join(
                 )));
             }
         }
-        let rank = |name: &str| match name {
-            "id" => 0,
-            "type" => 1,
-            _ => 2,
-        };
-        names.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.cmp(b)));
+        names.sort_by(|a, b| compare_columns(a, b));
         let mut fields = Vec::with_capacity(names.len());
         for name in names {
-            if rank(name) < 2 {
+            if matches!(name, "id" | "type") {
                 fields.push(Field::new(name, DataType::Utf8, true));
             } else if let Some(field) =
                 joined_field(sources, level, name, mode, &mut changes, &mut faults)

@@ -22,8 +22,8 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{
-    AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below,
-    safe_relative,
+    AssetPath, Collection, FieldSpec, Finding, Location, PitSchema, Rule, is_remote, place_above,
+    place_below, safe_relative,
 };
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 use crate::text::PrintableLine;
@@ -154,32 +154,10 @@ impl JoinedReader {
         );
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let root = Root::new(&folder);
-        let look_at = |index: usize| {
-            let place = &all.places()[index].path;
-            if !is_remote(place) {
-                // Missing parts are reported by the code that opens them.
-                match root.entry(&names[index]) {
-                    Err(why) if !why.is_missing() => {
-                        return Err(why.into_error("open the part", place));
-                    }
-                    _ => {}
-                }
-            }
-            // A list might contain itself. For a remote part, only a `.json` name is worth a
-            // request.
-            let by_name = place
-                .extension()
-                .is_some_and(|end| end.eq_ignore_ascii_case("json"));
-            if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
-                return Err(
-                    Error::format("a list of datasets can't be part of another list")
-                        .at_path(place),
-                );
-            }
-            look(&all, index, ctx)
-        };
-        let looked: Vec<Result<DatasetFacts>> =
-            (0..names.len()).into_par_iter().map(look_at).collect();
+        let looked: Vec<Result<DatasetFacts>> = (0..names.len())
+            .into_par_iter()
+            .map(|index| look_at_part(&all, index, &names[index], &root, ctx))
+            .collect();
         let (mut found, mut notes, mut listed, mut opened) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, (name, looked)) in names.into_iter().zip(looked).enumerate() {
@@ -270,15 +248,7 @@ impl JoinedReader {
         }
         let mut heads = Vec::with_capacity(planned.len());
         for (level, columns) in planned.iter().enumerate() {
-            let has = |name: &str| {
-                looked.iter().any(|looked| {
-                    looked
-                        .columns
-                        .levels
-                        .get(level)
-                        .is_some_and(|schema| schema.field_with_name(name).is_ok())
-                })
-            };
+            let has = |name: &str| has_column(looked, level, name);
             let schema = with_internal(columns, &has);
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
@@ -351,18 +321,11 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
         .map(|place| place.name.clone())
         .unwrap_or_default();
     let levels = reader.levels();
-    let schema = |level: usize| {
-        let fields = levels.fields(level);
-        Schema::new(
-            fields
-                .iter()
-                .map(|field| Field::new(&field.name, field.dtype.clone(), true))
-                .collect::<Vec<_>>(),
-        )
-    };
     let columns = SourceColumns {
         name: name.clone(),
-        levels: (0..levels.count()).map(schema).collect(),
+        levels: (0..levels.count())
+            .map(|level| make_nullable_schema(&levels.fields(level)))
+            .collect(),
     };
     let tree = levels.skeleton(ctx)?;
     let pit = PitSchema::from_skeleton(&tree)
@@ -385,6 +348,54 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
         collection,
         unread_collection: reader.opening().unread_collection().cloned(),
         rows,
+    })
+}
+
+fn make_nullable_schema(fields: &[FieldSpec]) -> Schema {
+    Schema::new(
+        fields
+            .iter()
+            .map(|field| Field::new(&field.name, field.dtype.clone(), true))
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// As [`look`] for a part by its name in a list of datasets.
+fn look_at_part(
+    sources: &JoinedSources,
+    index: usize,
+    name: &str,
+    root: &Root,
+    ctx: &JobContext,
+) -> Result<DatasetFacts> {
+    let place = &sources.places()[index].path;
+    if !is_remote(place) {
+        // Missing parts are reported by the code that opens them.
+        match root.entry(name) {
+            Err(why) if !why.is_missing() => {
+                return Err(why.into_error("open the part", place));
+            }
+            _ => {}
+        }
+    }
+    // A list might contain itself. For a remote part, only a `.json` name is worth a request.
+    let by_name = place
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
+        return Err(
+            Error::format("a list of datasets can't be part of another list").at_path(place),
+        );
+    }
+    look(sources, index, ctx)
+}
+
+/// True when a level of one of the datasets has the column.
+fn has_column(datasets: &[DatasetFacts], level: usize, name: &str) -> bool {
+    datasets.iter().any(|dataset| {
+        let levels = &dataset.columns.levels;
+        let schema = levels.get(level);
+        schema.is_some_and(|schema| schema.field_with_name(name).is_ok())
     })
 }
 

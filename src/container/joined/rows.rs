@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema};
 
-use crate::container::{ContainerReader, Physical};
+use crate::container::{BytePositions, ContainerReader, Physical};
 use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Skeleton};
@@ -79,12 +79,8 @@ impl LevelRows<'_> {
         let place = whole(self.reader.info().path.clone());
         let trusted = self.positions_hold(ctx)?;
         let mut first = 0;
-        let mut each = |batch: RecordBatch| {
-            ctx.check()?;
-            let rows = first..first + batch.num_rows();
-            first = rows.end;
-            sink(&self.batch(&batch, rows, &place, trusted, ctx)?)
-        };
+        let mut each =
+            |batch: RecordBatch| sink(&self.batch(&batch, &mut first, &place, trusted, ctx)?);
         match self.reader.levels().head(self.level) {
             Some(head) => head.for_each_batch(ctx, &mut each),
             None => self
@@ -121,43 +117,23 @@ impl LevelRows<'_> {
     fn batch(
         &self,
         batch: &RecordBatch,
-        rows: std::ops::Range<usize>,
+        first: &mut usize,
         place: &Path,
         trusted: bool,
         ctx: &JobContext,
     ) -> Result<RecordBatch> {
+        ctx.check()?;
         let count = batch.num_rows();
+        let rows = *first..*first + count;
+        *first = rows.end;
         let paths = self.paths(batch, rows.clone(), place, trusted, ctx)?;
-        let parents = || match self.level {
-            0 => Int64Array::from_iter_values(
-                rows.clone().map(|row| i64::from(self.start) + row as i64),
-            ),
-            // A row without a parent has none in the joined dataset either.
-            _ => rows
-                .clone()
-                .map(|row| self.tree.levels.get(self.level)?.parents.get(row).copied())
-                .map(|parent| self.joined_parent_row(parent))
-                .collect(),
-        };
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         for field in self.schema.fields() {
-            let stored = || match batch.column_by_name(field.name()) {
-                Some(column) => arrow::compute::cast(column, field.data_type()).map_err(|error| {
-                    Error::format(format!(
-                        "column {} of level{} of {} can't be joined",
-                        field.name(),
-                        self.level,
-                        self.name
-                    ))
-                    .because(error)
-                }),
-                None => Ok(new_null_array(field.data_type(), count)),
-            };
             columns.push(match field.name().as_str() {
                 "internal:current_id" => Arc::new(Int64Array::from_iter_values(
                     rows.clone().map(|row| i64::from(self.start) + row as i64),
                 )),
-                "internal:parent_id" => Arc::new(parents()),
+                "internal:parent_id" => Arc::new(self.number_parents(rows.clone())),
                 "internal:offset" if !trusted => Arc::new(positions_of(&paths, |range| range.0)),
                 "internal:size" if !trusted => Arc::new(positions_of(&paths, |range| range.1)),
                 SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => Arc::new(
@@ -176,11 +152,39 @@ impl LevelRows<'_> {
                         .for_each(|path| texts.append_option(path.as_ref().map(AssetPath::to_vsi)));
                     Arc::new(texts.finish())
                 }
-                _ => stored()?,
+                _ => self.cast_stored_column(batch, field)?,
             });
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|error| {
             Error::internal("converted rows do not match the joined schema").because(error)
+        })
+    }
+
+    /// `internal:parent_id` of these rows in the joined dataset.
+    fn number_parents(&self, rows: std::ops::Range<usize>) -> Int64Array {
+        match self.level {
+            0 => Int64Array::from_iter_values(rows.map(|row| i64::from(self.start) + row as i64)),
+            // A row without a parent has none in the joined dataset either.
+            _ => rows
+                .map(|row| self.tree.levels.get(self.level)?.parents.get(row).copied())
+                .map(|parent| self.joined_parent_row(parent))
+                .collect(),
+        }
+    }
+
+    /// A column by its name in the type of the joined dataset; nulls when the dataset lacks it.
+    fn cast_stored_column(&self, batch: &RecordBatch, field: &Field) -> Result<ArrayRef> {
+        let Some(column) = batch.column_by_name(field.name()) else {
+            return Ok(new_null_array(field.data_type(), batch.num_rows()));
+        };
+        arrow::compute::cast(column, field.data_type()).map_err(|error| {
+            Error::format(format!(
+                "column {} of level{} of {} can't be joined",
+                field.name(),
+                self.level,
+                self.name
+            ))
+            .because(error)
         })
     }
 
@@ -202,23 +206,21 @@ impl LevelRows<'_> {
         ctx: &JobContext,
     ) -> Result<Vec<Option<AssetPath>>> {
         let positions = self.reader.levels().positions(self.level, ctx)?;
-        let range = |row: usize, container: &Arc<Path>| {
-            let (offset, size) = positions.range(row as u32)?;
-            Some(AssetPath::range(container.clone(), offset, size))
-        };
         Ok(match self.reader.physical() {
             Physical::Zip(_) if trusted => {
                 let container: Arc<Path> = place.into();
-                rows.map(|row| range(row, &container)).collect()
+                rows.map(|row| locate_row(&positions, row, &container))
+                    .collect()
             }
             Physical::Tacocat(index) if trusted => {
                 let parts = self.reader.levels().sources(self.level, ctx)?;
-                let path = |name: &Arc<str>| {
-                    let path = index.part_path(name).ok()?;
-                    Some(Arc::<Path>::from(whole(path)))
-                };
-                let paths: Vec<Option<Arc<Path>>> = parts.names.iter().map(path).collect();
-                rows.map(|row| range(row, paths.get(*parts.rows.get(row)? as usize)?.as_ref()?))
+                let paths: Vec<Option<Arc<Path>>> = parts
+                    .names
+                    .iter()
+                    .map(|name| Some(whole(index.part_path(name).ok()?).into()))
+                    .collect();
+                let path_of = |row: usize| paths.get(*parts.rows.get(row)? as usize)?.as_ref();
+                rows.map(|row| locate_row(&positions, row, path_of(row)?))
                     .collect()
             }
             Physical::Joined(_) => {
@@ -228,26 +230,22 @@ impl LevelRows<'_> {
                 let stored = stored
                     .as_ref()
                     .and_then(|column| column.as_any().downcast_ref::<StringArray>());
-                let text = |row: usize| {
-                    stored
-                        .filter(|column| column.is_valid(row))
-                        .map(|column| column.value(row))
-                };
                 (0..rows.len())
-                    .map(|row| AssetPath::parse(text(row)?).ok())
+                    .map(|row| {
+                        let column = stored.filter(|column| column.is_valid(row))?;
+                        AssetPath::parse(column.value(row)).ok()
+                    })
                     .collect()
             }
-            _ => {
-                let path = |row: usize| {
-                    Ok(
-                        separate_transient_error(self.reader.asset(self.level, row as u32))?
-                            .ok()
-                            .map(|(path, _)| path),
-                    )
-                };
-                rows.map(path).collect::<Result<_>>()?
-            }
+            _ => rows
+                .map(|row| self.locate_sample(row as u32))
+                .collect::<Result<_>>()?,
         })
+    }
+
+    fn locate_sample(&self, row: u32) -> Result<Option<AssetPath>> {
+        let found = separate_transient_error(self.reader.asset(self.level, row))?;
+        Ok(found.ok().map(|(path, _)| path))
     }
 }
 
@@ -261,9 +259,21 @@ fn whole(path: PathBuf) -> PathBuf {
 }
 
 fn positions_of(paths: &[Option<AssetPath>], part: impl Fn((u64, u64)) -> u64) -> Int64Array {
-    let range = |path: &Option<AssetPath>| match path {
-        Some(AssetPath::Range { offset, size, .. }) => Some(part((*offset, *size)) as i64),
+    paths
+        .iter()
+        .map(|path| Some(part(stored_range(path.as_ref()?)?) as i64))
+        .collect()
+}
+
+fn stored_range(path: &AssetPath) -> Option<(u64, u64)> {
+    match path {
+        AssetPath::Range { offset, size, .. } => Some((*offset, *size)),
         _ => None,
-    };
-    paths.iter().map(range).collect()
+    }
+}
+
+/// The bytes of a row in its container.
+fn locate_row(positions: &BytePositions, row: usize, container: &Arc<Path>) -> Option<AssetPath> {
+    let (offset, size) = positions.range(row as u32)?;
+    Some(AssetPath::range(container.clone(), offset, size))
 }

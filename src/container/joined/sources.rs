@@ -1,7 +1,7 @@
 //! The datasets behind a joined one: opened on demand, with a bounded number open at a time.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::container::{ContainerReader, DatasetVersion, OpenOptions, Physical, open_with};
@@ -62,26 +62,18 @@ pub struct JoinedSources {
 impl JoinedSources {
     /// Opens nothing yet.
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
-        let short = |path: &PathBuf| {
-            path.file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-        };
-        let names: Vec<Option<String>> = paths.iter().map(short).collect();
+        let names: Vec<Option<String>> = paths.iter().map(|path| read_file_name(path)).collect();
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         names
             .iter()
             .flatten()
             .for_each(|name| *counts.entry(name).or_default() += 1);
-        let place = |(path, name): (PathBuf, &Option<String>)| {
-            let unique = name
-                .as_ref()
-                .filter(|name| counts.get(name.as_str()) == Some(&1));
-            let name = unique
-                .cloned()
-                .unwrap_or_else(|| path.display().to_string());
+        let places = paths.into_iter().zip(&names).map(|(path, name)| {
+            let unique = name.as_deref().filter(|name| counts.get(name) == Some(&1));
+            let name = unique.map_or_else(|| path.display().to_string(), str::to_owned);
             SourceOffset { path, name }
-        };
-        let places: Vec<SourceOffset> = paths.into_iter().zip(&names).map(place).collect();
+        });
+        let places: Vec<SourceOffset> = places.collect();
         let versions = places.iter().map(|_| OnceLock::new()).collect();
         let options = OpenOptions {
             with: Vec::new(),
@@ -172,4 +164,9 @@ impl JoinedSources {
         open.push((index, reader.clone()));
         Ok(reader)
     }
+}
+
+fn read_file_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?;
+    Some(name.to_string_lossy().into_owned())
 }

@@ -1,6 +1,7 @@
 //! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against
 //! the file before use.
 
+use crate::container::magic_bytes::read_fixed_bytes;
 use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
 
@@ -38,18 +39,7 @@ impl TacocatIndex {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::format("the file does not begin with TACOCAT").at_path(file.path()));
         }
-        let u32_at = |at: usize| {
-            bytes
-                .get(at..at + 4)
-                .and_then(|b| b.try_into().ok())
-                .map_or(0, u32::from_le_bytes)
-        };
-        let u64_at = |at: usize| {
-            bytes
-                .get(at..at + 8)
-                .and_then(|b| b.try_into().ok())
-                .map_or(0, u64::from_le_bytes)
-        };
+        let u32_at = |at: usize| read_fixed_bytes(&bytes, at).map_or(0, u32::from_le_bytes);
         let (version, depth) = (u32_at(8), u32_at(12) as usize);
         if version != VERSION {
             return Err(Error::unsupported(format!(
@@ -63,10 +53,7 @@ impl TacocatIndex {
             ))
             .at_path(file.path()));
         }
-        let entry = |number: usize| HeaderEntry {
-            offset: u64_at(16 + number * 16),
-            size: u64_at(24 + number * 16),
-        };
+        let entry = |number: usize| HeaderEntry::read(&bytes, 16 + number * 16);
         let index = Self {
             levels: (0..=depth).map(entry).collect(),
             collection: entry(LEVEL_ENTRIES),

@@ -13,7 +13,10 @@ use bytes::Bytes;
 
 use super::header::HEADER_SIZE;
 use super::join::join;
-use super::scan::{Footers, NESTED, POINTER, ScannedLevel, footer_slice};
+use super::scan::{
+    Footers, NESTED, POINTER, ScannedLevel, footer_slice, is_range_within, require_integers,
+    require_texts, unreadable_footer_error,
+};
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -73,13 +76,8 @@ pub fn read_chain(
     while let Some((offset, length)) = next {
         ctx.check()?;
         let number = places.len();
-        let at = |error: Error| {
-            if error.is_cancelled() {
-                error
-            } else {
-                Error::format(format!("object {number} of the footer can't be read")).because(error)
-            }
-        };
+        let message = format!("object {number} of the footer can't be read");
+        let at = |error| unreadable_footer_error(error, &message);
         if number > OBJECTS_MAX {
             return Err(Error::format(format!(
                 "the footer is a chain of more than {OBJECTS_MAX} objects"
@@ -133,17 +131,10 @@ pub fn chained_level(
     rows_above: usize,
     data: std::ops::Range<u64>,
 ) -> Result<ScannedLevel> {
-    let text = |name: &str| {
-        table
-            .strings(name)?
-            .ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")))
-    };
-    let number = |name: &str| {
-        table
-            .integers(name)?
-            .ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")))
-    };
-    let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
+    let owner = "an object of the footer";
+    let number = |name| require_integers(table, name, owner);
+    let ids = require_texts(table, "tortilla:id", owner)?;
+    let formats = require_texts(table, "tortilla:file_format", owner)?;
     let (offsets, lengths, parents) = (
         number("tortilla:offset")?,
         number("tortilla:length")?,
@@ -177,15 +168,9 @@ pub fn chained_level(
             .ok()
             .zip(u64::try_from(lengths.value(row)).ok());
         let valid = offsets.is_valid(row) && lengths.is_valid(row);
-        let inside = |(offset, length): &(u64, u64)| {
-            *offset >= data.start
-                && offset
-                    .checked_add(*length)
-                    .is_some_and(|end| end <= data.end)
-        };
         level
             .ranges
-            .push(range.filter(|range| valid && inside(range)));
+            .push(range.filter(|range| valid && is_range_within(*range, &data)));
     }
     if level.parents.windows(2).any(|pair| pair[0] > pair[1]) {
         return Err(Error::format(format!(
@@ -317,15 +302,10 @@ fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
 /// such chunk; [`Kind::Format`](crate::error::Kind::Format) when a column is missing or a value is
 /// invalid.
 pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<SampleChunk> {
-    let column = |name: &str| {
-        table
-            .integers(name)?
-            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
-    };
     let (levels, rows, indices) = (
-        column("chunk:level")?,
-        column(ROOT)?,
-        column("chunk:index")?,
+        read_chunk_numbers(table, "chunk:level")?,
+        read_chunk_numbers(table, ROOT)?,
+        read_chunk_numbers(table, "chunk:index")?,
     );
     let of_sample: Vec<usize> = (0..table.rows())
         .filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row))
@@ -342,33 +322,21 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
         };
         return Err(error);
     };
-    let number = |name: &str| -> Result<u64> {
-        let value = column(name)?.value(at);
-        u64::try_from(value)
-            .map_err(|_| Error::format(format!("{name} of chunk {index} is {value}")))
+    let row = ChunkTableRow {
+        table,
+        row: at,
+        index,
     };
-    let three = |name: &str| -> Result<[u64; 3]> {
-        let place = table
-            .column_index(name)
-            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
-        let crate::model::Value::List(items) = table.value(at, place) else {
-            return Err(Error::format(format!("{name} of chunk {index} is no list")));
-        };
-        let numbers: Option<Vec<u64>> = items
-            .iter()
-            .map(|item| match item {
-                crate::model::Value::Int(number) => u64::try_from(*number).ok(),
-                _ => None,
-            })
-            .collect();
-        numbers
-            .and_then(|n| n.try_into().ok())
-            .ok_or_else(|| Error::format(format!("{name} of chunk {index} is not three numbers")))
-    };
-    let (start, count) = (three("chunk:start")?, three("chunk:shape")?);
-    let chunk = [number("chunk:columns")?, number("chunk:rows")?];
-    let bands = number("chunk:bands")?;
-    let bits = number("chunk:bits")?;
+    let (start, count) = (
+        row.read_triple("chunk:start")?,
+        row.read_triple("chunk:shape")?,
+    );
+    let chunk = [
+        row.read_number("chunk:columns")?,
+        row.read_number("chunk:rows")?,
+    ];
+    let bands = row.read_number("chunk:bands")?;
+    let bits = row.read_number("chunk:bits")?;
     // Bounds the chunk's size in memory before anything is allocated.
     let bytes = chunk[0]
         .checked_mul(chunk[1])
@@ -394,23 +362,69 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
         chunk
     };
     let layout = ChunkLayout {
-        little: number("chunk:little_endian")? == 1,
+        little: row.read_number("chunk:little_endian")? == 1,
         size: chunk,
         bands,
         chunk,
         stripped: false,
         chunk_bands: bands,
         bits,
-        sample_format: number("chunk:sample_format")?,
-        compression: number("chunk:compression")?,
-        predictor: number("chunk:predictor")?,
-        places: vec![(number("tortilla:offset")?, number("tortilla:length")?)],
+        sample_format: row.read_number("chunk:sample_format")?,
+        compression: row.read_number("chunk:compression")?,
+        predictor: row.read_number("chunk:predictor")?,
+        places: vec![(
+            row.read_number("tortilla:offset")?,
+            row.read_number("tortilla:length")?,
+        )],
     };
     Ok(SampleChunk {
         layout,
         start,
         count,
     })
+}
+
+fn read_chunk_numbers(table: &LevelTable, name: &str) -> Result<Int64Array> {
+    table
+        .integers(name)?
+        .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
+}
+
+/// A row of the table of chunks.
+struct ChunkTableRow<'a> {
+    table: &'a LevelTable,
+    row: usize,
+    /// The chunk's number in its sample.
+    index: u64,
+}
+
+impl ChunkTableRow<'_> {
+    fn read_number(&self, name: &str) -> Result<u64> {
+        let value = read_chunk_numbers(self.table, name)?.value(self.row);
+        u64::try_from(value)
+            .map_err(|_| Error::format(format!("{name} of chunk {} is {value}", self.index)))
+    }
+
+    fn read_triple(&self, name: &str) -> Result<[u64; 3]> {
+        let index = self.index;
+        let place = self
+            .table
+            .column_index(name)
+            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
+        let crate::model::Value::List(items) = self.table.value(self.row, place) else {
+            return Err(Error::format(format!("{name} of chunk {index} is no list")));
+        };
+        let numbers: Option<Vec<u64>> = items
+            .iter()
+            .map(|item| match item {
+                crate::model::Value::Int(number) => u64::try_from(*number).ok(),
+                _ => None,
+            })
+            .collect();
+        numbers
+            .and_then(|n| n.try_into().ok())
+            .ok_or_else(|| Error::format(format!("{name} of chunk {index} is not three numbers")))
+    }
 }
 
 /// The object of one level: the footers of its tortillas concatenated, with offsets in the file and

@@ -2,7 +2,7 @@
 //! new tables are written to unused space and synced before the 200-byte header is updated to point
 //! to them. A process killed at any moment leaves either the old or the new file.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -77,17 +77,7 @@ pub fn change_tortilla(
         .write(true)
         .open(path)
         .io_at("open for writing", path)?;
-    let write = || {
-        write_at(&file, &footer, at).io_at("write the footer", path)?;
-        if let Some(collection) = &collection {
-            write_at(&file, collection, at + footer.len() as u64)
-                .io_at("write COLLECTION", path)?;
-        }
-        file.sync_all().io_at("sync the new tables to disk", path)?;
-        // A single write within one disk sector is atomic.
-        write_at(&file, &header.to_bytes(), 0).io_at("write the header", path)
-    };
-    if let Err(error) = write() {
+    if let Err(error) = write_tables(&file, path, &header, &footer, collection.as_deref()) {
         // The old tables were not overwritten; the bytes appended after them are cut off.
         let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
         return Err(error);
@@ -98,6 +88,24 @@ pub fn change_tortilla(
         file.set_len(end).io_at("cut off the old tables", path)?;
     }
     Ok(header)
+}
+
+/// Writes the tables where the header says that they are, and then the header.
+fn write_tables(
+    file: &File,
+    path: &Path,
+    header: &TortillaHeader,
+    footer: &[u8],
+    collection: Option<&[u8]>,
+) -> Result<()> {
+    let (at, length) = header.footer;
+    write_at(file, footer, at).io_at("write the footer", path)?;
+    if let Some(collection) = collection {
+        write_at(file, collection, at + length).io_at("write COLLECTION", path)?;
+    }
+    file.sync_all().io_at("sync the new tables to disk", path)?;
+    // A single write within one disk sector is atomic.
+    write_at(file, &header.to_bytes(), 0).io_at("write the header", path)
 }
 
 /// Applies [`change_tortilla`] to a copy of `source` at `output`, which appears changed or not at

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::container::magic_bytes::read_fixed_bytes;
 use crate::error::{Error, Result};
 
 /// Length of the header in bytes, and the offset of the first sample.
@@ -58,17 +59,7 @@ impl TortillaHeader {
     /// [`Kind::Format`](crate::error::Kind::Format) when the bytes are too short or the magic
     /// number is unknown.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let number = |at: usize| {
-            let field = bytes
-                .get(at..at + 8)
-                .and_then(|field| field.try_into().ok())
-                .map(u64::from_le_bytes);
-            field.ok_or_else(|| {
-                Error::format(format!(
-                    "the file ends within its header of {HEADER_SIZE} bytes"
-                ))
-            })
-        };
+        let number = |at: usize| read_header_number(bytes, at);
         let taco = match bytes.get(..2) {
             Some(magic) if magic == TORTILLA_MAGIC => false,
             Some(magic) if magic == TACO_MAGIC => true,
@@ -182,6 +173,15 @@ impl TortillaHeader {
         }
         None
     }
+}
+
+fn read_header_number(bytes: &[u8], at: usize) -> Result<u64> {
+    let field = read_fixed_bytes(bytes, at).map(u64::from_le_bytes);
+    field.ok_or_else(|| {
+        Error::format(format!(
+            "the file ends within its header of {HEADER_SIZE} bytes"
+        ))
+    })
 }
 
 /// Extensions in names of parts. pytortilla 0.3.2 wrote two dots.

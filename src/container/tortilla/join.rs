@@ -159,11 +159,11 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
                 }
                 _ => None,
             };
-            let text_of = |row: usize| match &bytes {
-                Some(bytes) => hex::encode(bytes.as_binary::<i32>().value(row)),
-                None => cell_text(array, row),
-            };
-            let text = (0..array.len()).map(|row| array.is_valid(row).then(|| text_of(row)));
+            let text = (0..array.len()).map(|row| {
+                array
+                    .is_valid(row)
+                    .then(|| format_as_text(array, bytes.as_ref(), row))
+            });
             Ok(Arc::new(text.collect::<StringArray>()))
         }
         _ => {
@@ -172,6 +172,14 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
                 "a column of {from} does not fit the {to} of the other tables"
             )))
         }
+    }
+}
+
+/// A value as text: bytes, when `bytes` has them, in hexadecimal.
+fn format_as_text(array: &ArrayRef, bytes: Option<&ArrayRef>, row: usize) -> String {
+    match bytes {
+        Some(bytes) => hex::encode(bytes.as_binary::<i32>().value(row)),
+        None => cell_text(array, row),
     }
 }
 

@@ -222,11 +222,6 @@ pub(super) fn part_path(target: &Path, number: usize) -> PathBuf {
 
 /// True when `path` is a part of the dataset `target`.
 pub fn is_part_of(path: &Path, target: &Path) -> bool {
-    let folder = |path: &Path| {
-        std::path::absolute(path)
-            .ok()
-            .and_then(|path| path.parent()?.canonicalize().ok())
-    };
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -235,7 +230,13 @@ pub fn is_part_of(path: &Path, target: &Path) -> bool {
         |text: &str, other: Option<&std::ffi::OsStr>| other.is_some_and(|other| other == text);
     name.is_some_and(|(stem, _, ending)| {
         same(stem, target.file_stem()) && same(ending, target.extension())
-    }) && folder(path).is_some_and(|parent| folder(target) == Some(parent))
+    }) && resolve_folder(path).is_some_and(|parent| resolve_folder(target) == Some(parent))
+}
+
+/// The folder that holds the path, without symbolic links.
+fn resolve_folder(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    path.parent()?.canonicalize().ok()
 }
 
 /// The existing parts of the dataset `target`.
@@ -335,47 +336,53 @@ pub(super) fn encode_table_chain(
 /// The chunks of a sample that decode independently; `None` for files other than TIFF, and for
 /// damaged TIFFs, which are then plain bytes.
 fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
-    let chunks = |read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64| {
-        chunk_layout(read, size)
-            .unwrap_or_default()
-            .filter(ChunkLayout::decodes_alone)
-    };
-    let local = |path: &AssetPath, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
-        let file = LocalFile::open_for(path)?;
-        Ok(chunks(
-            &|at, length| Ok(file.read(start + at, length)?.to_vec()),
-            size,
-        ))
-    };
     match source {
         RowSource::Asset {
             path: path @ (AssetPath::File(_) | AssetPath::Packed(_)),
             size,
             ..
-        } => local(path, 0, *size),
+        } => find_file_chunks(path, 0, *size),
         RowSource::Asset {
             path: path @ AssetPath::Range { offset, .. },
             size,
             ..
-        } => local(path, *offset, *size),
-        RowSource::Bytes(bytes) => {
-            let read = |at: u64, length: u64| {
-                let range = usize::try_from(at)
-                    .ok()
-                    .zip(usize::try_from(length).ok())
-                    .and_then(|(at, n)| bytes.get(at..at + n));
-                range
-                    .map(<[u8]>::to_vec)
-                    .ok_or_else(|| Error::format("a TIFF in memory ends early"))
-            };
-            Ok(chunks(&read, bytes.len() as u64))
-        }
+        } => find_file_chunks(path, *offset, *size),
+        RowSource::Bytes(bytes) => Ok(find_independent_chunks(
+            &|at, length| slice_bytes(bytes, at, length),
+            bytes.len() as u64,
+        )),
         RowSource::Asset {
             path: AssetPath::Vsi(_),
             ..
         }
         | RowSource::Folder => Ok(None),
     }
+}
+
+fn find_independent_chunks(
+    read: &dyn Fn(u64, u64) -> Result<Vec<u8>>,
+    size: u64,
+) -> Option<ChunkLayout> {
+    chunk_layout(read, size)
+        .unwrap_or_default()
+        .filter(ChunkLayout::decodes_alone)
+}
+
+/// The chunks of `size` bytes from `start` of a file.
+fn find_file_chunks(path: &AssetPath, start: u64, size: u64) -> Result<Option<ChunkLayout>> {
+    let file = LocalFile::open_for(path)?;
+    let read = |at: u64, length: u64| file.read(start + at, length).map(|bytes| bytes.to_vec());
+    Ok(find_independent_chunks(&read, size))
+}
+
+fn slice_bytes(bytes: &[u8], at: u64, length: u64) -> Result<Vec<u8>> {
+    let range = usize::try_from(at)
+        .ok()
+        .zip(usize::try_from(length).ok())
+        .and_then(|(at, n)| bytes.get(at..at + n));
+    range
+        .map(<[u8]>::to_vec)
+        .ok_or_else(|| Error::format("a TIFF in memory ends early"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,13 @@ pub struct PartSet {
 }
 
 impl PartSet {
+    fn from_numbered_files(mut files: Vec<(u32, PathBuf)>) -> Self {
+        files.sort();
+        Self {
+            files: files.into_iter().map(|(_, path)| path).collect(),
+        }
+    }
+
     /// The parts named by `path`: a folder with the parts of one dataset, or a pattern
     /// `name.*.part.tortilla`.
     pub fn from_path(path: &Path) -> Option<Self> {
@@ -35,13 +42,10 @@ impl PartSet {
 
 /// Stem and extension of `name.*.part.tortilla`; `None` for any other name.
 pub fn pattern(name: &str) -> Option<(String, String)> {
-    let of = |ending: &str| {
-        Some((
-            name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(),
-            ending.to_owned(),
-        ))
-    };
-    PART_ENDINGS.into_iter().find_map(of)
+    PART_ENDINGS.into_iter().find_map(|ending| {
+        let stem = name.strip_suffix(&format!(".*.part.{ending}"))?;
+        Some((stem.to_owned(), ending.to_owned()))
+    })
 }
 
 /// One pattern `name.*.part.tortilla` for each set of parts in a folder.
@@ -63,15 +67,9 @@ fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
                 .push((number, entry.path()));
         }
     }
-    let sorted = |mut files: Vec<(u32, PathBuf)>| {
-        files.sort();
-        PartSet {
-            files: files.into_iter().map(|(_, path)| path).collect(),
-        }
-    };
     found
         .into_iter()
-        .map(|(key, files)| (key, sorted(files)))
+        .map(|(key, files)| (key, PartSet::from_numbered_files(files)))
         .collect()
 }
 

@@ -95,18 +95,11 @@ impl TortillaReader {
         let mut made = Vec::with_capacity(levels.len());
         for (depth, level) in levels.into_iter().enumerate() {
             widened.extend(level.widened.into_iter().map(|column| (depth, column)));
-            let sources = || {
-                level
-                    .parts
-                    .iter()
-                    .map(|&part| names[part as usize].clone())
-                    .collect()
-            };
             made.push(MadeLevel {
                 own: level
                     .batch
                     .ok_or_else(|| Error::internal("a level has no columns"))?,
-                sources: (files.len() > 1).then(sources),
+                sources: (files.len() > 1).then(|| collect_part_names(&level.parts, &names)),
                 ids: level.ids,
                 folder: level.folder,
                 parents: level.parents,
@@ -203,17 +196,15 @@ impl TortillaReader {
         }
         let opened: HashSet<Arc<str>> =
             self.files.iter().map(|file| name_of(file.path())).collect();
-        let there = |number: u64| {
-            let name = format!("{stem}.{number:04}.part.{ending}");
-            opened.contains(name.as_str()) || (!remote && folder.join(name).is_file())
-        };
+        let part = |number: u64| format!("{stem}.{number:04}.part.{ending}");
+        let there = |name: &str| opened.contains(name) || (!remote && folder.join(name).is_file());
         // The specification numbers parts from 1, the Python tool from 0.
-        let first = u64::from(!there(0) && there(root.header.partitions));
+        let first = u64::from(!there(&part(0)) && there(&part(root.header.partitions)));
         // The header's count is not trusted.
         let count = root.header.partitions.min(10_000);
         (first..first + count)
-            .filter(|&number| !there(number))
-            .map(|number| format!("{stem}.{number:04}.part.{ending}"))
+            .map(part)
+            .filter(|name| !there(name))
             .collect()
     }
 
@@ -258,6 +249,12 @@ impl TortillaReader {
     }
 }
 
+/// For each row the name of its part.
+fn collect_part_names(parts: &[u32], names: &[Arc<str>]) -> Vec<Arc<str>> {
+    let names = parts.iter().map(|&part| &names[part as usize]);
+    names.cloned().collect()
+}
+
 /// Levels and chunks of a streamable dataset.
 type Chained = (Vec<ScannedLevel>, LevelTable);
 
@@ -268,28 +265,7 @@ fn read_chained_levels(
     notes: &mut Report,
     ctx: &JobContext,
 ) -> Result<Option<Chained>> {
-    let pointer = root.pointer.clone().unwrap_or_default();
-    let mut read = || -> Result<(Vec<(u64, u64)>, Chained)> {
-        let mut objects = read_chain(file, root.header.footer, &pointer, footers, ctx)?;
-        let Some((last, chunks)) = objects.pop() else {
-            return Err(Error::internal("a chain without objects"));
-        };
-        let mut top = TortillaScan::default();
-        let first = read_level(std::slice::from_ref(&*root), 0, footers, &mut top)?;
-        notes.absorb(top.findings);
-        let mut levels = vec![first];
-        let mut places = vec![last];
-        for (place, table) in &objects {
-            let above = levels.last().map_or(0, |level| level.ids.len());
-            duplicate_names(table)
-                .into_iter()
-                .for_each(|name| notes.push(duplicate_column(levels.len(), name)));
-            levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
-            places.push(*place);
-        }
-        Ok((places, (levels, chunks)))
-    };
-    match read() {
+    match read_chained_objects(file, root, footers, notes, ctx) {
         Ok((places, chained)) => {
             root.chain = places;
             Ok(Some(chained))
@@ -304,6 +280,35 @@ fn read_chained_levels(
             Ok(None)
         }
     }
+}
+
+/// The places of the objects of the chain, its levels and its chunks.
+fn read_chained_objects(
+    file: &LocalFile,
+    root: &TortillaFile,
+    footers: &Footers,
+    notes: &mut Report,
+    ctx: &JobContext,
+) -> Result<(Vec<(u64, u64)>, Chained)> {
+    let pointer = root.pointer.as_deref().unwrap_or_default();
+    let mut objects = read_chain(file, root.header.footer, pointer, footers, ctx)?;
+    let Some((last, chunks)) = objects.pop() else {
+        return Err(Error::internal("a chain without objects"));
+    };
+    let mut top = TortillaScan::default();
+    let first = read_level(std::slice::from_ref(root), 0, footers, &mut top)?;
+    notes.absorb(top.findings);
+    let mut levels = vec![first];
+    let mut places = vec![last];
+    for (place, table) in &objects {
+        let above = levels.last().map_or(0, |level| level.ids.len());
+        duplicate_names(table)
+            .into_iter()
+            .for_each(|name| notes.push(duplicate_column(levels.len(), name)));
+        levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
+        places.push(*place);
+    }
+    Ok((places, (levels, chunks)))
 }
 
 fn unreadable(error: Error, part: &Path) -> Error {

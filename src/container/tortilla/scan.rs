@@ -174,13 +174,7 @@ pub fn read_tortilla(
         return Err(Error::format(fault));
     }
     let (offset, length) = header.footer;
-    let at = |error: Error| {
-        if error.is_cancelled() {
-            error
-        } else {
-            Error::format("the footer can't be read").because(error)
-        }
-    };
+    let at = |error| unreadable_footer_error(error, "the footer can't be read");
     let (table, pointer) =
         if header.end != HEADER_SIZE && file.read(base + offset, 1)?.starts_with(b"{") {
             (
@@ -221,6 +215,15 @@ pub fn read_tortilla(
     })
 }
 
+/// Cancellation stays as it is.
+pub(super) fn unreadable_footer_error(error: Error, message: &str) -> Error {
+    if error.is_cancelled() {
+        error
+    } else {
+        Error::format(message).because(error)
+    }
+}
+
 /// The footer of pytortilla up to 0.0.3: a JSON object with offset and length of each sample by its
 /// id.
 fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
@@ -228,24 +231,27 @@ fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
         .map_err(|error| {
             Error::format("the footer is not readable as JSON").because(error.to_string())
         })?;
-    let column = |at: usize| -> ArrayRef {
-        Arc::new(Int64Array::from_iter(
-            ranges
-                .values()
-                .map(|range| range.get(at).and_then(serde_json::Value::as_i64)),
-        ))
-    };
     let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ranges.keys()));
     let columns = [
         ("tortilla:id", ids),
-        ("tortilla:offset", column(0)),
-        ("tortilla:length", column(1)),
+        ("tortilla:offset", collect_range_numbers(&ranges, 0)),
+        ("tortilla:length", collect_range_numbers(&ranges, 1)),
     ];
     let batch = RecordBatch::try_from_iter_with_nullable(
         columns.map(|(name, values)| (name, values, true)),
     )
     .map_err(|error| Error::internal("the footer does not fit its columns").because(error))?;
     Ok(LevelTable::new(batch.schema(), vec![batch]))
+}
+
+/// The numbers at one place of each range; null for what is none.
+fn collect_range_numbers(
+    ranges: &serde_json::Map<String, serde_json::Value>,
+    place: usize,
+) -> ArrayRef {
+    Arc::new(Int64Array::from_iter(ranges.values().map(|range| {
+        range.get(place).and_then(serde_json::Value::as_i64)
+    })))
 }
 
 /// The footer with `tortilla:file_format`, which pytortilla before 0.3.1 did not write: 0.3.0
@@ -285,12 +291,11 @@ fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
         fields,
         table.schema().metadata().clone(),
     ));
-    let with = |(batch, column): (&RecordBatch, ArrayRef)| {
+    let batches = table.batches().iter().zip(known).map(|(batch, column)| {
         let columns = batch.columns().iter().cloned().chain([column]).collect();
         RecordBatch::try_new(schema.clone(), columns)
-    };
-    let batches: std::result::Result<Vec<RecordBatch>, _> =
-        table.batches().iter().zip(known).map(with).collect();
+    });
+    let batches: std::result::Result<Vec<RecordBatch>, _> = batches.collect();
     let batches = batches
         .map_err(|error| Error::internal("a column does not fit the footer").because(error))?;
     Ok(LevelTable::new(schema, batches))
@@ -477,20 +482,10 @@ pub(super) fn read_level(
     let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
         twice.extend(duplicate_names(&tortilla.table));
-        let text = |name: &str| -> Result<StringArray> {
-            tortilla
-                .table
-                .strings(name)?
-                .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
-        };
-        let number = |name: &str| -> Result<Int64Array> {
-            tortilla
-                .table
-                .integers(name)?
-                .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
-        };
-        let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
-        let (offsets, lengths) = (number("tortilla:offset")?, number("tortilla:length")?);
+        let texts = |name| require_texts(&tortilla.table, name, "the footer");
+        let integers = |name| require_integers(&tortilla.table, name, "the footer");
+        let (ids, formats) = (texts("tortilla:id")?, texts("tortilla:file_format")?);
+        let (offsets, lengths) = (integers("tortilla:offset")?, integers("tortilla:length")?);
         // Samples lie between header and footer.
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
@@ -510,11 +505,7 @@ pub(super) fn read_level(
             let range = offset
                 .and_then(|n| u64::try_from(n).ok())
                 .zip(length.and_then(|n| u64::try_from(n).ok()));
-            let inside = |(offset, length): &(u64, u64)| {
-                *offset >= tortilla.header.end
-                    && offset.checked_add(*length).is_some_and(|last| last <= end)
-            };
-            match range.filter(inside) {
+            match range.filter(|range| is_range_within(*range, &(tortilla.header.end..end))) {
                 Some((offset, length)) => level.ranges.push(Some((tortilla.base + offset, length))),
                 None => {
                     bad.push((here, [offset, length], end));
@@ -551,6 +542,26 @@ pub(super) fn read_level(
     scan.levels
         .pop()
         .ok_or_else(|| Error::internal("a level was lost"))
+}
+
+/// True for a range (offset, length) of bytes inside another.
+pub(super) fn is_range_within((offset, length): (u64, u64), outer: &std::ops::Range<u64>) -> bool {
+    let end = offset.checked_add(length);
+    offset >= outer.start && end.is_some_and(|end| end <= outer.end)
+}
+
+/// A column of texts. `owner` is what has no such column in the error.
+pub(super) fn require_texts(table: &LevelTable, name: &str, owner: &str) -> Result<StringArray> {
+    table
+        .strings(name)?
+        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
+}
+
+/// As [`require_texts`] for integers.
+pub(super) fn require_integers(table: &LevelTable, name: &str, owner: &str) -> Result<Int64Array> {
+    table
+        .integers(name)?
+        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
 }
 
 /// The finding for a duplicate column name in a footer.

@@ -1,6 +1,7 @@
 //! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level
 //! tables and COLLECTION.json.
 
+use crate::container::magic_bytes::read_fixed_bytes;
 use crate::error::{Error, Result};
 use crate::zip_format::HEADER_NAME;
 
@@ -20,6 +21,18 @@ pub struct HeaderEntry {
     pub offset: u64,
     /// Length in bytes.
     pub size: u64,
+}
+
+impl HeaderEntry {
+    /// Reads offset and size, two little-endian numbers of 8 bytes from `at`; 0 where bytes are
+    /// missing.
+    pub fn read(bytes: &[u8], at: usize) -> Self {
+        let number = |at: usize| read_fixed_bytes(bytes, at).map_or(0, u64::from_le_bytes);
+        Self {
+            offset: number(at),
+            size: number(at + 8),
+        }
+    }
 }
 
 /// The header's entries: level tables in order, then COLLECTION.json.
@@ -60,17 +73,8 @@ impl TacoHeader {
                     to 7"
             )));
         }
-        let number = |at: usize| {
-            data[at..at + 8]
-                .try_into()
-                .map(u64::from_le_bytes)
-                .unwrap_or_default()
-        };
         let all: Vec<HeaderEntry> = (0..ENTRIES)
-            .map(|i| HeaderEntry {
-                offset: number(4 + 16 * i),
-                size: number(12 + 16 * i),
-            })
+            .map(|i| HeaderEntry::read(data, 4 + 16 * i))
             .collect();
         let clean = data[1..4] == [0, 0, 0]
             && all[count..]

@@ -244,13 +244,10 @@ impl ZipReader {
     /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is
     /// compressed, encrypted or outside the file.
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
-        let missing = || {
-            Error::format("the sample is not in the archive")
-                .at_place(name)
-                .caused_by(Cause::MissingMember)
-        };
         let directory = self.directory()?;
-        let entry = directory.find(name).ok_or_else(missing)?;
+        let entry = directory
+            .find(name)
+            .ok_or_else(|| missing_member_error(name))?;
         if entry.method == 0
             && entry.flags & 1 == 0
             && self.file.is_remote()
@@ -275,6 +272,12 @@ impl ZipReader {
         }
         Ok((header.data, entry.size))
     }
+}
+
+fn missing_member_error(name: &str) -> Error {
+    Error::format("the sample is not in the archive")
+        .at_place(name)
+        .caused_by(Cause::MissingMember)
 }
 
 impl ContainerReader for ZipReader {
@@ -333,13 +336,8 @@ impl ArchiveContents {
         levels: &[HeaderEntry],
         collection: Option<HeaderEntry>,
     ) -> Result<Self> {
-        let head = |entry: &HeaderEntry| {
-            separate_transient_error(
-                file.parquet(entry.offset, entry.size)
-                    .and_then(TableHead::read),
-            )
-        };
-        let heads = levels.iter().map(head).collect::<Result<_>>()?;
+        let heads = levels.iter().map(|entry| read_table_head(file, *entry));
+        let heads = heads.collect::<Result<_>>()?;
         Ok(Self {
             heads,
             collection: separate_transient_error(collection_at(file, collection))?,
@@ -409,24 +407,39 @@ fn by_name(
     file: &ByteSource,
     directory: &CentralDirectory,
 ) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
-    let entry = |name: &str| -> Result<Option<HeaderEntry>> {
-        let Some(entry) = directory.find(name) else {
-            return Ok(None);
-        };
-        let Ok(header) = separate_transient_error(LocalHeader::read(file, entry.local))? else {
-            return Ok(None);
-        };
-        let inside = file.contains(header.data, entry.size);
-        Ok(inside.then_some(HeaderEntry {
-            offset: header.data,
-            size: entry.size,
-        }))
-    };
     let mut levels = Vec::new();
-    while let Some(level) = entry(&format!("METADATA/level{}.parquet", levels.len()))? {
+    while let Some(level) = find_entry(
+        file,
+        directory,
+        &format!("METADATA/level{}.parquet", levels.len()),
+    )? {
         levels.push(level);
     }
-    Ok((levels, entry("COLLECTION.json")?))
+    Ok((levels, find_entry(file, directory, "COLLECTION.json")?))
+}
+
+/// The data of a member; `None` when it is missing, unreadable or outside the file.
+fn find_entry(
+    file: &ByteSource,
+    directory: &CentralDirectory,
+    name: &str,
+) -> Result<Option<HeaderEntry>> {
+    let Some(entry) = directory.find(name) else {
+        return Ok(None);
+    };
+    let Ok(header) = separate_transient_error(LocalHeader::read(file, entry.local))? else {
+        return Ok(None);
+    };
+    let inside = file.contains(header.data, entry.size);
+    Ok(inside.then_some(HeaderEntry {
+        offset: header.data,
+        size: entry.size,
+    }))
+}
+
+fn read_table_head(file: &ByteSource, entry: HeaderEntry) -> Result<Result<TableHead>> {
+    let table = file.parquet(entry.offset, entry.size);
+    separate_transient_error(table.and_then(TableHead::read))
 }
 
 fn collection_at(file: &ByteSource, entry: Option<HeaderEntry>) -> Result<Collection> {

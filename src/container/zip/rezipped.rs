@@ -202,18 +202,22 @@ impl RezippedDataset {
             .map(|(_, entry)| (entry.local, entry.stored))
             .collect();
         ranges.sort_unstable();
-        let overlaps = |pair: &[(u64, u64)]| match pair {
-            [(at, stored), (next, _)] => at.checked_add(*stored).is_none_or(|end| end > *next),
-            _ => false,
-        };
         let (local, stored) = ranges.last().copied().unwrap_or_default();
-        if ranges.windows(2).any(overlaps) || !file.contains(local, stored) {
+        if ranges.windows(2).any(members_overlap) || !file.contains(local, stored) {
             return Err(
                 Error::format("members of this ZIP overlap, or lie outside of it")
                     .at_path(file.path()),
             );
         }
         Ok(())
+    }
+}
+
+/// True for two neighbours, as (offset, stored length), that share bytes.
+fn members_overlap(pair: &[(u64, u64)]) -> bool {
+    match pair {
+        [(at, stored), (next, _)] => at.checked_add(*stored).is_none_or(|end| end > *next),
+        _ => false,
     }
 }
 
@@ -258,12 +262,7 @@ fn state_of(entry: &DirectoryEntry) -> String {
 
 /// The path of a member below the folder of its dataset.
 fn checked_name<'a>(name: &'a str, entry: &DirectoryEntry) -> Result<&'a str> {
-    let is_plain = |step: &str| {
-        !matches!(step, "" | "." | "..")
-            && !step.contains([':', '\0'])
-            && !files::is_device_name(step)
-    };
-    if name.split('/').all(is_plain) {
+    if name.split('/').all(is_safe_step) {
         Ok(name)
     } else {
         Err(
@@ -271,6 +270,10 @@ fn checked_name<'a>(name: &'a str, entry: &DirectoryEntry) -> Result<&'a str> {
                 .at_place(entry.name.printable_line()),
         )
     }
+}
+
+fn is_safe_step(step: &str) -> bool {
+    !matches!(step, "" | "." | "..") && !step.contains([':', '\0']) && !files::is_device_name(step)
 }
 
 fn unpack_member(

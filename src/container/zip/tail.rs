@@ -15,7 +15,8 @@ use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::members::{Members, WrittenMember};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
-use crate::container::dataset_version::dataset_changed_error;
+use crate::container::change_errors::dataset_changed_error;
+use crate::container::plan::PlannedFile;
 use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
 use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
@@ -101,24 +102,10 @@ impl TailEdit {
         let mut files = Vec::with_capacity(plan.files.len());
         for file in &plan.files {
             let name = plan.file_name(file);
-            let own = |entry: &&DirectoryEntry| {
-                let RowSource::Asset {
-                    path: AssetPath::Range { offset, .. },
-                    size,
-                    ..
-                } = plan.source(assembly, file)
-                else {
-                    return false;
-                };
-                let data = entry.local + local_header_len(name.len(), entry.size);
-                let stored = entry.method == 0 && entry.flags & 1 == 0;
-                stored
-                    && entry.local == file.local
-                    && data == *offset
-                    && entry.size == file.size
-                    && file.size == *size
+            let is_own = |entry: &&DirectoryEntry| {
+                is_stored_as_planned(entry, plan.source(assembly, file), file)
             };
-            match directory.find(&name).filter(own) {
+            match directory.find(&name).filter(is_own) {
                 Some(entry) => files.push(WrittenMember {
                     crc: entry.crc,
                     time: DosTime(entry.time),
@@ -233,6 +220,25 @@ impl TailEdit {
     pub fn estimate(&self) -> u64 {
         self.size - self.first_table
     }
+}
+
+/// True for the member of a sample at the place and with the length of the plan, uncompressed.
+fn is_stored_as_planned(entry: &DirectoryEntry, source: &RowSource, planned: &PlannedFile) -> bool {
+    let RowSource::Asset {
+        path: AssetPath::Range { offset, .. },
+        size,
+        ..
+    } = source
+    else {
+        return false;
+    };
+    let data = entry.local + local_header_len(entry.name.len(), entry.size);
+    let stored = entry.method == 0 && entry.flags & 1 == 0;
+    stored
+        && entry.local == planned.local
+        && data == *offset
+        && entry.size == planned.size
+        && planned.size == *size
 }
 
 /// Writes metadata and directory at `start` and syncs them; returns the member TACO_HEADER, its

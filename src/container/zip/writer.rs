@@ -329,13 +329,7 @@ pub(super) fn encode_metadata(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Tail> {
-    let failed = |error| {
-        Error::io(
-            "keep the metadata until it is written",
-            &options.target,
-            error,
-        )
-    };
+    const KEEP: &str = "keep the metadata until it is written";
     let mut tail = Tail {
         bytes: SpooledTempFile::new(METADATA_IN_MEMORY),
         members: Vec::new(),
@@ -356,12 +350,12 @@ pub(super) fn encode_metadata(
                 known.offsets[folder.level][folder.row as usize] = data as i64;
                 known.sizes[folder.level][folder.row as usize] = size as i64;
                 next = data + size;
-                tail.push(&name, &bytes).map_err(failed)?;
+                tail.push(&name, &bytes).io_at(KEEP, &options.target)?;
             }
         }
     }
     for (name, bytes) in plan.consolidated_members(assembly, &positions, options, ctx)? {
-        tail.push(&name, &bytes).map_err(failed)?;
+        tail.push(&name, &bytes).io_at(KEEP, &options.target)?;
     }
     Ok(tail)
 }
@@ -428,16 +422,24 @@ pub(super) fn write_directory(
     let first = header_member(header);
     let mut record = Vec::new();
     let mut size = 0;
-    let mut put = |member: &ZipMember| {
-        record.clear();
-        member.put_central(&mut record);
-        size += record.len() as u64;
-        out.write_all(&record)
-    };
+    let mut put = |member: &ZipMember| write_central(out, &mut record, &mut size, member);
     put(&first)?;
     members.try_for_each(put)?;
     record.clear();
     put_end(&mut record, members.count() as u64 + 1, start, size);
     out.write_all(&record)?;
     Ok((first, size))
+}
+
+/// Writes an entry of the central directory. `record` is its buffer; its length is added to `size`.
+fn write_central(
+    out: &mut impl Write,
+    record: &mut Vec<u8>,
+    size: &mut u64,
+    member: &ZipMember,
+) -> std::io::Result<()> {
+    record.clear();
+    member.put_central(record);
+    *size += record.len() as u64;
+    out.write_all(record)
 }

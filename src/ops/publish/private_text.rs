@@ -83,6 +83,7 @@ impl PrivatePatterns {
         })
     }
 
+    /// True for a link into a private network.
     fn is_private_link(&self, link: &str) -> bool {
         let address = Address::parse(link).filter(Address::is_web);
         address.is_some_and(|it| self.private_hosts.is_match(&it.authority.to_lowercase()))
@@ -183,8 +184,6 @@ impl PrivateText {
         found
     }
 }
-
-/// True for a link into a private network.
 
 #[cfg(test)]
 mod tests {

@@ -419,7 +419,7 @@ fn systems_of_every_authority_keep_their_code() {
     // A system of one's own has none.
     let own_system = "+proj=laea +lat_0=12.5 +lon_0=3.25 +datum=WGS84 +units=m";
     let srs = gdal::spatial_ref::SpatialRef::from_definition(own_system).expect("is known");
-    assert_eq!(info::crs_code(&srs), None);
+    assert_eq!(crs_code::crs_code(&srs), None);
 }
 
 #[test]

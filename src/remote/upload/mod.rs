@@ -394,13 +394,11 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
                 .caused_by(Cause::Passing)
         })
     })??;
-    let named = |meta: &object_store::ObjectMeta| {
-        Some((
-            meta.location.as_ref().strip_prefix(&prefix)?.to_owned(),
-            Some(meta.size),
-        ))
-    };
-    let mut names: Vec<(String, Option<u64>)> = found.iter().filter_map(named).collect();
+    let named = found.iter().filter_map(|meta| {
+        let below = meta.location.as_ref().strip_prefix(&prefix)?;
+        Some((below.to_owned(), Some(meta.size)))
+    });
+    let mut names: Vec<(String, Option<u64>)> = named.collect();
     names.sort();
     Ok(names)
 }

@@ -24,16 +24,20 @@ impl PartSums {
         md5: bool,
         sha256: bool,
     ) -> Result<Self, Refusal> {
-        let compute = move |bytes: &[u8]| Self {
-            md5: md5.then(|| Md5::digest(bytes).into()),
-            sha256: sha256.then(|| sha256_of(bytes)),
-        };
         if bytes.len() <= AT_ONCE_MAX {
-            return Ok(compute(bytes));
+            return Ok(Self::of_bytes(bytes, md5, sha256));
         }
         let bytes = bytes.clone();
-        let computed = tokio::task::spawn_blocking(move || compute(&bytes)).await;
+        let computed =
+            tokio::task::spawn_blocking(move || Self::of_bytes(&bytes, md5, sha256)).await;
         computed.map_err(|_| Refusal::other("the checksum of a part was not computed"))
+    }
+
+    fn of_bytes(bytes: &[u8], md5: bool, sha256: bool) -> Self {
+        Self {
+            md5: md5.then(|| Md5::digest(bytes).into()),
+            sha256: sha256.then(|| sha256_of(bytes)),
+        }
     }
 
     /// MD5 of the part, computed where it was not yet.

@@ -18,9 +18,9 @@ use crate::model::Address;
 use crate::remote::bucket::Signer;
 use crate::remote::credentials::root_cause;
 use crate::remote::fetch::{RequestFault, sentence};
-use crate::remote::http::RequestAttempt;
 use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
+use crate::remote::request_attempt::RequestAttempt;
 
 /// Pauses before the second and later tries; longer than for reads, as the last failure loses the
 /// whole upload.
@@ -297,11 +297,9 @@ impl Object {
     /// True when a signature covers the body, which takes its SHA-256: without encryption. With it
     /// the transport protects the body, and a checksum goes along.
     pub(super) fn signs_body(&self) -> bool {
-        let is_plain = || {
-            Address::parse(&self.bucket.url)
+        matches!(self.bucket.signer, Signer::S3 { signs: true, .. })
+            && Address::parse(&self.bucket.url)
                 .is_some_and(|address| address.origin().starts_with("http://"))
-        };
-        matches!(self.bucket.signer, Signer::S3 { signs: true, .. }) && is_plain()
     }
 
     /// Adds the signature or token. Credentials are asked for each time, as those of a session are
