@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
-use polars::sql::FunctionOptions;
 
 use super::constant_folding;
 use super::duckdb_functions::is_negative_of;
 use super::engine::{refusal, type_name};
+use super::list_functions::elementwise;
 use super::nested_plans;
+use super::nested_values::row_count;
 use super::plan_inputs::map_inputs;
 use super::whole_numbers::{limits, too_large, type_of};
 use super::{durations, quantiles, typed_texts, value_texts};
@@ -239,24 +240,29 @@ fn with_doubles(dtype: &DataType) -> Option<DataType> {
 /// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT.
 /// `None` for others.
 fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
-    let fits = |dtype: &DataType| {
-        *dtype == DataType::Float32
-            || dtype.is_integer()
-            || matches!(
-                dtype,
-                DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null
-            )
-    };
     let has_both = dtypes.contains(&DataType::Float32)
         && dtypes.iter().any(|dtype| *dtype != DataType::Float32);
-    if !has_both || !dtypes.iter().all(fits) {
+    if !has_both || !dtypes.iter().all(is_float_beside_floats) {
         return None;
     }
-    let float = |(value, dtype): (&&Expr, &DataType)| match dtype {
-        DataType::Float32 => (*value).clone(),
-        _ => (*value).clone().cast(DataType::Float32),
-    };
-    Some(values.iter().zip(dtypes).map(float).collect())
+    let mut floats = Vec::with_capacity(values.len());
+    for (&value, dtype) in values.iter().zip(dtypes) {
+        floats.push(match dtype {
+            DataType::Float32 => value.clone(),
+            _ => value.clone().cast(DataType::Float32),
+        });
+    }
+    Some(floats)
+}
+
+/// True for types whose values are FLOAT beside values of FLOAT.
+fn is_float_beside_floats(dtype: &DataType) -> bool {
+    *dtype == DataType::Float32
+        || dtype.is_integer()
+        || matches!(
+            dtype,
+            DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null
+        )
 }
 
 /// True for integers of which some are of 64 bits without a sign and others have a sign: the engine
@@ -277,42 +283,50 @@ fn compared_with_negative(
     right: &Expr,
     schema: &Schema,
 ) -> Option<Expr> {
-    let is_unsigned = |side: &Expr| {
-        matches!(
-            whole_of(side, schema),
-            Some(WholeNumber::Typed(DataType::UInt64))
-        )
-    };
-    let is_negative = |side: &Expr| match side {
-        Expr::Literal(literal) => literal
-            .to_any_value()
-            .filter(AnyValue::is_integer)
-            .and_then(|value| value.extract::<i128>())
-            .is_some_and(|n| n < 0),
-        _ => false,
-    };
-    let (numbers, is_less) = if is_negative(left) && is_unsigned(right) {
+    let (numbers, is_less) = if is_negative_integer(left) && is_unsigned_64(right, schema) {
         (right, true)
-    } else if is_unsigned(left) && is_negative(right) {
+    } else if is_unsigned_64(left, schema) && is_negative_integer(right) {
         (left, false)
     } else {
         return None;
     };
-    let known = |answer: bool| {
-        when(numbers.clone().is_null())
-            .then(lit(NULL))
-            .otherwise(lit(answer))
-            .cast(DataType::Boolean)
-    };
     Some(match op {
-        Operator::Eq => known(false),
-        Operator::NotEq => known(true),
-        Operator::Lt | Operator::LtEq => known(is_less),
-        Operator::Gt | Operator::GtEq => known(!is_less),
+        Operator::Eq => answer_unless_null(numbers, false),
+        Operator::NotEq => answer_unless_null(numbers, true),
+        Operator::Lt | Operator::LtEq => answer_unless_null(numbers, is_less),
+        Operator::Gt | Operator::GtEq => answer_unless_null(numbers, !is_less),
         Operator::EqValidity => numbers.clone().is_null().and(lit(false)),
         Operator::NotEqValidity => numbers.clone().is_null().or(lit(true)),
         _ => return None,
     })
+}
+
+/// True for integers of 64 bits without a sign.
+fn is_unsigned_64(expression: &Expr, schema: &Schema) -> bool {
+    matches!(
+        whole_of(expression, schema),
+        Some(WholeNumber::Typed(DataType::UInt64))
+    )
+}
+
+/// True for a written negative integer.
+fn is_negative_integer(expression: &Expr) -> bool {
+    let Expr::Literal(literal) = expression else {
+        return false;
+    };
+    literal
+        .to_any_value()
+        .filter(AnyValue::is_integer)
+        .and_then(|value| value.extract::<i128>())
+        .is_some_and(|number| number < 0)
+}
+
+/// The answer for values that are not null, and null for others.
+fn answer_unless_null(values: &Expr, answer: bool) -> Expr {
+    when(values.clone().is_null())
+        .then(lit(NULL))
+        .otherwise(lit(answer))
+        .cast(DataType::Boolean)
 }
 
 /// The sides of a comparison of integers of 64 bits without a sign with what is made of written
@@ -350,21 +364,10 @@ fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2
 /// all rows, such as that of a subquery, so the constant is on the right; and one row where nulls
 /// are taken as equal, so that is spelled by other comparisons.
 fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType; 2]) -> Expr {
-    // A null without a type takes the rows of a group apart from those of the other columns.
-    let typed = |side: Expr, own: &DataType, other: &DataType| {
-        let needs_type = *own == DataType::Null
-            && !other.is_nested()
-            && !matches!(other, DataType::Null | DataType::Unknown(_));
-        if needs_type {
-            side.cast(other.clone())
-        } else {
-            side
-        }
-    };
     let [of_left, of_right] = dtypes;
     let (left, right) = (
-        typed(left, of_left, of_right),
-        typed(right, of_right, of_left),
+        cast_untyped_null(left, of_left, of_right),
+        cast_untyped_null(right, of_right, of_left),
     );
     let refers_to_column =
         |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
@@ -379,11 +382,7 @@ fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType; 2]) -> 
         .iter()
         .all(|dtype| !dtype.is_nested() && *dtype != DataType::Null);
     if !is_plain || !matches!(op, Operator::EqValidity | Operator::NotEqValidity) {
-        return Expr::BinaryExpr {
-            left: Arc::new(left),
-            op,
-            right: Arc::new(right),
-        };
+        return binary_expression(left, op, right);
     }
     let is_equal = left.clone().eq(right.clone()).fill_null(lit(false));
     let are_alike = is_equal.or(left.is_null().and(right.is_null()));
@@ -394,6 +393,27 @@ fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType; 2]) -> 
     }
 }
 
+/// A side of a comparison. A null without a type, which takes the rows of a group apart from those
+/// of the other columns, has the type of the other side.
+fn cast_untyped_null(side: Expr, own: &DataType, other: &DataType) -> Expr {
+    let needs_type = *own == DataType::Null
+        && !other.is_nested()
+        && !matches!(other, DataType::Null | DataType::Unknown(_));
+    if needs_type {
+        side.cast(other.clone())
+    } else {
+        side
+    }
+}
+
+fn binary_expression(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr {
+        left: Arc::new(left),
+        op,
+        right: Arc::new(right),
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Arithmetic {
     Sum,
@@ -401,6 +421,18 @@ enum Arithmetic {
     Product,
     Quotient,
     Remainder,
+}
+
+impl Arithmetic {
+    fn operator_sign(self) -> char {
+        match self {
+            Self::Sum => '+',
+            Self::Difference => '-',
+            Self::Product => '*',
+            Self::Quotient => '/',
+            Self::Remainder => '%',
+        }
+    }
 }
 
 fn arithmetic(op: Operator) -> Option<Arithmetic> {
@@ -414,12 +446,15 @@ fn arithmetic(op: Operator) -> Option<Arithmetic> {
     })
 }
 
+/// The type of an expression over rows of `schema`; that of a null for one without a type.
+fn type_of_expression(expression: &Expr, schema: &Schema) -> DataType {
+    expression
+        .to_field(schema)
+        .map_or(DataType::Null, |field| field.dtype().clone())
+}
+
 fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
-    let dtype = |expression: &Expr| {
-        expression
-            .to_field(schema)
-            .map_or(DataType::Null, |field| field.dtype().clone())
-    };
+    let dtype = |expression: &Expr| type_of_expression(expression, schema);
     Ok(match part {
         // The sign of fractions changes, of 0 and NaN too, which a difference does not do.
         Expr::AnonymousFunction {
@@ -545,12 +580,15 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 .iter()
                 .any(|value| with_doubles(&dtype(value)).is_some()) =>
         {
-            let double = |value: &Expr| match with_doubles(&dtype(value)) {
-                Some(doubles) => value.clone().cast(doubles),
-                None => value.clone(),
-            };
+            let mut doubles = Vec::with_capacity(input.len());
+            for value in input {
+                doubles.push(match with_doubles(&dtype(value)) {
+                    Some(dtype) => value.clone().cast(dtype),
+                    None => value.clone(),
+                });
+            }
             Expr::Function {
-                input: input.iter().map(double).collect(),
+                input: doubles,
                 function: function.clone(),
             }
         }
@@ -678,16 +716,10 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 .iter()
                 .any(|side| dtype(side) == DataType::Null) =>
         {
-            let typed = |side: &Arc<Expr>, other: &Arc<Expr>| match (dtype(side), dtype(other)) {
-                (DataType::Null, of) if of.is_primitive_numeric() => {
-                    Arc::new(side.as_ref().clone().cast(of))
-                }
-                (DataType::Null, DataType::Null | DataType::Unknown(_)) => {
-                    Arc::new(side.as_ref().clone().cast(DataType::Int32))
-                }
-                _ => side.clone(),
-            };
-            let (typed_left, typed_right) = (typed(left, right), typed(right, left));
+            let (typed_left, typed_right) = (
+                cast_null_operand(left, right, schema),
+                cast_null_operand(right, left, schema),
+            );
             if [&typed_left, &typed_right]
                 .iter()
                 .any(|side| dtype(side) == DataType::Null)
@@ -736,16 +768,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     right: right.clone(),
                 });
             }
-            let counts = |part: &Expr| {
-                matches!(
-                    part,
-                    Expr::Function {
-                        function: FunctionExpr::Range(_),
-                        ..
-                    } | Expr::Len
-                )
-            };
-            if part.into_iter().any(counts) {
+            if part.into_iter().any(counts_rows) {
                 return Ok(part);
             }
             let sides = [whole_of(left, schema), whole_of(right, schema)];
@@ -966,6 +989,31 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     })
 }
 
+/// A side of arithmetic; a null without a type has the type of the numbers on the other side.
+fn cast_null_operand(side: &Arc<Expr>, other: &Expr, schema: &Schema) -> Arc<Expr> {
+    let dtypes = [side.as_ref(), other].map(|operand| type_of_expression(operand, schema));
+    match dtypes {
+        [DataType::Null, of] if of.is_primitive_numeric() => {
+            Arc::new(side.as_ref().clone().cast(of))
+        }
+        [DataType::Null, DataType::Null | DataType::Unknown(_)] => {
+            Arc::new(side.as_ref().clone().cast(DataType::Int32))
+        }
+        _ => side.clone(),
+    }
+}
+
+/// True for numbers of rows.
+fn counts_rows(part: &Expr) -> bool {
+    matches!(
+        part,
+        Expr::Function {
+            function: FunctionExpr::Range(_),
+            ..
+        } | Expr::Len
+    )
+}
+
 /// True for fractions, also written ones.
 fn is_fraction(dtype: &DataType) -> bool {
     dtype.is_float() || *dtype == DataType::Unknown(UnknownKind::Float)
@@ -994,31 +1042,18 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
         return None;
     }
     let [one, other] = [left, right].map(Clone::clone);
-    let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr {
-        left: Arc::new(left),
-        op,
-        right: Arc::new(right),
-    };
     let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
-    let dtype_of_both = || {
-        let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
-        if is_small {
-            DataType::Float32
-        } else {
-            DataType::Float64
-        }
-    };
     if op == Operator::FloorDivide
         && dtypes
             .iter()
             .any(|dtype| is_fraction(dtype) || is_decimal(dtype))
     {
         return Some(marked_as_quotient(
-            quotient(dtype_of_both()).call(vec![one, other]),
+            quotient(fraction_type_of_both(&dtypes)).call(vec![one, other]),
         ));
     }
     if is_division && dtypes.iter().any(is_decimal) {
-        return Some(with(
+        return Some(binary_expression(
             one.cast(DataType::Float64),
             op,
             other.cast(DataType::Float64),
@@ -1039,55 +1074,69 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
         && matches!(right, Expr::Literal(_) | Expr::Cast { .. })
         && dtypes.iter().any(is_fraction)
     {
-        return Some(
-            by_row(dtype_of_both(), |number, divisor| number / divisor).call(vec![one, other]),
-        );
+        let dtype = fraction_type_of_both(&dtypes);
+        return Some(by_row(dtype, |number, divisor| number / divisor).call(vec![one, other]));
     }
-    // The engine takes `0 - x` and `-1 * x` as the other sign, and `x + 0` as `x`, which differ for
-    // -0.0 and NaN.
-    let shortens = |side: &Expr| match (side, op) {
-        (Expr::Literal(number), Operator::Plus | Operator::Minus) => is_value(number, 0.0),
-        (Expr::Literal(number), Operator::Multiply) => is_value(number, -1.0),
-        (_, Operator::Plus | Operator::Minus | Operator::Multiply) => is_computed_constant(side),
-        _ => false,
-    };
     let has_column =
         dtypes.iter().any(DataType::is_float) && has(|dtype| dtype.is_primitive_numeric());
-    if has_column && !has(is_decimal) && (shortens(left) || shortens(right)) {
+    if has_column
+        && !has(is_decimal)
+        && (shortens_arithmetic(left, op) || shortens_arithmetic(right, op))
+    {
         let compute: fn(f64, f64) -> f64 = match op {
             Operator::Plus => |a, b| a + b,
             Operator::Minus => |a, b| a - b,
             _ => |a, b| a * b,
         };
-        return Some(by_row(dtype_of_both(), compute).call(vec![one, other]));
+        return Some(by_row(fraction_type_of_both(&dtypes), compute).call(vec![one, other]));
     }
     // With numbers of 32 bits, integers and written numbers have 32 bits.
     let small = |dtype: &DataType| *dtype == DataType::Float32;
     let joins = |dtype: &DataType| dtype.is_integer() || matches!(dtype, DataType::Unknown(_));
     match &dtypes {
-        [one_type, other_type] if small(one_type) && joins(other_type) => {
-            (op != Operator::Modulus).then(|| with(one, op, other.cast(DataType::Float32)))
-        }
-        [one_type, other_type] if joins(one_type) && small(other_type) => {
-            (op != Operator::Modulus).then(|| with(one.cast(DataType::Float32), op, other))
-        }
+        [one_type, other_type] if small(one_type) && joins(other_type) => (op != Operator::Modulus)
+            .then(|| binary_expression(one, op, other.cast(DataType::Float32))),
+        [one_type, other_type] if joins(one_type) && small(other_type) => (op != Operator::Modulus)
+            .then(|| binary_expression(one.cast(DataType::Float32), op, other)),
         _ => None,
+    }
+}
+
+/// The type of the result of arithmetic with fractions.
+fn fraction_type_of_both(dtypes: &[DataType; 2]) -> DataType {
+    if dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64) {
+        DataType::Float32
+    } else {
+        DataType::Float64
+    }
+}
+
+/// True for a side by which the engine shortens the arithmetic: it takes `0 - x` and `-1 * x` as
+/// the other sign, and `x + 0` as `x`, which differ for -0.0 and NaN.
+fn shortens_arithmetic(side: &Expr, op: Operator) -> bool {
+    match (side, op) {
+        (Expr::Literal(number), Operator::Plus | Operator::Minus) => is_value(number, 0.0),
+        (Expr::Literal(number), Operator::Multiply) => is_value(number, -1.0),
+        (_, Operator::Plus | Operator::Minus | Operator::Multiply) => is_computed_constant(side),
+        _ => false,
     }
 }
 
 /// True for what is computed from written values alone, as `-1.5e0`.
 fn is_computed_constant(expression: &Expr) -> bool {
-    let is_part = |part: &Expr| {
-        matches!(
-            part,
-            Expr::Literal(_)
-                | Expr::Cast { .. }
-                | Expr::Function { .. }
-                | Expr::AnonymousFunction { .. }
-                | Expr::BinaryExpr { .. }
-        )
-    };
-    !matches!(expression, Expr::Literal(_)) && expression.into_iter().all(is_part)
+    !matches!(expression, Expr::Literal(_)) && expression.into_iter().all(needs_no_row)
+}
+
+/// True for parts that read no row themselves.
+fn needs_no_row(part: &Expr) -> bool {
+    matches!(
+        part,
+        Expr::Literal(_)
+            | Expr::Cast { .. }
+            | Expr::Function { .. }
+            | Expr::AnonymousFunction { .. }
+            | Expr::BinaryExpr { .. }
+    )
 }
 
 /// True for a written number of this value.
@@ -1101,39 +1150,35 @@ fn is_value(number: &LiteralValue, value: f64) -> bool {
 /// A function of two fractions of a type, which is computed for each row and rounded once.
 fn by_row(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else {
-            return Err(refusal("arithmetic takes two numbers"));
-        };
-        let rows = rows(left, right);
-        let [numbers, others] =
-            [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
-        let (numbers, others) = (numbers?, others?);
-        let (numbers, others) = (numbers.f64()?, others.f64()?);
-        let results: Float64Chunked = (0..rows)
-            .map(|row| {
-                Some(compute(
-                    broadcast_value(numbers, row)?,
-                    broadcast_value(others, row)?,
-                ))
-            })
-            .collect();
-        Ok(results
-            .into_column()
-            .cast(&of)?
-            .with_name(left.name().clone()))
+    elementwise(
+        "by_row",
+        move |_| Ok(dtype.clone()),
+        move |columns| compute_fractions(columns, &of, compute),
+    )
+}
+
+/// The results for both sides as numbers of `dtype`, which are computed with 64 bits.
+fn compute_fractions(
+    columns: &[Column],
+    dtype: &DataType,
+    compute: fn(f64, f64) -> f64,
+) -> PolarsResult<Column> {
+    let [left, right] = columns else {
+        return Err(refusal("arithmetic takes two numbers"));
     };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
-    let mut function = UserDefinedFunction::new("by_row".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let [numbers, others] =
+        [left.cast(dtype)?, right.cast(dtype)?].map(|side| side.cast(&DataType::Float64));
+    let (numbers, others) = (numbers?, others?);
+    let (numbers, others) = (numbers.f64()?, others.f64()?);
+    let results: Float64Chunked = (0..row_count(columns))
+        .map(|row| {
+            Some(compute(
+                broadcast_value(numbers, row)?,
+                broadcast_value(others, row)?,
+            ))
+        })
+        .collect();
+    results.into_column().cast(dtype)
 }
 
 /// Name of the calls that `//` makes.
@@ -1142,41 +1187,29 @@ const QUOTIENT: &str = "quotient";
 /// The quotient of fractions by `//`, which is not cut; null for a divisor of 0.
 fn quotient(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else {
-            return Err(refusal("arithmetic takes two numbers"));
-        };
-        let rows = rows(left, right);
-        let (numbers, others) = (
-            left.cast(&DataType::Float64)?,
-            right.cast(&DataType::Float64)?,
-        );
-        let (numbers, others) = (numbers.f64()?, others.f64()?);
-        let quotient = |row: usize| {
-            let divisor = broadcast_value(others, row)?;
-            if divisor == 0.0 {
-                None
-            } else {
-                Some(broadcast_value(numbers, row)? / divisor)
-            }
-        };
-        let quotients = (0..rows).map(quotient).collect::<Float64Chunked>();
-        Ok(quotients
-            .into_column()
-            .cast(&of)?
-            .with_name(left.name().clone()))
+    elementwise(
+        QUOTIENT,
+        move |_| Ok(dtype.clone()),
+        move |columns| divide_fractions(columns, &of),
+    )
+}
+
+fn divide_fractions(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
+    let [left, right] = columns else {
+        return Err(refusal("arithmetic takes two numbers"));
     };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
-    let mut function = UserDefinedFunction::new(QUOTIENT.into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let (numbers, divisors) = (
+        left.cast(&DataType::Float64)?,
+        right.cast(&DataType::Float64)?,
+    );
+    let (numbers, divisors) = (numbers.f64()?, divisors.f64()?);
+    let quotients: Float64Chunked = (0..row_count(columns))
+        .map(|row| {
+            let divisor = broadcast_value(divisors, row).filter(|divisor| *divisor != 0.0)?;
+            Some(broadcast_value(numbers, row)? / divisor)
+        })
+        .collect();
+    quotients.into_column().cast(dtype)
 }
 
 fn marked_as_quotient(mut call: Expr) -> Expr {
@@ -1193,196 +1226,144 @@ fn is_quotient(expression: &Expr) -> bool {
 /// The greatest or least of several fractions of a type that are not null: NaN is the greatest, and
 /// of equal ones the first is taken.
 fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
-    let (of, of_field) = (dtype.clone(), dtype.clone());
-    let is_beyond = move |one: f64, other: f64| match (one.is_nan(), other.is_nan()) {
+    let of = dtype.clone();
+    elementwise(
+        "extreme",
+        move |_| Ok(dtype.clone()),
+        move |columns| find_extremes(columns, &of, is_greatest),
+    )
+}
+
+fn find_extremes(columns: &[Column], dtype: &DataType, is_greatest: bool) -> PolarsResult<Column> {
+    // An empty column has no rows, whatever constants are beside it.
+    let rows = row_count(columns);
+    let columns = columns
+        .iter()
+        .map(|column| column.cast(dtype)?.cast(&DataType::Float64))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let columns = columns
+        .iter()
+        .map(Column::f64)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let extremes = (0..rows).map(|row| {
+        columns
+            .iter()
+            .filter_map(|column| broadcast_value(column, row))
+            .reduce(|best, number| more_extreme(best, number, is_greatest))
+    });
+    extremes
+        .collect::<Float64Chunked>()
+        .into_column()
+        .cast(dtype)
+}
+
+/// The greater or the less of two numbers, the first of equal ones; NaN is the greatest.
+fn more_extreme(best: f64, number: f64, is_greatest: bool) -> f64 {
+    let is_beyond = match (number.is_nan(), best.is_nan()) {
         (true, is_nan) => is_greatest && !is_nan,
         (false, true) => !is_greatest,
-        (false, false) => (is_greatest && one > other) || (!is_greatest && one < other),
+        (false, false) => (is_greatest && number > best) || (!is_greatest && number < best),
     };
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let name = columns
-            .first()
-            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
-        // An empty column has no rows, whatever constants are beside it.
-        let rows = columns
-            .iter()
-            .map(Column::len)
-            .find(|rows| *rows != 1)
-            .unwrap_or(1);
-        let columns = columns
-            .iter()
-            .map(|column| column.cast(&of)?.cast(&DataType::Float64))
-            .collect::<PolarsResult<Vec<_>>>()?;
-        let columns = columns
-            .iter()
-            .map(Column::f64)
-            .collect::<PolarsResult<Vec<_>>>()?;
-        let further = |best: f64, number: f64| {
-            if is_beyond(number, best) {
-                number
-            } else {
-                best
-            }
-        };
-        let extremes = (0..rows).map(|row| {
-            columns
-                .iter()
-                .filter_map(|column| broadcast_value(column, row))
-                .reduce(further)
-        });
-        Ok(extremes
-            .collect::<Float64Chunked>()
-            .into_column()
-            .cast(&dtype)?
-            .with_name(name))
-    };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            of_field.clone(),
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    if is_beyond { number } else { best }
 }
 
 /// A power of numbers. The engine takes another function for some exponents, which differs for -0.0
 /// and infinity.
 fn power() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [base, exponent] = columns else {
-            return Err(refusal("pow takes two values"));
-        };
-        let rows = if base.len() == 1 {
-            exponent.len()
-        } else {
-            base.len()
-        };
-        let at = |column: &Column| {
-            if column.len() == rows {
-                column.clone()
-            } else {
-                column.new_from_index(0, rows)
-            }
-        };
-        let (bases, exponents) = (at(base), at(exponent));
-        let pairs = bases.f64()?.iter().zip(exponents.f64()?.iter());
-        let powers: Float64Chunked = pairs
-            .map(|(base, exponent)| Some(base?.powf(exponent?)))
-            .collect();
-        Ok(powers.into_column().with_name(base.name().clone()))
+    elementwise("power", |_| Ok(DataType::Float64), raise_to_powers)
+}
+
+fn raise_to_powers(columns: &[Column]) -> PolarsResult<Column> {
+    let [base, exponent] = columns else {
+        return Err(refusal("pow takes two values"));
     };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::Float64,
-        ))
-    };
-    let mut function = UserDefinedFunction::new("power".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let rows = row_count(columns);
+    let (bases, exponents) = (repeat_to(base, rows), repeat_to(exponent, rows));
+    let pairs = bases.f64()?.iter().zip(exponents.f64()?.iter());
+    let powers: Float64Chunked = pairs
+        .map(|(base, exponent)| Some(base?.powf(exponent?)))
+        .collect();
+    Ok(powers.into_column())
+}
+
+/// The column with so many rows, of which it has all or one.
+fn repeat_to(column: &Column, rows: usize) -> Column {
+    if column.len() == rows {
+        column.clone()
+    } else {
+        column.new_from_index(0, rows)
+    }
 }
 
 /// Number of bytes of a BLOB.
 fn byte_count() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [bytes] = columns else {
-            return Err(refusal("octet_length takes one value"));
-        };
-        let counts: Int64Chunked = bytes
-            .binary()?
-            .iter()
-            .map(|bytes| bytes.map(|bytes| bytes.len() as i64))
-            .collect();
-        Ok(counts.into_column().with_name(bytes.name().clone()))
+    elementwise("byte_count", |_| Ok(DataType::Int64), count_bytes)
+}
+
+fn count_bytes(columns: &[Column]) -> PolarsResult<Column> {
+    let [bytes] = columns else {
+        return Err(refusal("octet_length takes one value"));
     };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::Int64,
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("byte_count".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let counts: Int64Chunked = bytes
+        .binary()?
+        .iter()
+        .map(|bytes| bytes.map(|bytes| bytes.len() as i64))
+        .collect();
+    Ok(counts.into_column())
 }
 
 /// Refuses numbers that are too great for FLOAT, or makes them null.
 fn single(is_try: bool) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else {
-            return Err(refusal("a number is one column"));
-        };
-        let fits = |number: &f64| !number.is_finite() || (*number as f32).is_finite();
-        let fitting = |number: Option<f64>| match number {
-            Some(number) if !fits(&number) && !is_try => Err(too_large(format!(
-                "{number:e} does not fit in {}",
-                type_name(&DataType::Float32)
-            ))),
-            number => Ok(number.filter(fits)),
-        };
-        let fitting = numbers
-            .f64()?
-            .iter()
-            .map(fitting)
-            .collect::<PolarsResult<Float64Chunked>>()?;
-        Ok(fitting.into_column().with_name(numbers.name().clone()))
+    elementwise(
+        "single",
+        |_| Ok(DataType::Float64),
+        move |columns| limit_to_floats(columns, is_try),
+    )
+}
+
+fn limit_to_floats(columns: &[Column], is_try: bool) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("a number is one column"));
     };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::Float64,
-        ))
-    };
-    let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let fits = |number: &f64| !number.is_finite() || (*number as f32).is_finite();
+    let fitting = numbers.f64()?.iter().map(|number| match number {
+        Some(number) if !fits(&number) && !is_try => Err(too_large(format!(
+            "{number:e} does not fit in {}",
+            type_name(&DataType::Float32)
+        ))),
+        number => Ok(number.filter(fits)),
+    });
+    Ok(fitting
+        .collect::<PolarsResult<Float64Chunked>>()?
+        .into_column())
 }
 
 /// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No
 /// function of the engine, whose mode [`rewrite_expression`] changes.
 fn rounding_function(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else {
-            return Err(refusal("a number is one column"));
-        };
-        let scale = 10f64.powi(digits);
-        let round = |number: f64| {
-            if away_from_zero {
-                (number * scale).round()
-            } else {
-                (number * scale).round_ties_even()
-            }
-        };
-        let rounded = numbers
-            .cast(&DataType::Float64)?
+    elementwise(
+        "rounded",
+        |_| Ok(DataType::Float64),
+        move |columns| round_fractions(columns, digits, away_from_zero),
+    )
+}
+
+fn round_fractions(columns: &[Column], digits: i32, away_from_zero: bool) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("a number is one column"));
+    };
+    let scale = 10f64.powi(digits);
+    let numbers = numbers.cast(&DataType::Float64)?;
+    let rounded = if away_from_zero {
+        numbers
             .f64()?
-            .apply_values(|number| round(number) / scale);
-        Ok(rounded.into_column().with_name(numbers.name().clone()))
+            .apply_values(|number| (number * scale).round() / scale)
+    } else {
+        numbers
+            .f64()?
+            .apply_values(|number| (number * scale).round_ties_even() / scale)
     };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::Float64,
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("rounded".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    Ok(rounded.into_column())
 }
 
 /// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine
@@ -1397,33 +1378,27 @@ fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
         _ => return None,
     };
     let of = read.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [texts] = columns else {
-            return Err(refusal("a text is one column"));
-        };
-        let column = typed_texts::read(texts.str()?, &of)?;
-        if !is_try && column.null_count() > texts.null_count() {
-            let nulls = column.is_null();
-            let mut pairs = texts.str()?.iter().zip(nulls.iter());
-            let failed = pairs
-                .find_map(|(text, null)| text.filter(|_| null == Some(true)))
-                .unwrap_or_default();
-            return Err(typed_texts::no_value(failed, &of));
-        }
-        Ok(column.with_name(texts.name().clone()))
+    Some(elementwise(
+        "read_text",
+        move |_| Ok(read.clone()),
+        move |columns| read_texts(columns, &of, is_try),
+    ))
+}
+
+fn read_texts(columns: &[Column], dtype: &DataType, is_try: bool) -> PolarsResult<Column> {
+    let [texts] = columns else {
+        return Err(refusal("a text is one column"));
     };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            read.clone(),
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("read_text".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    Some(function)
+    let column = typed_texts::read(texts.str()?, dtype)?;
+    if !is_try && column.null_count() > texts.null_count() {
+        let nulls = column.is_null();
+        let mut pairs = texts.str()?.iter().zip(nulls.iter());
+        let failed = pairs
+            .find_map(|(text, null)| text.filter(|_| null == Some(true)))
+            .unwrap_or_default();
+        return Err(typed_texts::no_value(failed, dtype));
+    }
+    Ok(column)
 }
 
 /// A side of integer arithmetic.
@@ -1446,12 +1421,8 @@ fn whole_of(expression: &Expr, schema: &Schema) -> Option<WholeNumber> {
     }
     match expression.to_field(schema).ok()?.dtype() {
         DataType::Unknown(UnknownKind::Int(_)) => {
-            let is_wide = |part: &Expr| match part {
-                Expr::Literal(literal) => written_integer(literal)
-                    .is_some_and(|number| type_of(number) != DataType::Int32),
-                _ => false,
-            };
-            Some(WholeNumber::Typed(if expression.into_iter().any(is_wide) {
+            let is_wide = expression.into_iter().any(is_written_beyond_32_bits);
+            Some(WholeNumber::Typed(if is_wide {
                 DataType::Int64
             } else {
                 DataType::Int32
@@ -1459,6 +1430,13 @@ fn whole_of(expression: &Expr, schema: &Schema) -> Option<WholeNumber> {
         }
         dtype => limits(dtype).map(|_| WholeNumber::Typed(dtype.clone())),
     }
+}
+
+fn is_written_beyond_32_bits(part: &Expr) -> bool {
+    let Expr::Literal(literal) = part else {
+        return false;
+    };
+    written_integer(literal).is_some_and(|number| type_of(number) != DataType::Int32)
 }
 
 /// The integer of a literal without a type of its own.
@@ -1490,81 +1468,70 @@ fn common_type(left: &WholeNumber, right: &WholeNumber) -> Option<DataType> {
         }
         (WholeNumber::Typed(left), WholeNumber::Typed(right)) => (left.clone(), right.clone()),
     };
-    let holds = |wide: &DataType, other: &DataType| {
-        let ((least, most), (other_least, other_most)) = (limits(wide)?, limits(other)?);
-        (least <= other_least && other_most <= most).then(|| wide.clone())
-    };
-    holds(&left, &right)
-        .or_else(|| holds(&right, &left))
-        .or(Some(DataType::Int64))
+    if holds_numbers_of(&left, &right) {
+        Some(left)
+    } else if holds_numbers_of(&right, &left) {
+        Some(right)
+    } else {
+        Some(DataType::Int64)
+    }
+}
+
+/// True for an integer type that has all numbers of another one.
+fn holds_numbers_of(wide: &DataType, other: &DataType) -> bool {
+    limits(wide)
+        .zip(limits(other))
+        .is_some_and(|((least, most), (other_least, other_most))| {
+            least <= other_least && other_most <= most
+        })
 }
 
 /// Casts integers to `dtype`, or fails on overflow.
 pub(super) fn narrowing_function(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else {
-            return Err(refusal("numbers are one column"));
-        };
-        let narrow = numbers.cast(&of)?;
-        if narrow.null_count() > numbers.null_count() {
-            return Err(too_large(format!(
-                "a number does not fit in {}",
-                type_name(&of)
-            )));
-        }
-        Ok(narrow)
+    elementwise(
+        "narrowed",
+        move |_| Ok(dtype.clone()),
+        move |columns| narrow_numbers(columns, &of),
+    )
+}
+
+fn narrow_numbers(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("numbers are one column"));
     };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("narrowed".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    let narrow = numbers.cast(dtype)?;
+    if narrow.null_count() > numbers.null_count() {
+        return Err(too_large(format!(
+            "a number does not fit in {}",
+            type_name(dtype)
+        )));
+    }
+    Ok(narrow)
 }
 
 /// Checked binary operation on two columns of `dtype` with a result of that type; fails on
 /// overflow.
 fn arithmetic_function(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else {
-            return Err(refusal("arithmetic takes two numbers"));
-        };
-        let column = if of.is_float() {
-            remainders(left, right)?
-        } else {
-            wholes(kind, left, right, &of)?
-        };
-        Ok(column.cast(&of)?.with_name(left.name().clone()))
-    };
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
-    let mut function =
-        UserDefinedFunction::new("arithmetic".into(), BaseColumnUdf::new(values, field));
-    function.options = FunctionOptions::elementwise();
-    function
+    elementwise(
+        "arithmetic",
+        move |_| Ok(dtype.clone()),
+        move |columns| compute_checked(kind, columns, &of),
+    )
 }
 
-/// Number of rows of two columns, of which one may be broadcast.
-fn rows(left: &Column, right: &Column) -> usize {
-    if left.len() == 1 {
-        right.len()
+fn compute_checked(kind: Arithmetic, columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
+    let [left, right] = columns else {
+        return Err(refusal("arithmetic takes two numbers"));
+    };
+    let rows = row_count(columns);
+    let column = if dtype.is_float() {
+        remainders(left, right, rows)?
     } else {
-        left.len()
-    }
+        wholes(kind, left, right, rows, dtype)?
+    };
+    column.cast(dtype)
 }
 
 fn broadcast_value<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>
@@ -1574,8 +1541,7 @@ where
     column.get(if column.len() == 1 { 0 } else { row })
 }
 
-fn remainders(left: &Column, right: &Column) -> PolarsResult<Column> {
-    let rows = rows(left, right);
+fn remainders(left: &Column, right: &Column, rows: usize) -> PolarsResult<Column> {
     let (left, right) = (
         left.cast(&DataType::Float64)?,
         right.cast(&DataType::Float64)?,
@@ -1592,50 +1558,62 @@ fn wholes(
     kind: Arithmetic,
     left: &Column,
     right: &Column,
+    rows: usize,
     dtype: &DataType,
 ) -> PolarsResult<Column> {
-    let rows = rows(left, right);
     let (left, right) = (Wholes::from_column(left)?, Wholes::from_column(right)?);
     let (least, most) = limits(dtype).unwrap_or((i64::MIN.into(), i64::MAX.into()));
-    let compute = |left: i128, right: i128| match kind {
-        Arithmetic::Sum => Some(left + right),
-        Arithmetic::Difference => Some(left - right),
-        Arithmetic::Product => Some(left.saturating_mul(right)),
-        Arithmetic::Quotient => left.checked_div(right),
-        // As in DuckDB, a remainder fails when its quotient does not fit.
-        Arithmetic::Remainder if right == -1 && left == least => Some(most + 1),
-        Arithmetic::Remainder => left.checked_rem(right),
+    let arithmetic = LimitedArithmetic {
+        kind,
+        dtype,
+        least,
+        most,
     };
-    let mark = match kind {
-        Arithmetic::Sum => '+',
-        Arithmetic::Difference => '-',
-        Arithmetic::Product => '*',
-        Arithmetic::Quotient => '/',
-        Arithmetic::Remainder => '%',
-    };
-    let one = |row: usize| -> PolarsResult<Option<i128>> {
-        let (Some(left), Some(right)) = (left.get(row), right.get(row)) else {
-            return Ok(None);
-        };
-        match compute(left, right) {
-            Some(number) if number < least || number > most => Err(too_large(format!(
-                "{left} {mark} {right} does not fit in {}",
-                type_name(dtype)
-            ))),
-            number => Ok(number),
-        }
-    };
+    let numbers = (0..rows).map(|row| match (left.get(row), right.get(row)) {
+        (Some(left), Some(right)) => arithmetic.compute_number(left, right),
+        _ => Ok(None),
+    });
     if *dtype == DataType::UInt64 {
-        let numbers =
-            (0..rows).map(|row| Ok(one(row)?.and_then(|number| u64::try_from(number).ok())));
+        let numbers = numbers.map(|number| Ok(number?.and_then(|number| number.try_into().ok())));
         return Ok(numbers
             .collect::<PolarsResult<UInt64Chunked>>()?
             .into_column());
     }
-    let numbers = (0..rows).map(|row| Ok(one(row)?.and_then(|number| i64::try_from(number).ok())));
+    let numbers = numbers.map(|number| Ok(number?.and_then(|number| number.try_into().ok())));
     Ok(numbers
         .collect::<PolarsResult<Int64Chunked>>()?
         .into_column())
+}
+
+/// Integer arithmetic whose results have a type, with the limits of that type.
+struct LimitedArithmetic<'a> {
+    kind: Arithmetic,
+    dtype: &'a DataType,
+    least: i128,
+    most: i128,
+}
+
+impl LimitedArithmetic<'_> {
+    /// The result; `None` where the divisor is 0.
+    fn compute_number(&self, left: i128, right: i128) -> PolarsResult<Option<i128>> {
+        let result = match self.kind {
+            Arithmetic::Sum => Some(left + right),
+            Arithmetic::Difference => Some(left - right),
+            Arithmetic::Product => Some(left.saturating_mul(right)),
+            Arithmetic::Quotient => left.checked_div(right),
+            // As in DuckDB, a remainder fails when its quotient does not fit.
+            Arithmetic::Remainder if right == -1 && left == self.least => Some(self.most + 1),
+            Arithmetic::Remainder => left.checked_rem(right),
+        };
+        match result {
+            Some(number) if number < self.least || number > self.most => Err(too_large(format!(
+                "{left} {} {right} does not fit in {}",
+                self.kind.operator_sign(),
+                type_name(self.dtype)
+            ))),
+            result => Ok(result),
+        }
+    }
 }
 
 /// Integers of a column of any integer type.

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use super::durations;
 use super::engine::refusal;
 use super::functions::{MADE_FIELDS, map_of};
-use super::list_functions;
-use super::nested_values::sortable;
+use super::list_functions::{self, check_argument_count};
+use super::nested_values::{broadcast_row, row_count, sortable};
 use super::pair_moments::{PairMoments, of_pairs};
 use crate::text::PrintableLine;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
@@ -321,65 +321,8 @@ pub(super) fn is_negative_of(function: &OpaqueColumnUdf) -> bool {
 
 fn build_function(name: &str) -> Option<UserDefinedFunction> {
     let found = *FUNCTIONS.iter().find(|function| function.name == name)?;
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let (least, most) = found.takes;
-        let wanted = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
-        if !(least..=most).contains(&columns.len()) {
-            return Err(refusal(format!(
-                "{} takes {wanted} arguments, not {}",
-                found.shown,
-                columns.len()
-            )));
-        }
-        let called = columns[found.names].name().clone();
-        (found.run)(columns)
-            .map(|column| column.with_name(called))
-            .map_err(|error| error.wrap_msg(|text| format!("{}: {text}", found.shown)))
-    };
-    let field = move |_: &Schema, fields: &[Field]| {
-        let name = fields
-            .get(found.names)
-            .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
-        let dtype = match found.gives {
-            Gives::Like(at) => fields
-                .get(at)
-                .map_or(DataType::Null, |field| field.dtype().clone()),
-            Gives::NumberOrSpan => match fields.first() {
-                Some(field) if field.dtype().is_temporal() => {
-                    DataType::Duration(TimeUnit::Microseconds)
-                }
-                _ => DataType::Float64,
-            },
-            Gives::CountsOf(at) => {
-                let key = fields
-                    .get(at)
-                    .map_or(DataType::Null, |field| field.dtype().clone());
-                map_of(key.materialize_unknown(false)?, DataType::UInt64)
-            }
-            Gives::ListOf(at) => DataType::List(Box::new(
-                fields
-                    .get(at)
-                    .map_or(DataType::Null, |field| field.dtype().clone()),
-            )),
-            Gives::Number => DataType::Float64,
-            Gives::Whole => DataType::Int64,
-            Gives::Text => DataType::String,
-            Gives::Truth => DataType::Boolean,
-            Gives::Day => DataType::Date,
-            Gives::Time => MICROSECONDS,
-            Gives::Zoned => IN_UTC,
-            Gives::DayOrZoned => zoned_argument_type(fields).unwrap_or(DataType::Date),
-            Gives::TimeOrZoned => zoned_argument_type(fields).unwrap_or(MICROSECONDS),
-            Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
-        };
-        // The engine stops for a type that is not known: a written number has one, values of
-        // different types have none.
-        Ok(Field::new(name, dtype.materialize_unknown(false)?))
-    };
+    let values = move |columns: &mut [Column]| found.evaluate(columns);
+    let field = move |_: &Schema, fields: &[Field]| found.result_field(fields);
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = if found.aggregates {
         FunctionOptions::aggregation()
@@ -387,6 +330,61 @@ fn build_function(name: &str) -> Option<UserDefinedFunction> {
         FunctionOptions::elementwise()
     };
     Some(function)
+}
+
+impl FunctionEntry {
+    fn evaluate(&self, columns: &[Column]) -> PolarsResult<Column> {
+        check_argument_count(self.shown, self.takes, columns.len())?;
+        let called = columns[self.names].name().clone();
+        (self.run)(columns)
+            .map(|column| column.with_name(called))
+            .map_err(|error| error.wrap_msg(|text| format!("{}: {text}", self.shown)))
+    }
+
+    fn result_field(&self, fields: &[Field]) -> PolarsResult<Field> {
+        let name = fields
+            .get(self.names)
+            .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
+        // The engine stops for a type that is not known: a written number has one, values of
+        // different types have none.
+        let dtype = self
+            .gives
+            .type_of_result(fields)?
+            .materialize_unknown(false)?;
+        Ok(Field::new(name, dtype))
+    }
+}
+
+impl Gives {
+    fn type_of_result(self, fields: &[Field]) -> PolarsResult<DataType> {
+        Ok(match self {
+            Self::Like(at) => argument_type(fields, at),
+            Self::NumberOrSpan if argument_type(fields, 0).is_temporal() => {
+                DataType::Duration(TimeUnit::Microseconds)
+            }
+            Self::CountsOf(at) => map_of(
+                argument_type(fields, at).materialize_unknown(false)?,
+                DataType::UInt64,
+            ),
+            Self::ListOf(at) => DataType::List(Box::new(argument_type(fields, at))),
+            Self::Number | Self::NumberOrSpan => DataType::Float64,
+            Self::Whole => DataType::Int64,
+            Self::Text => DataType::String,
+            Self::Truth => DataType::Boolean,
+            Self::Day => DataType::Date,
+            Self::Time => MICROSECONDS,
+            Self::Zoned => IN_UTC,
+            Self::DayOrZoned => zoned_argument_type(fields).unwrap_or(DataType::Date),
+            Self::TimeOrZoned => zoned_argument_type(fields).unwrap_or(MICROSECONDS),
+            Self::Wholes => DataType::List(Box::new(DataType::Int64)),
+        })
+    }
+}
+
+fn argument_type(fields: &[Field], at: usize) -> DataType {
+    fields
+        .get(at)
+        .map_or(DataType::Null, |field| field.dtype().clone())
 }
 
 /// The first value of a column that has one value in all rows; `None` for no rows.
@@ -717,20 +715,22 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
             times.name()
         )));
     }
-    let cut = |times: Column| -> PolarsResult<Column> {
-        let frame = DataFrame::new(times.len(), vec![times.with_name("t".into())])?;
-        let cut = frame
-            .lazy()
-            .select([col("t").dt().truncate(lit(every))])
-            .collect()?;
-        Ok(cut.column("t")?.clone())
-    };
     let of_days = if matches!(every, "1h" | "1m" | "1s") {
         None
     } else {
-        by_day(times, cut)?
+        by_day(times, |days| truncate_times(days, every))?
     };
-    of_days.map_or_else(|| cut(times.clone()), Ok)
+    of_days.map_or_else(|| truncate_times(times.clone(), every), Ok)
+}
+
+/// Times that are cut to multiples of `every` by the engine.
+fn truncate_times(times: Column, every: &str) -> PolarsResult<Column> {
+    let frame = DataFrame::new(times.len(), vec![times.with_name("t".into())])?;
+    let cut = frame
+        .lazy()
+        .select([col("t").dt().truncate(lit(every))])
+        .collect()?;
+    Ok(cut.column("t")?.clone())
 }
 
 /// Applies `of` once per distinct day, for functions that are constant within a day: calendar
@@ -776,41 +776,39 @@ fn by_day(
     if answers.iter().any(Option::is_none) {
         return Ok(None);
     }
-    let answer = |instant: i64| {
+    let truncated = instants.apply_values(|instant| {
         let number = usize::try_from(instant.div_euclid(day) - first).ok();
-        number
-            .and_then(|number| *answers.get(number)?)
-            .unwrap_or(instant)
-    };
+        let answer = number.and_then(|number| *answers.get(number)?);
+        answer.unwrap_or(instant)
+    });
     Ok(Some(
-        instants
-            .apply_values(answer)
-            .into_series()
-            .cast(times.dtype())?
-            .into_column(),
+        truncated.into_series().cast(times.dtype())?.into_column(),
     ))
 }
 
 /// The first day of the decade, century or millennium of each time.
 fn by_years(times: &Column, years: i32) -> PolarsResult<Column> {
-    let first = |micros: i64| {
-        let year = time_of(micros)?.year().div_euclid(years) * years;
-        Some(
-            NaiveDate::from_ymd_opt(year, 1, 1)?
-                .and_time(chrono::NaiveTime::MIN)
-                .and_utc()
-                .timestamp_micros(),
-        )
-    };
     let firsts = micros(times)?
         .iter()
-        .map(|micros| micros.and_then(first))
+        .map(|micros| first_micros_of_years(micros?, years))
         .collect::<Int64Chunked>();
     firsts
         .into_series()
         .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
         .cast(times.dtype())
         .map(Series::into_column)
+}
+
+fn first_micros_of_years(micros: i64, years: i32) -> Option<i64> {
+    let year = time_of(micros)?.year().div_euclid(years) * years;
+    Some(start_of_day(NaiveDate::from_ymd_opt(year, 1, 1)?))
+}
+
+/// Midnight in microseconds since 1970-01-01 UTC.
+fn start_of_day(day: NaiveDate) -> i64 {
+    day.and_time(chrono::NaiveTime::MIN)
+        .and_utc()
+        .timestamp_micros()
 }
 
 /// Number of boundaries of a unit between two times; of weeks the number of whole ones.
@@ -857,18 +855,13 @@ fn contains(columns: &[Column]) -> PolarsResult<Column> {
         return list_functions::list_contains(columns);
     }
     let (whole, part) = (columns[0].str()?, columns[1].str()?);
-    let rows = if whole.len() == 1 {
-        part.len()
-    } else {
-        whole.len()
-    };
-    let at = |column: &StringChunked, row: usize| {
-        column
-            .get(if column.len() == 1 { 0 } else { row })
-            .map(str::to_owned)
-    };
-    let found = (0..rows).map(|row| Some(at(whole, row)?.contains(&at(part, row)?)));
+    let found = (0..row_count(columns))
+        .map(|row| Some(broadcast_text(whole, row)?.contains(broadcast_text(part, row)?)));
     Ok(found.collect::<BooleanChunked>().into_column())
+}
+
+fn broadcast_text(texts: &StringChunked, row: usize) -> Option<&str> {
+    texts.get(broadcast_row(texts.len(), row))
 }
 
 /// Part of a text: first position from 1, or from the end if negative, and number of characters, to
@@ -876,11 +869,6 @@ fn contains(columns: &[Column]) -> PolarsResult<Column> {
 fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
     let texts = columns[0].str()?;
     let (bounds, _) = all_whole(&columns[1..])?;
-    let rows = columns
-        .iter()
-        .map(Column::len)
-        .find(|&length| length != 1)
-        .unwrap_or(1);
     let (least, greatest) = (-i64::from(u32::MAX) - 1, i64::from(u32::MAX));
     let outside = |number: &i64| !(least..=greatest).contains(number);
     if let Some(number) = bounds
@@ -893,56 +881,40 @@ fn text_slice(columns: &[Column]) -> PolarsResult<Column> {
             "a position or a length in a text is from {least} to {greatest}, not {number}"
         )));
     }
-    let slice = |row: usize| {
-        let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
-        let length = text.chars().count() as i64;
-        let first = match whole_at(&bounds[0], row)? {
-            first if first < 0 => first.saturating_add(length),
-            first => first - 1,
-        };
-        let (from, to) = match bounds.get(1) {
-            None => (first, length),
-            Some(counts) => {
-                let end = first.saturating_add(whole_at(counts, row)?);
-                (first.min(end), first.max(end))
-            }
-        };
-        let (from, to) = (from.clamp(0, length), to.clamp(0, length));
-        Some(
-            text.chars()
-                .skip(from as usize)
-                .take((to - from) as usize)
-                .collect::<String>(),
-        )
+    let slices = (0..row_count(columns))
+        .map(|row| slice_by_count(broadcast_text(texts, row)?, &bounds, row));
+    Ok(slices.collect::<StringChunked>().into_column())
+}
+
+/// Part of a text; `bounds` are columns of the position and, if there are two, of the number of
+/// characters.
+fn slice_by_count(text: &str, bounds: &[Int64Chunked], row: usize) -> Option<String> {
+    let length = text.chars().count() as i64;
+    let first = match whole_at(&bounds[0], row)? {
+        first if first < 0 => first.saturating_add(length),
+        first => first - 1,
     };
-    Ok((0..rows)
-        .map(slice)
-        .collect::<StringChunked>()
-        .into_column())
+    let (from, to) = match bounds.get(1) {
+        None => (first, length),
+        Some(counts) => {
+            let end = first.saturating_add(whole_at(counts, row)?);
+            (first.min(end), first.max(end))
+        }
+    };
+    let (from, to) = (from.clamp(0, length), to.clamp(0, length));
+    let letters = text.chars().skip(from as usize);
+    Some(letters.take((to - from) as usize).collect())
 }
 
 /// 1-based position of a substring in characters; 0 if absent.
 fn text_position(columns: &[Column]) -> PolarsResult<Column> {
     let (whole, part) = (columns[0].str()?, columns[1].str()?);
-    let rows = if whole.len() == 1 {
-        part.len()
-    } else {
-        whole.len()
-    };
-    let at = |column: &StringChunked, row: usize| {
-        column
-            .get(if column.len() == 1 { 0 } else { row })
-            .map(str::to_owned)
-    };
-    let place = |row: usize| {
-        let (whole, part) = (at(whole, row)?, at(part, row)?);
-        Some(
-            whole
-                .find(&part)
-                .map_or(0, |byte| whole[..byte].chars().count() as i64 + 1),
-        )
-    };
-    Ok((0..rows).map(place).collect::<Int64Chunked>().into_column())
+    let places = (0..row_count(columns)).map(|row| {
+        let (whole, part) = (broadcast_text(whole, row)?, broadcast_text(part, row)?);
+        let before = whole.find(part).map(|byte| &whole[..byte]);
+        Some(before.map_or(0, |before| before.chars().count() as i64 + 1))
+    });
+    Ok(places.collect::<Int64Chunked>().into_column())
 }
 
 fn pattern(columns: &[Column]) -> PolarsResult<Regex> {
@@ -969,18 +941,18 @@ fn regexp_extract(columns: &[Column]) -> PolarsResult<Column> {
     } else {
         0
     };
-    let extract = |text: &str| {
-        pattern
-            .captures(text)
-            .and_then(|found| found.get(group))
-            .map_or(String::new(), |found| found.as_str().to_owned())
-    };
     Ok(columns[0]
         .str()?
         .iter()
-        .map(|text| text.map(extract))
+        .map(|text| text.map(|text| extract_group(text, &pattern, group)))
         .collect::<StringChunked>()
         .into_column())
+}
+
+/// What a group matches; empty where there is no match.
+fn extract_group<'t>(text: &'t str, pattern: &Regex, group: usize) -> &'t str {
+    let found = pattern.captures(text).and_then(|found| found.get(group));
+    found.map_or("", |found| found.as_str())
 }
 
 fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
@@ -998,17 +970,12 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     if rewrite.greatest_group >= pattern.captures_len() || !all && !rewrite.is_complete {
         return Ok(columns[0].clone());
     }
-    let replace = |text: &str| {
-        pattern
-            .replacen(text, usize::from(!all), rewrite.by.as_str())
-            .into_owned()
-    };
-    Ok(columns[0]
+    let most = usize::from(!all);
+    let replaced = columns[0]
         .str()?
         .iter()
-        .map(|text| text.map(replace))
-        .collect::<StringChunked>()
-        .into_column())
+        .map(|text| text.map(|text| pattern.replacen(text, most, rewrite.by.as_str())));
+    Ok(replaced.collect::<StringChunked>().into_column())
 }
 
 /// The replacement of `regexp_replace` for the crate `regex`: DuckDB writes groups as `\\1`, the
@@ -1073,20 +1040,15 @@ fn repeat(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Integer argument at `row`; a column of one row is broadcast.
 fn whole_at(column: &Int64Chunked, row: usize) -> Option<i64> {
-    column.get(if column.len() == 1 { 0 } else { row })
+    column.get(broadcast_row(column.len(), row))
 }
 
 /// The arguments as integers, and the number of rows.
 fn all_whole(columns: &[Column]) -> PolarsResult<(Vec<Int64Chunked>, usize)> {
-    let rows = columns
-        .iter()
-        .map(Column::len)
-        .find(|&length| length != 1)
-        .unwrap_or(1);
     let whole = |column: &Column| Ok(column.cast(&DataType::Int64)?.i64()?.clone());
     Ok((
         columns.iter().map(whole).collect::<PolarsResult<_>>()?,
-        rows,
+        row_count(columns),
     ))
 }
 
@@ -1107,10 +1069,8 @@ fn day_of(parts: &[Int64Chunked], row: usize) -> PolarsResult<Option<NaiveDate>>
 
 fn make_date(columns: &[Column]) -> PolarsResult<Column> {
     let (parts, rows) = all_whole(columns)?;
-    // Arrow dates count days from 1970-01-01.
-    let day = |row: usize| Ok(day_of(&parts, row)?.map(|day| day.num_days_from_ce() - 719_163));
     Ok((0..rows)
-        .map(day)
+        .map(|row| Ok(day_of(&parts, row)?.map(days_since_1970)))
         .collect::<PolarsResult<Int32Chunked>>()?
         .into_series()
         .cast(&DataType::Date)?
@@ -1121,37 +1081,39 @@ fn make_timestamp(columns: &[Column]) -> PolarsResult<Column> {
     let (parts, rows) = all_whole(&columns[..5])?;
     let seconds = columns[5].cast(&DataType::Float64)?;
     let (seconds, rows) = (seconds.f64()?, rows.max(columns[5].len()));
-    let time = |row: usize| -> PolarsResult<Option<i64>> {
-        let Some(day) = day_of(&parts, row)? else {
-            return Ok(None);
-        };
-        let (hour, minute) = (whole_at(&parts[3], row), whole_at(&parts[4], row));
-        let second = seconds.get(if seconds.len() == 1 { 0 } else { row });
-        let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else {
-            return Ok(None);
-        };
-        let possible =
-            (0..24).contains(&hour) && (0..60).contains(&minute) && (0.0..60.0).contains(&second);
-        if !possible {
-            return Err(refusal(format!(
-                "{hour}:{minute}:{second} is no time of a day"
-            )));
-        }
-        let midnight = day
-            .and_time(chrono::NaiveTime::MIN)
-            .and_utc()
-            .timestamp_micros();
-        Ok(Some(
-            midnight + (hour * 3600 + minute * 60) * 1_000_000 + (second * 1e6).round() as i64,
-        ))
-    };
     let times = (0..rows)
-        .map(time)
+        .map(|row| micros_of_parts(&parts, seconds, row))
         .collect::<PolarsResult<Int64Chunked>>()?
         .into_series();
     Ok(times
         .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
         .into_column())
+}
+
+/// The time of a row in microseconds since 1970-01-01 UTC; `parts` are year, month, day, hour and
+/// minute.
+fn micros_of_parts(
+    parts: &[Int64Chunked],
+    seconds: &Float64Chunked,
+    row: usize,
+) -> PolarsResult<Option<i64>> {
+    let Some(day) = day_of(parts, row)? else {
+        return Ok(None);
+    };
+    let (hour, minute) = (whole_at(&parts[3], row), whole_at(&parts[4], row));
+    let second = seconds.get(broadcast_row(seconds.len(), row));
+    let (Some(hour), Some(minute), Some(second)) = (hour, minute, second) else {
+        return Ok(None);
+    };
+    let possible =
+        (0..24).contains(&hour) && (0..60).contains(&minute) && (0.0..60.0).contains(&second);
+    if !possible {
+        return Err(refusal(format!(
+            "{hour}:{minute}:{second} is no time of a day"
+        )));
+    }
+    let of_day = (hour * 3600 + minute * 60) * 1_000_000 + (second * 1e6).round() as i64;
+    Ok(Some(start_of_day(day) + of_day))
 }
 
 /// Slice of each text or list: 1-based positions, both included, negative ones counted from the
@@ -1161,29 +1123,23 @@ fn list_slice(columns: &[Column]) -> PolarsResult<Column> {
         return list_functions::list_part(columns);
     }
     let (bounds, _) = all_whole(&columns[1..])?;
-    let rows = columns
-        .iter()
-        .map(Column::len)
-        .find(|&length| length != 1)
-        .unwrap_or(1);
     let texts = columns[0].str()?;
-    let slice = |row: usize| {
-        let text = texts.get(if texts.len() == 1 { 0 } else { row })?;
-        let length = text.chars().count() as i64;
-        let place = |bound: i64| if bound < 0 { length + bound + 1 } else { bound };
-        let from = place(whole_at(&bounds[0], row)?).max(1);
-        let to = place(whole_at(&bounds[1], row)?).min(length);
-        Some(
-            text.chars()
-                .skip((from - 1) as usize)
-                .take(usize::try_from(to - from + 1).unwrap_or(0))
-                .collect::<String>(),
-        )
-    };
-    Ok((0..rows)
-        .map(slice)
-        .collect::<StringChunked>()
-        .into_column())
+    let slices = (0..row_count(columns)).map(|row| {
+        let (first, last) = (whole_at(&bounds[0], row)?, whole_at(&bounds[1], row)?);
+        Some(slice_by_positions(broadcast_text(texts, row)?, first, last))
+    });
+    Ok(slices.collect::<StringChunked>().into_column())
+}
+
+/// The characters from position `first` to `last`, as of [`list_slice`].
+fn slice_by_positions(text: &str, first: i64, last: i64) -> String {
+    let length = text.chars().count() as i64;
+    let from = list_functions::position_from_start(first, length).max(1);
+    let to = list_functions::position_from_start(last, length).min(length);
+    text.chars()
+        .skip((from - 1) as usize)
+        .take(usize::try_from(to - from + 1).unwrap_or(0))
+        .collect()
 }
 
 fn product(columns: &[Column]) -> PolarsResult<Column> {
@@ -1227,7 +1183,8 @@ fn ranges(columns: &[Column], closed: bool) -> PolarsResult<Column> {
         ));
     }
     let (parts, rows) = all_whole(columns)?;
-    let list = |row: usize| -> PolarsResult<Option<Series>> {
+    let mut lists: Vec<Option<Series>> = Vec::with_capacity(rows);
+    for row in 0..rows {
         let part = |at: usize| parts.get(at).map_or(Some(1), |part| whole_at(part, row));
         let (start, end) = if parts.len() == 1 {
             (Some(0), part(0))
@@ -1235,7 +1192,8 @@ fn ranges(columns: &[Column], closed: bool) -> PolarsResult<Column> {
             (part(0), part(1))
         };
         let (Some(start), Some(end), Some(step)) = (start, end, part(2)) else {
-            return Ok(None);
+            lists.push(None);
+            continue;
         };
         if step == 0 {
             return Err(refusal("a range has steps that are not 0"));
@@ -1246,27 +1204,26 @@ fn ranges(columns: &[Column], closed: bool) -> PolarsResult<Column> {
                 "the ranges have more than {LONGEST} numbers"
             )));
         }
-        let inside = |number: &i64| match (step > 0, closed) {
-            (true, true) => *number <= end,
-            (true, false) => *number < end,
-            (false, true) => *number >= end,
-            (false, false) => *number > end,
-        };
         let numbers: Vec<i64> =
             std::iter::successors(Some(start), |number| number.checked_add(step))
-                .take_while(inside)
+                .take_while(|number| is_before_end(*number, end, step > 0, closed))
                 .collect();
-        Ok(Some(Series::new(PlSmallStr::EMPTY, numbers)))
-    };
-    let lists = (0..rows)
-        .map(list)
-        .collect::<PolarsResult<Vec<_>>>()?
-        .into_iter()
-        .collect::<ListChunked>();
-    Ok(lists
+        lists.push(Some(Series::new(PlSmallStr::EMPTY, numbers)));
+    }
+    Ok(ListChunked::from_iter(lists)
         .into_series()
         .cast(&DataType::List(Box::new(DataType::Int64)))?
         .into_column())
+}
+
+/// True for a number of a range that ascends or descends to `end`, or with `closed` includes it.
+fn is_before_end(number: i64, end: i64, ascends: bool, closed: bool) -> bool {
+    match (ascends, closed) {
+        (true, true) => number <= end,
+        (true, false) => number < end,
+        (false, true) => number >= end,
+        (false, false) => number > end,
+    }
 }
 
 /// Characters of a text, or elements of a list.
@@ -1286,11 +1243,6 @@ fn length_of(columns: &[Column]) -> PolarsResult<Column> {
 
 /// A text for the values of a row, which is the same for equal values alone.
 fn row_text(columns: &[Column]) -> PolarsResult<Column> {
-    let rows = columns
-        .iter()
-        .map(Column::len)
-        .find(|&length| length != 1)
-        .unwrap_or(1);
     let texts = columns
         .iter()
         .map(|column| column.cast(&DataType::String))
@@ -1299,80 +1251,65 @@ fn row_text(columns: &[Column]) -> PolarsResult<Column> {
         .iter()
         .map(|column| column.str())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let row_text = |row: usize| {
-        let part = |texts: &&StringChunked| match texts.get(if texts.len() == 1 { 0 } else { row })
-        {
-            Some(text) => format!("{}:{text}", text.len()),
-            None => "-".to_owned(),
-        };
-        Some(texts.iter().map(part).collect::<String>())
-    };
-    Ok((0..rows)
-        .map(row_text)
-        .collect::<StringChunked>()
-        .into_column())
+    let mut rows = StringChunkedBuilder::new(PlSmallStr::EMPTY, row_count(columns));
+    let mut written = String::new();
+    for row in 0..row_count(columns) {
+        written.clear();
+        for texts in &texts {
+            match broadcast_text(texts, row) {
+                Some(text) => written.push_str(&format!("{}:{text}", text.len())),
+                None => written.push('-'),
+            }
+        }
+        rows.append_value(&written);
+    }
+    Ok(rows.finish().into_column())
 }
 
 /// Replaces each character of the second text by the one at the same place of the third, or removes
 /// it.
 fn translate(columns: &[Column]) -> PolarsResult<Column> {
     let (texts, from, to) = (columns[0].str()?, columns[1].str()?, columns[2].str()?);
-    let rows = columns
-        .iter()
-        .map(Column::len)
-        .find(|&length| length != 1)
-        .unwrap_or(1);
-    fn broadcast_text(texts: &StringChunked, row: usize) -> Option<&str> {
-        texts.get(if texts.len() == 1 { 0 } else { row })
-    }
-    let translated = |row: usize| {
-        let (text, from, to) = (
-            broadcast_text(texts, row)?,
-            broadcast_text(from, row)?,
-            broadcast_text(to, row)?,
-        );
-        let instead = |letter: char| match from.chars().position(|known| known == letter) {
-            Some(place) => to.chars().nth(place),
-            None => Some(letter),
-        };
-        Some(text.chars().filter_map(instead).collect::<String>())
-    };
-    Ok((0..rows)
-        .map(translated)
-        .collect::<StringChunked>()
-        .into_column())
+    let translated = (0..row_count(columns)).map(|row| {
+        let (from, to) = (broadcast_text(from, row)?, broadcast_text(to, row)?);
+        Some(translate_letters(broadcast_text(texts, row)?, from, to))
+    });
+    Ok(translated.collect::<StringChunked>().into_column())
+}
+
+fn translate_letters(text: &str, from: &str, to: &str) -> String {
+    text.chars()
+        .filter_map(
+            |letter| match from.chars().position(|known| known == letter) {
+                Some(place) => to.chars().nth(place),
+                None => Some(letter),
+            },
+        )
+        .collect()
 }
 
 /// Number of the first character of each text, `empty` for an empty one.
 fn codes(columns: &[Column], empty: i64) -> PolarsResult<Column> {
-    let code = |text: &str| {
-        text.chars()
-            .next()
-            .map_or(empty, |letter| i64::from(u32::from(letter)))
-    };
-    Ok(columns[0]
-        .str()?
-        .iter()
-        .map(|text| text.map(code))
-        .collect::<Int64Chunked>()
-        .into_column())
+    let codes = columns[0].str()?.iter().map(|text| {
+        let first = text?.chars().next();
+        Some(first.map_or(empty, |letter| i64::from(u32::from(letter))))
+    });
+    Ok(codes.collect::<Int64Chunked>().into_column())
 }
 
 fn characters(columns: &[Column]) -> PolarsResult<Column> {
     let (numbers, rows) = all_whole(columns)?;
-    let character = |row: usize| -> PolarsResult<Option<String>> {
-        let Some(number) = whole_at(&numbers[0], row) else {
-            return Ok(None);
-        };
-        let letter = u32::try_from(number).ok().and_then(char::from_u32);
-        letter
-            .map(|letter| Some(letter.to_string()))
-            .ok_or_else(|| refusal(format!("{number} is no number of a character")))
-    };
     Ok((0..rows)
-        .map(character)
+        .map(|row| whole_at(&numbers[0], row).map(character_text).transpose())
         .collect::<PolarsResult<StringChunked>>()?
         .into_column())
+}
+
+fn character_text(number: i64) -> PolarsResult<String> {
+    let letter = u32::try_from(number).ok().and_then(char::from_u32);
+    letter
+        .map(|letter| letter.to_string())
+        .ok_or_else(|| refusal(format!("{number} is no number of a character")))
 }
 
 /// A number with the other sign.
@@ -1388,49 +1325,45 @@ fn negative(columns: &[Column]) -> PolarsResult<Column> {
 /// The next even number away from zero.
 fn even(columns: &[Column]) -> PolarsResult<Column> {
     let numbers = columns[0].cast(&DataType::Float64)?;
-    let even = |number: f64| {
-        let up = number.abs().ceil();
-        let up = if up % 2.0 == 0.0 { up } else { up + 1.0 };
-        up.copysign(number)
-    };
-    Ok(numbers.f64()?.apply_values(even).into_column())
+    Ok(numbers.f64()?.apply_values(next_even).into_column())
+}
+
+fn next_even(number: f64) -> f64 {
+    let up = number.abs().ceil();
+    let up = if up % 2.0 == 0.0 { up } else { up + 1.0 };
+    up.copysign(number)
 }
 
 fn factorial(columns: &[Column]) -> PolarsResult<Column> {
     let (numbers, rows) = all_whole(columns)?;
-    let product = |row: usize| -> PolarsResult<Option<i64>> {
-        let Some(number) = whole_at(&numbers[0], row) else {
-            return Ok(None);
-        };
-        let product = (1..=number.min(21))
-            .try_fold(1i64, i64::checked_mul)
-            .filter(|_| number >= 0);
-        product
-            .map(Some)
-            .ok_or_else(|| refusal(format!("the factorial of {number} has more than 64 bits")))
-    };
     Ok((0..rows)
-        .map(product)
+        .map(|row| whole_at(&numbers[0], row).map(multiply_up_to).transpose())
         .collect::<PolarsResult<Int64Chunked>>()?
         .into_column())
+}
+
+/// The product of the numbers from 1 to `number`.
+fn multiply_up_to(number: i64) -> PolarsResult<i64> {
+    (1..=number.min(21))
+        .try_fold(1i64, i64::checked_mul)
+        .filter(|_| number >= 0)
+        .ok_or_else(|| refusal(format!("the factorial of {number} has more than 64 bits")))
 }
 
 /// A function of two integers.
 fn of_wholes(columns: &[Column], of: fn(i64, i64) -> Option<i64>) -> PolarsResult<Column> {
     let (numbers, rows) = all_whole(columns)?;
-    let value = |row: usize| -> PolarsResult<Option<i64>> {
-        let (Some(one), Some(other)) = (whole_at(&numbers[0], row), whole_at(&numbers[1], row))
-        else {
-            return Ok(None);
-        };
-        of(one, other)
-            .map(Some)
-            .ok_or_else(|| refusal("the result has more than 64 bits"))
-    };
-    Ok((0..rows)
-        .map(value)
-        .collect::<PolarsResult<Int64Chunked>>()?
-        .into_column())
+    let mut results = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let pair = whole_at(&numbers[0], row).zip(whole_at(&numbers[1], row));
+        results.push(match pair {
+            Some((one, other)) => {
+                Some(of(one, other).ok_or_else(|| refusal("the result has more than 64 bits"))?)
+            }
+            None => None,
+        });
+    }
+    Ok(Int64Chunked::from_iter(results).into_column())
 }
 
 /// Greatest common divisor.
@@ -1453,19 +1386,22 @@ fn multiple(one: i64, other: i64) -> Option<i64> {
 
 /// The last day of the month.
 fn last_day(columns: &[Column]) -> PolarsResult<Column> {
-    let last = |micros: i64| {
-        let day = time_of(micros)?.date();
-        let next = day
-            .with_day(1)?
-            .checked_add_months(chrono::Months::new(1))?;
-        // Arrow dates count days from 1970-01-01.
-        Some(next.pred_opt()?.num_days_from_ce() - 719_163)
-    };
     let days = micros(&columns[0])?
         .iter()
-        .map(|micros| micros.and_then(last))
+        .map(|micros| last_day_of_month(time_of(micros?)?.date()).map(days_since_1970))
         .collect::<Int32Chunked>();
     Ok(days.into_series().cast(&DataType::Date)?.into_column())
+}
+
+fn last_day_of_month(day: NaiveDate) -> Option<NaiveDate> {
+    day.with_day(1)?
+        .checked_add_months(chrono::Months::new(1))?
+        .pred_opt()
+}
+
+/// Arrow dates count days from 1970-01-01.
+fn days_since_1970(day: NaiveDate) -> i32 {
+    day.num_days_from_ce() - 719_163
 }
 
 fn bits(columns: &[Column], of: fn(i64, i64) -> i64) -> PolarsResult<Column> {
