@@ -115,19 +115,32 @@ impl Join {
         counted: bool,
         is_left: bool,
     ) -> DslPlan {
-        let (join, keys) = (self.clone(), keys.to_vec());
-        let look = move |frame: DataFrame| {
-            join.ctx.check().map_err(|error| fault(&error))?;
-            if counted {
-                join.record_input(&frame, &keys, is_left)?;
-            }
-            Ok(frame)
-        };
+        let join = self.clone();
+        let counted_keys = counted.then(|| keys.to_vec());
         let optimizations =
             AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN;
         LazyFrame::from(Arc::unwrap_or_clone(input))
-            .map(look, optimizations, None, Some(name))
+            .map(
+                move |frame| join.check_input(frame, counted_keys.as_deref(), is_left),
+                optimizations,
+                None,
+                Some(name),
+            )
             .logical_plan
+    }
+
+    /// Passes on the rows of an input; with `counted_keys`, when the result is not too large.
+    fn check_input(
+        &self,
+        frame: DataFrame,
+        counted_keys: Option<&[Expr]>,
+        is_left: bool,
+    ) -> PolarsResult<DataFrame> {
+        self.ctx.check().map_err(|error| fault(&error))?;
+        if let Some(keys) = counted_keys {
+            self.record_input(&frame, keys, is_left)?;
+        }
+        Ok(frame)
     }
 
     /// Records one input; with the second, checks the size of the result.
@@ -192,70 +205,92 @@ fn check_join_size(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
 /// with an empty list or none are left out.
 pub(super) fn exploding(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
     let name = PlSmallStr::from(column);
-    let look = move |frame: DataFrame| {
-        let column = frame.column(&name)?;
-        let Some(list) = column.as_scalar_column() else {
-            if keeps_empty {
-                return Ok(frame);
-            }
-            let lengths = column.list()?.lst_lengths();
-            return frame.filter(
-                &lengths
-                    .iter()
-                    .map(|length| length.is_some_and(|length| length > 0))
-                    .collect::<BooleanChunked>(),
-            );
-        };
-        let values = match list.scalar().value() {
-            AnyValue::List(values) => values.len() as u64,
-            _ => 0,
-        };
-        if values == 0 && !keeps_empty {
-            return Ok(frame.clear());
-        }
-        let rows = values.saturating_mul(frame.height() as u64);
-        if rows <= (frame.height() as u64).saturating_mul(GROWTH_FREE)
-            || rows.saturating_mul(frame.width() as u64) <= CELLS_MAX
-        {
-            return Ok(frame);
-        }
-        let summary = format!(
-            "each of {} rows becomes {values}, more than the memory holds",
-            frame.height()
-        );
-        Err(fault(
-            &Error::too_large(summary).hint("take a shorter list, or fewer rows before"),
-        ))
-    };
     frame.map(
-        look,
+        move |frame| check_exploded_size(frame, &name, keeps_empty),
         AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN,
         None,
         Some("EXPLODING"),
     )
 }
 
+/// The rows to explode by the list column `column`.
+///
+/// # Errors
+/// [`crate::error::Kind::TooLarge`] for one list for all rows that become too many.
+fn check_exploded_size(
+    frame: DataFrame,
+    column: &str,
+    keeps_empty: bool,
+) -> PolarsResult<DataFrame> {
+    let column = frame.column(column)?;
+    let Some(list) = column.as_scalar_column() else {
+        if keeps_empty {
+            return Ok(frame);
+        }
+        let lengths = column.list()?.lst_lengths();
+        return frame.filter(
+            &lengths
+                .iter()
+                .map(|length| length.is_some_and(|length| length > 0))
+                .collect::<BooleanChunked>(),
+        );
+    };
+    let values = match list.scalar().value() {
+        AnyValue::List(values) => values.len() as u64,
+        _ => 0,
+    };
+    if values == 0 && !keeps_empty {
+        return Ok(frame.clear());
+    }
+    let rows = values.saturating_mul(frame.height() as u64);
+    if rows <= (frame.height() as u64).saturating_mul(GROWTH_FREE)
+        || rows.saturating_mul(frame.width() as u64) <= CELLS_MAX
+    {
+        return Ok(frame);
+    }
+    let summary = format!(
+        "each of {} rows becomes {values}, more than the memory holds",
+        frame.height()
+    );
+    Err(fault(
+        &Error::too_large(summary).hint("take a shorter list, or fewer rows before"),
+    ))
+}
+
+fn counted_key_name(at: usize) -> String {
+    format!("__key{at}")
+}
+
+/// The keys of an input with the number of its rows for each, in a column whose name ends in
+/// `suffix`.
+fn count_rows_per_key(side: &JoinInput, suffix: &str) -> LazyFrame {
+    let keys = side
+        .keys
+        .iter()
+        .enumerate()
+        .map(|(at, key)| key.clone().alias(counted_key_name(at)));
+    let names: Vec<Expr> = (0..side.keys.len())
+        .map(|at| col(counted_key_name(at)))
+        .collect();
+    side.frame
+        .clone()
+        .lazy()
+        .select(keys.collect::<Vec<_>>())
+        .group_by(names)
+        .agg([len()
+            .cast(DataType::UInt64)
+            .alias(format!("{COUNT}{suffix}"))])
+}
+
 /// Number of row pairs with equal keys.
 fn matches(left: &JoinInput, right: &JoinInput) -> PolarsResult<u64> {
-    let counts = |side: &JoinInput, suffix: &str| {
-        let names: Vec<String> = (0..side.keys.len())
-            .map(|at| format!("__key{at}"))
-            .collect();
-        let keys = side
-            .keys
-            .iter()
-            .zip(&names)
-            .map(|(key, name)| key.clone().alias(name.as_str()));
-        let frame = side.frame.clone().lazy().select(keys.collect::<Vec<_>>());
-        let names: Vec<Expr> = names.iter().map(|name| col(name.as_str())).collect();
-        (
-            frame.group_by(names.clone()).agg([len()
-                .cast(DataType::UInt64)
-                .alias(format!("{COUNT}{suffix}"))]),
-            names,
-        )
-    };
-    let ((left, keys), (right, _)) = (counts(left, "l"), counts(right, "r"));
+    let keys: Vec<Expr> = (0..left.keys.len())
+        .map(|at| col(counted_key_name(at)))
+        .collect();
+    let (left, right) = (
+        count_rows_per_key(left, "l"),
+        count_rows_per_key(right, "r"),
+    );
     let both = left.join(right, keys.clone(), keys, JoinArgs::new(JoinType::Inner));
     let product = col(format!("{COUNT}l")).cast(DataType::Float64)
         * col(format!("{COUNT}r")).cast(DataType::Float64);

@@ -197,16 +197,8 @@ fn text(expr: &Expr) -> String {
         Expr::Array(array) => format!("list_value({})", list(&array.elem)),
         Expr::Lambda(lambda) => format!("({} -> {})", lambda.params, text(&lambda.body)),
         Expr::CompoundFieldAccess { root, access_chain } => {
-            let access = |access: &AccessExpr| match access {
-                AccessExpr::Dot(field) => format!(".{}", text(field)),
-                AccessExpr::Subscript(Subscript::Index { index }) => format!("[{}]", text(index)),
-                AccessExpr::Subscript(slice) => format!("[{slice}]"),
-            };
-            format!(
-                "{}{}",
-                text(root),
-                access_chain.iter().map(access).collect::<String>()
-            )
+            let accesses: String = access_chain.iter().map(access_text).collect();
+            format!("{}{accesses}", text(root))
         }
         Expr::Case {
             operand,
@@ -238,6 +230,14 @@ fn text(expr: &Expr) -> String {
     }
 }
 
+fn access_text(access: &AccessExpr) -> String {
+    match access {
+        AccessExpr::Dot(field) => format!(".{}", text(field)),
+        AccessExpr::Subscript(Subscript::Index { index }) => format!("[{}]", text(index)),
+        AccessExpr::Subscript(slice) => format!("[{slice}]"),
+    }
+}
+
 /// Canonical name of a type.
 fn type_name(name: &str) -> String {
     let name = name.to_uppercase();
@@ -257,6 +257,13 @@ fn order(keys: &[OrderByExpr]) -> String {
     keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }
 
+fn argument_text(argument: &FunctionArg) -> String {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => text(expr),
+        other => other.to_string(),
+    }
+}
+
 fn function_text(function: &Function) -> String {
     let mut name = function.name.to_string().to_lowercase();
     if ["coalesce", "ifnull"].contains(&name.as_str()) {
@@ -273,10 +280,6 @@ fn function_text(function: &Function) -> String {
         FunctionArguments::None => name,
         FunctionArguments::Subquery(query) => format!("{name}({query})"),
         FunctionArguments::List(arguments) => {
-            let argument = |argument: &FunctionArg| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => text(expr),
-                other => other.to_string(),
-            };
             let star = matches!(
                 arguments.args.as_slice(),
                 [] | [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
@@ -287,7 +290,7 @@ fn function_text(function: &Function) -> String {
                 let mut inside = arguments
                     .args
                     .iter()
-                    .map(argument)
+                    .map(argument_text)
                     .collect::<Vec<_>>()
                     .join(", ");
                 if let Some(distinct) = &arguments.duplicate_treatment {

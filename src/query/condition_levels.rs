@@ -11,6 +11,13 @@ use crate::error::{Error, Result};
 use crate::model::FieldSpec;
 use crate::text::PrintableLine;
 
+fn has_field(fields: Option<&Vec<FieldSpec>>, name: &str) -> bool {
+    fields
+        .into_iter()
+        .flatten()
+        .any(|field| field.name.eq_ignore_ascii_case(name))
+}
+
 /// The parts of a condition that are joined by AND, each with its level: the deepest of `fields`
 /// that has all of its columns. Parts of one level are one condition. Columns that no level has are
 /// left to the deepest level, whose query names them.
@@ -22,13 +29,7 @@ pub fn conditions_by_level(
     fields: &[Vec<FieldSpec>],
 ) -> Result<Vec<(usize, String)>> {
     let last = fields.len().saturating_sub(1);
-    let has = |level: usize, name: &str| {
-        fields.get(level).is_some_and(|fields| {
-            fields
-                .iter()
-                .any(|field| field.name.eq_ignore_ascii_case(name))
-        })
-    };
+    let has = |level: usize, name: &str| has_field(fields.get(level), name);
     let source = StatementSource::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
     let tree = sql_dialect::condition(&source, &tokens, &|name| {

@@ -7,31 +7,36 @@ use polars::prelude::*;
 /// The expression with the functions of constants in it as their values. One that fails stays as it
 /// is, and fails when the query is run.
 pub(super) fn fold_constants(expression: Expr) -> Expr {
-    let with_value = |part: Expr| match is_of_constants(&part).then(|| value_of(part.clone())) {
+    expression.map_expr(replace_by_value)
+}
+
+fn replace_by_value(part: Expr) -> Expr {
+    match is_of_constants(&part).then(|| value_of(part.clone())) {
         Some(Ok(Some(value))) => value,
         _ => part,
-    };
-    expression.map_expr(with_value)
+    }
+}
+
+/// True for a constant of one row.
+fn is_single_constant(input: &Expr) -> bool {
+    matches!(
+        input,
+        Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_))
+    )
 }
 
 /// True for functions of constants alone, whose values depend on nothing else.
 fn is_of_constants(part: &Expr) -> bool {
-    let is_constant = |input: &Expr| {
-        matches!(
-            input,
-            Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_))
-        )
-    };
     match part {
         Expr::AnonymousFunction { input, options, .. } => {
-            options.is_elementwise() && !input.is_empty() && input.iter().all(is_constant)
+            options.is_elementwise() && !input.is_empty() && input.iter().all(is_single_constant)
         }
         Expr::Function { input, function } => {
             let has_one_row = !matches!(
                 function,
                 FunctionExpr::Range(_) | FunctionExpr::Random { .. }
             );
-            has_one_row && !input.is_empty() && input.iter().all(is_constant)
+            has_one_row && !input.is_empty() && input.iter().all(is_single_constant)
         }
         _ => false,
     }

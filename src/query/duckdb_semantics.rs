@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
+use chrono::{Datelike, NaiveDateTime, Timelike};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
@@ -138,12 +138,6 @@ pub(super) struct Call {
 /// [`crate::error::Kind::Usage`] for unsupported clauses inside the parentheses.
 pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<Call> {
     use sqlparser::ast::NullTreatment;
-    let unsupported = |what: String| {
-        source.locate(
-            Error::usage(format!("{}() can't have {what}", name_of(function))),
-            span_of(function),
-        )
-    };
     let mut call = Call {
         ignores_nulls: function.null_treatment == Some(NullTreatment::IgnoreNulls),
         ..Call::default()
@@ -173,7 +167,10 @@ pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<C
             {
                 call.arguments.push(expr.clone());
             }
-            other => return Err(unsupported(format!("the argument {other}"))),
+            other => {
+                let what = format!("the argument {other}");
+                return Err(unsupported_in_call(source, function, what));
+            }
         }
     }
     for clause in &list.clauses {
@@ -183,11 +180,18 @@ pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<C
                 call.ignores_nulls = true
             }
             FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
-            other => return Err(unsupported(other.to_string())),
+            other => return Err(unsupported_in_call(source, function, other.to_string())),
         }
     }
     call.star |= call.arguments.is_empty();
     Ok(call)
+}
+
+fn unsupported_in_call(source: &StatementSource, function: &Function, what: String) -> Error {
+    source.locate(
+        Error::usage(format!("{}() can't have {what}", name_of(function))),
+        span_of(function),
+    )
 }
 
 /// Nulls sort last unless NULLS FIRST is given, for both directions.
@@ -247,11 +251,7 @@ impl Semantics<'_> {
     pub fn print_aggregate(&self, function: &Function) -> Result<String> {
         let name = name_of(function);
         let mut call = call_of(self.source, function)?;
-        let refused = |summary: String, hint: &str| {
-            Err(self
-                .source
-                .locate(Error::usage(summary).hint(hint), span_of(function)))
-        };
+        let refused = |summary: String, hint: &str| Err(self.refuse_call(function, summary, hint));
         let filter = function
             .filter
             .as_ref()
@@ -315,32 +315,6 @@ impl Semantics<'_> {
         {
             arguments = vec![function_call("row_text", parts.clone())];
         }
-        // FILTER becomes a CASE that gives null for excluded rows, which most aggregates ignore.
-        let only_met = |arguments: &mut Vec<Expr>| {
-            if let (Some(filter), Some(first)) = (&filter, arguments.first_mut()) {
-                *first = expression(
-                    "CASE WHEN _1 THEN _0 END",
-                    vec![first.clone(), filter.clone()],
-                );
-            }
-        };
-        let collected = |arguments: Vec<Expr>, met: Option<Expr>, order: Vec<OrderByExpr>| {
-            let template = if call.distinct {
-                "array_agg(DISTINCT _0)"
-            } else {
-                "array_agg(_0)"
-            };
-            let mut expr = expression(template, arguments);
-            if let Expr::Function(function) = &mut expr {
-                function.filter = met.map(Box::new);
-                if let (FunctionArguments::List(list), false) =
-                    (&mut function.args, order.is_empty())
-                {
-                    list.clauses.push(FunctionArgumentClause::OrderBy(order));
-                }
-            }
-            expr
-        };
         let template = match name.as_str() {
             "count" if call.star => match filter {
                 Some(filter) => {
@@ -386,16 +360,15 @@ impl Semantics<'_> {
                 } else {
                     "array_get(_0, 1)"
                 };
-                return Ok(
-                    expression(place, vec![collected(arguments, met, call.order.clone())])
-                        .to_string(),
-                );
+                let list = collect_values(arguments, call.distinct, met, call.order);
+                return Ok(expression(place, vec![list]).to_string());
             }
             "list" | "array_agg" => {
-                return Ok(collected(arguments, filter, call.order.clone()).to_string());
+                let list = collect_values(arguments, call.distinct, filter, call.order);
+                return Ok(list.to_string());
             }
             "string_agg" | "listagg" | "group_concat" => {
-                only_met(&mut arguments);
+                exclude_unmet_rows(&mut arguments, filter.as_ref());
                 let mut expr = expression(
                     match (call.distinct, arguments.len()) {
                         (false, 1) => "string_agg(_0)",
@@ -441,7 +414,7 @@ impl Semantics<'_> {
                     .is_some_and(|parts| list_of(parts).is_some()) =>
             {
                 let parts = arguments.get(1).and_then(list_of).unwrap_or_default();
-                only_met(&mut arguments);
+                exclude_unmet_rows(&mut arguments, filter.as_ref());
                 let of = if name == "quantile_cont" {
                     "quantile_cont"
                 } else {
@@ -456,8 +429,7 @@ impl Semantics<'_> {
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
             "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
             "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
-                call.distinct = false;
-                only_met(&mut arguments);
+                exclude_unmet_rows(&mut arguments, filter.as_ref());
                 return Ok(expression(&format!("{name}(_0)"), arguments).to_string());
             }
             _ if call.distinct => {
@@ -485,12 +457,49 @@ impl Semantics<'_> {
             "quantile" | "percentile_disc" => "quantile_disc(_0, _1)",
             _ => "",
         };
-        only_met(&mut arguments);
+        exclude_unmet_rows(&mut arguments, filter.as_ref());
         if template.is_empty() {
             return Ok(function_call(&name, arguments).to_string());
         }
         Ok(expression(template, arguments).to_string())
     }
+
+    fn refuse_call(&self, function: &Function, summary: String, hint: &str) -> Error {
+        self.source
+            .locate(Error::usage(summary).hint(hint), span_of(function))
+    }
+}
+
+/// FILTER becomes a CASE that gives null for excluded rows, which most aggregates ignore.
+fn exclude_unmet_rows(arguments: &mut [Expr], filter: Option<&Expr>) {
+    if let (Some(filter), Some(first)) = (filter, arguments.first_mut()) {
+        *first = expression(
+            "CASE WHEN _1 THEN _0 END",
+            vec![first.clone(), filter.clone()],
+        );
+    }
+}
+
+/// The list of the values of the rows that meet a condition.
+fn collect_values(
+    arguments: Vec<Expr>,
+    distinct: bool,
+    met: Option<Expr>,
+    order: Vec<OrderByExpr>,
+) -> Expr {
+    let template = if distinct {
+        "array_agg(DISTINCT _0)"
+    } else {
+        "array_agg(_0)"
+    };
+    let mut expr = expression(template, arguments);
+    if let Expr::Function(function) = &mut expr {
+        function.filter = met.map(Box::new);
+        if let (FunctionArguments::List(list), false) = (&mut function.args, order.is_empty()) {
+            list.clauses.push(FunctionArgumentClause::OrderBy(order));
+        }
+    }
+    expr
 }
 
 /// Value of a numeric literal.
@@ -747,16 +756,8 @@ impl ExpressionRewrite<'_, '_> {
                 return Ok(());
             }
             Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
-                let equal = |value: &Expr| match (expr.as_ref(), value) {
-                    (Expr::Tuple(left), Expr::Tuple(right)) if left.len() == right.len() => {
-                        let pairs = left.iter().zip(right).map(|(left, right)| expression("(_0 = \
-                            _1)", vec![left.clone(), right.clone()]));
-                        pairs.reduce(|all, one| expression("(_0 AND _1)", vec![all,
-                            one])).unwrap_or_else(|| literal(""))
-                    }
-                    _ => expression("(_0 = _1)", vec![*expr.clone(), value.clone()]),
-                };
-                let any = list.iter().map(equal).reduce(|all, one| Expr::BinaryOp {
+                let equal = list.iter().map(|value| compare_equal(expr, value));
+                let any = equal.reduce(|all, one| Expr::BinaryOp {
                     left: Box::new(all),
                     op: BinaryOperator::Or,
                     right: Box::new(one),
@@ -919,19 +920,14 @@ impl ExpressionRewrite<'_, '_> {
 
     /// True for columns and calls that are maps.
     fn is_map(&self, expr: &Expr) -> bool {
-        let is_pair = |item: &DataType| match item {
-            DataType::Struct(fields) => {
-                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-                names == MADE_FIELDS || names == ["key", "value"]
-            }
-            _ => false,
-        };
         match expr {
             Expr::Function(function) => {
                 matches!(name_of(function).as_str(), "map_value" | "map_from_entries")
             }
             Expr::Nested(inner) => self.is_map(inner),
-            other => matches!(self.dtype_of(other), Some(DataType::List(item)) if is_pair(item)),
+            other => {
+                matches!(self.dtype_of(other), Some(DataType::List(item)) if is_map_entry(item))
+            }
         }
     }
 
@@ -1045,29 +1041,21 @@ impl ExpressionRewrite<'_, '_> {
                 )
             }
             SqlType::Date => {
-                let constant = |day: NaiveDate| {
-                    if has_written_year(&day) {
-                        Expr::TypedString(typed_string(SqlType::Date, day.to_string()))
-                    } else {
-                        cast_of(kind.clone(), literal(text), to.clone())
-                    }
-                };
-                (time_texts::date(text).map(constant), "DATE")
+                let day = time_texts::date(text);
+                let written = day.map(|day| has_written_year(&day).then(|| day.to_string()));
+                (
+                    written.map(|written| constant_of_text(text, written, kind, to)),
+                    "DATE",
+                )
             }
             SqlType::Timestamp(None, TimezoneInfo::None) | SqlType::Datetime(None) => {
-                let constant = |time: NaiveDateTime| {
-                    let form = if time.nanosecond() == 0 {
-                        "%Y-%m-%d %H:%M:%S"
-                    } else {
-                        "%Y-%m-%d %H:%M:%S%.6f"
-                    };
-                    if has_written_year(&time) {
-                        Expr::TypedString(typed_string(to.clone(), time.format(form).to_string()))
-                    } else {
-                        cast_of(kind.clone(), literal(text), to.clone())
-                    }
-                };
-                (time_texts::timestamp(text).map(constant), "TIMESTAMP")
+                let time = time_texts::timestamp(text);
+                let written =
+                    time.map(|time| has_written_year(&time).then(|| written_timestamp(time)));
+                (
+                    written.map(|written| constant_of_text(text, written, kind, to)),
+                    "TIMESTAMP",
+                )
             }
             SqlType::Time(None, TimezoneInfo::None) => {
                 let time = time_texts::time_of_day(text)
@@ -1181,12 +1169,9 @@ impl ExpressionRewrite<'_, '_> {
     /// without a sign, so that the parts of one with both signs are added one by one. A date
     /// becomes a time, which the engine takes for a date. `None` for what is no such sum.
     fn shift_by_interval(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
-        let parts_of = |side: &Expr| match strip_parentheses(side) {
-            Expr::Interval(interval) => interval_parts(interval),
-            _ => None,
-        };
         let is_minus = *op == BinaryOperator::Minus;
-        let (value, parts) = match (parts_of(left), parts_of(right)) {
+        let sides = [left, right].map(|side| as_interval(side).and_then(interval_parts));
+        let (value, parts) = match sides.into() {
             (Some(one), Some(other)) => {
                 let other = if is_minus {
                     other.checked_neg()?
@@ -1503,13 +1488,11 @@ impl ExpressionRewrite<'_, '_> {
                         "regexp_extract(id, '(\\d+)_(\\d+)', ['x', 'y'])",
                     ));
                 };
-                let group = |at: usize| {
-                    expression(
-                        &format!("regexp_extract(_0, _1, {at})"),
-                        call.arguments[..2].to_vec(),
-                    )
-                };
-                let groups = (1..=names.len()).map(group).collect();
+                let mut groups = Vec::with_capacity(names.len());
+                for at in 1..=names.len() {
+                    let template = format!("regexp_extract(_0, _1, {at})");
+                    groups.push(expression(&template, call.arguments[..2].to_vec()));
+                }
                 self.struct_of(names, groups, span)?
             }
             "row" if arity > 0 => self.struct_of(
@@ -1612,15 +1595,13 @@ impl ExpressionRewrite<'_, '_> {
             }
             // The engine has other texts for times here.
             "concat" | "concat_ws" => {
-                let is_text = |argument: &Expr| matches!(argument, Expr::Value(_));
-                let text = |(at, argument)| {
-                    if is_text(argument) {
-                        format!("_{at}")
-                    } else {
-                        format!("CAST(_{at} AS VARCHAR)")
-                    }
-                };
-                let texts: Vec<String> = call.arguments.iter().enumerate().map(text).collect();
+                let mut texts = Vec::with_capacity(arity);
+                for (at, argument) in call.arguments.iter().enumerate() {
+                    texts.push(match argument {
+                        Expr::Value(_) => format!("_{at}"),
+                        _ => format!("CAST(_{at} AS VARCHAR)"),
+                    });
+                }
                 expression(&format!("{name}({})", texts.join(", ")), call.arguments)
             }
             "log" if arity == 1 => expression("common_logarithm(_0)", call.arguments),
@@ -1878,16 +1859,19 @@ const TEXTS: [&str; 27] = [
 /// True for a format of a time that has no year, month or day, or an hour without minutes, which
 /// the engine does not read.
 fn lacks_parts(format: &str) -> bool {
-    let has = |letters: &[char]| {
-        letters.iter().any(|letter| {
-            format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}"))
-        })
-    };
+    let has = |letters: &[char]| has_specifier(format, letters);
     let has_date = has(&['c', 'x', 'F', 'D'])
         || (has(&['Y', 'y', 'G'])
             && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
     let has_time = !has(&['H', 'I']) || has(&['M']);
     !(has(&['s']) || has_date && has_time)
+}
+
+/// True for a format with one of these letters behind its `%` or `%-`.
+fn has_specifier(format: &str, letters: &[char]) -> bool {
+    letters.iter().any(|letter| {
+        format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}"))
+    })
 }
 
 /// True for units of `date_trunc` of a day and more, whose results are dates.
@@ -1995,6 +1979,48 @@ fn cast_of(kind: CastKind, expr: Expr, data_type: SqlType) -> Expr {
         (*of, *to) = (kind, data_type);
     }
     cast
+}
+
+/// A text that is cast to a type: the constant `written`, or the cast where there is none.
+fn constant_of_text(text: &str, written: Option<String>, kind: &CastKind, to: &SqlType) -> Expr {
+    match written {
+        Some(written) => Expr::TypedString(typed_string(to.clone(), written)),
+        None => cast_of(kind.clone(), literal(text), to.clone()),
+    }
+}
+
+fn written_timestamp(time: NaiveDateTime) -> String {
+    let form = if time.nanosecond() == 0 {
+        "%Y-%m-%d %H:%M:%S"
+    } else {
+        "%Y-%m-%d %H:%M:%S%.6f"
+    };
+    time.format(form).to_string()
+}
+
+/// An equality as that of IN; tuples are compared part by part.
+fn compare_equal(left: &Expr, right: &Expr) -> Expr {
+    match (left, right) {
+        (Expr::Tuple(left), Expr::Tuple(right)) if left.len() == right.len() => {
+            let pairs = left
+                .iter()
+                .zip(right)
+                .map(|(left, right)| two("(_0 = _1)", left, right));
+            pairs
+                .reduce(|all, one| expression("(_0 AND _1)", vec![all, one]))
+                .unwrap_or_else(|| literal(""))
+        }
+        _ => two("(_0 = _1)", left, right),
+    }
+}
+
+/// True for the type of the pairs of a map.
+fn is_map_entry(item: &DataType) -> bool {
+    let DataType::Struct(fields) = item else {
+        return false;
+    };
+    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    names == MADE_FIELDS || names == ["key", "value"]
 }
 
 /// Elements of a list as it is written.
@@ -2136,12 +2162,16 @@ fn written_type(expr: &Expr) -> Option<String> {
     (places > 0).then(|| format!("DECIMAL({width},{places})"))
 }
 
-/// The text of an interval as it is written: `3 days`.
-fn interval_text(expr: &Expr) -> Option<String> {
+fn as_interval(expr: &Expr) -> Option<&Interval> {
     match strip_parentheses(expr) {
-        Expr::Interval(interval) => text_of(&interval.value).map(str::to_owned),
+        Expr::Interval(interval) => Some(interval),
         _ => None,
     }
+}
+
+/// The text of an interval as it is written: `3 days`.
+fn interval_text(expr: &Expr) -> Option<String> {
+    text_of(&as_interval(expr)?.value).map(str::to_owned)
 }
 
 /// True for years of four digits, which the engine reads in constants.

@@ -4,13 +4,12 @@
 //! without a place or time of their own are where and when their children are.
 
 use chrono::{DateTime, SecondsFormat};
-use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
-use polars::sql::FunctionOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrow_convert;
+use super::list_functions::elementwise;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::footprint::{
@@ -213,15 +212,12 @@ impl Filter {
 
     /// True when `columns` have the places or times that a part of a filter looks at.
     fn has_columns(&self, columns: &[FieldSpec]) -> bool {
-        let named = |names: &[&str]| {
-            columns
-                .iter()
-                .any(|field| names.contains(&field.name.as_str()))
-        };
         match (&self.geometry_column, &self.time_column) {
             (Some(_), _) | (_, Some(_)) => true,
-            _ if self.has_area() => self.footprint_columns(columns).is_some() || named(&GEOMETRIES),
-            _ => named(&TIMES),
+            _ if self.has_area() => {
+                self.footprint_columns(columns).is_some() || has_any_column(columns, &GEOMETRIES)
+            }
+            _ => has_any_column(columns, &TIMES),
         }
     }
 
@@ -344,22 +340,10 @@ impl Filter {
             );
             return Err(Error::usage(summary).hint("name a column as stac:centroid"));
         }
-        let touches = move |column: Column| -> PolarsResult<Column> {
-            let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
-            let mask: BooleanChunked = if text {
-                column
-                    .str()?
-                    .iter()
-                    .map(|text| touch(text.map(str::as_bytes)))
-                    .collect()
-            } else {
-                column.binary()?.iter().map(touch).collect()
-            };
-            Ok(mask.with_name(column.name().clone()).into_column())
-        };
-        let output =
-            |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
-        Ok(col(field.name.as_str()).map(touches, output))
+        Ok(col(field.name.as_str()).map(
+            move |column| points_in_boxes(&column, &boxes, text),
+            |_, field| Ok(Field::new(field.name().clone(), DataType::Boolean)),
+        ))
     }
 
     /// The columns that footprints are made of, and the only one that counts; `None` where a stored
@@ -407,24 +391,14 @@ impl Filter {
         &self,
         columns: &[FieldSpec],
     ) -> Option<&'static IntervalColumns> {
-        let is_time = |name: &str| {
-            let mut found = columns.iter().filter(|field| field.name == name);
-            found.any(|field| {
-                matches!(
-                    field.dtype,
-                    ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)
-                )
-            })
-        };
-        let are_there = |interval: &&IntervalColumns| {
+        if self.time_column.is_some() {
+            return None;
+        }
+        INTERVALS.iter().find(|interval| {
             [interval.instant, interval.start, interval.end]
                 .into_iter()
-                .all(is_time)
-        };
-        INTERVALS
-            .iter()
-            .find(are_there)
-            .filter(|_| self.time_column.is_none())
+                .all(|name| has_times_in_microseconds(columns, name))
+        })
     }
 
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
@@ -464,6 +438,38 @@ impl Filter {
     }
 }
 
+/// True when one of `columns` has one of the names.
+fn has_any_column(columns: &[FieldSpec], names: &[&str]) -> bool {
+    columns
+        .iter()
+        .any(|field| names.contains(&field.name.as_str()))
+}
+
+fn has_times_in_microseconds(columns: &[FieldSpec], name: &str) -> bool {
+    let mut found = columns.iter().filter(|field| field.name == name);
+    found.any(|field| {
+        matches!(
+            field.dtype,
+            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)
+        )
+    })
+}
+
+/// True for the points, as WKB or as its text, that touch the boxes.
+fn points_in_boxes(column: &Column, boxes: &Boxes, is_text: bool) -> PolarsResult<Column> {
+    let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
+    let mask: BooleanChunked = if is_text {
+        column
+            .str()?
+            .iter()
+            .map(|text| touch(text.map(str::as_bytes)))
+            .collect()
+    } else {
+        column.binary()?.iter().map(touch).collect()
+    };
+    Ok(mask.with_name(column.name().clone()).into_column())
+}
+
 /// An end of a range of time: microseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeBound {
@@ -488,44 +494,25 @@ impl TimeRange {
     /// `a/b`, `../b`, `a/..`, or one day or instant. A date means its whole day; a time of day
     /// means that instant.
     pub fn parse(text: &str) -> Result<Self> {
-        let fault = |what: String| {
-            Error::usage(what).hint(
-                "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, \
-                    or times as 2021-01-01T10:30:00Z",
-            )
-        };
-        let end = |part: &str| -> Result<Option<TimeBound>> {
-            match part.trim() {
-                "" | ".." => Ok(None),
-                part => {
-                    let what = || {
-                        format!(
-                            "{} is no time in ISO 8601: dates are YYYY-MM-DD",
-                            part.printable_line()
-                        )
-                    };
-                    TimeBound::parse(part)
-                        .map(Some)
-                        .ok_or_else(|| fault(what()))
-                }
-            }
-        };
         let Some((first, last)) = text.split_once('/') else {
-            let one = end(text)?.ok_or_else(|| fault("the time is empty".into()))?;
+            let one = TimeBound::parse_end(text)?
+                .ok_or_else(|| invalid_range("the time is empty".into()))?;
             return Ok(Self {
                 first: Some(one),
                 last: Some(one),
             });
         };
-        let (first, last) = (end(first)?, end(last)?);
+        let (first, last) = (TimeBound::parse_end(first)?, TimeBound::parse_end(last)?);
         if first.is_none() && last.is_none() {
-            return Err(fault("the range of time is open at both ends".into()));
+            return Err(invalid_range(
+                "the range of time is open at both ends".into(),
+            ));
         }
         if first
             .zip(last)
             .is_some_and(|(first, last)| first.micros >= last.end())
         {
-            return Err(fault(format!(
+            return Err(invalid_range(format!(
                 "the range {} begins after its end",
                 text.printable_line()
             )));
@@ -542,14 +529,10 @@ impl TimeRange {
     /// The range as STAC APIs take it (RFC 3339): both ends with their times of day, or `..` for an
     /// open one.
     pub fn in_utc(self) -> String {
-        let text = |micros: Option<i64>| match micros.and_then(DateTime::from_timestamp_micros) {
-            Some(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
-            None => "..".to_owned(),
-        };
         format!(
             "{}/{}",
-            text(self.first.map(|first| first.micros)),
-            text(self.last.map(|last| last.end() - 1))
+            end_in_utc(self.first.map(|first| first.micros)),
+            end_in_utc(self.last.map(|last| last.end() - 1))
         )
     }
 
@@ -557,6 +540,22 @@ impl TimeRange {
     fn holds(self, time: TimeBound) -> bool {
         self.first.is_none_or(|first| time.end() > first.micros)
             && self.last.is_none_or(|last| time.micros < last.end())
+    }
+
+    /// True for each text that is a time, or begins with a date, in the range.
+    fn compare_texts(self, column: &Column) -> PolarsResult<Column> {
+        let mask: BooleanChunked = column
+            .str()?
+            .iter()
+            .map(|text| text.is_some_and(|text| self.holds_text(text.trim())))
+            .collect();
+        Ok(mask.with_name(column.name().clone()).into_column())
+    }
+
+    fn holds_text(self, text: &str) -> bool {
+        TimeBound::parse(text)
+            .or_else(|| TimeBound::parse(text.get(..10)?))
+            .is_some_and(|time| self.holds(time))
     }
 
     /// The condition on a column that counts `per_second` parts of seconds since 1970.
@@ -584,7 +583,36 @@ impl TimeRange {
     }
 }
 
+fn invalid_range(what: String) -> Error {
+    Error::usage(what).hint(
+        "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, or \
+            times as 2021-01-01T10:30:00Z",
+    )
+}
+
+/// An end of a range as STAC APIs take it, in microseconds since 1970.
+fn end_in_utc(micros: Option<i64>) -> String {
+    match micros.and_then(DateTime::from_timestamp_micros) {
+        Some(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+        None => "..".to_owned(),
+    }
+}
+
 impl TimeBound {
+    /// An end of a range; `None` for an open one.
+    fn parse_end(text: &str) -> Result<Option<Self>> {
+        let text = text.trim();
+        if matches!(text, "" | "..") {
+            return Ok(None);
+        }
+        Self::parse(text).map(Some).ok_or_else(|| {
+            invalid_range(format!(
+                "{} is no time in ISO 8601: dates are YYYY-MM-DD",
+                text.printable_line()
+            ))
+        })
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let micros = footprint::parse_time(text)?;
         // Both `10:30` and `T103000` are times of day.
@@ -616,46 +644,43 @@ fn footprint_in_area(
     ctx: &JobContext,
 ) -> Expr {
     let ctx = ctx.clone();
-    let touches = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let rows = columns.first().map_or(0, Column::len);
-        let arrays = columns.iter().map(|column| {
-            let array = arrow_convert::file_array(column.as_materialized_series())?;
-            Ok((column.name().clone(), array))
-        });
-        let arrays = arrays.collect::<PolarsResult<Vec<_>>>()?;
-        let places = PlaceColumns::from_arrays(|name| {
-            arrays
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, array)| array.clone())
-        });
-        let stated = |row: usize| match only {
-            Some(source) => places.stated_location(row).restrict_to_source(source),
-            None => places.stated_location(row),
-        };
-        let stated: Vec<StatedLocation> = (0..rows).map(stated).collect();
-        let mask = touching(&stated, &boxes, &ctx).map_err(|error| fault(&error))?;
-        let name = columns
-            .first()
-            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
-        Ok(BooleanChunked::from_iter(mask.into_iter().map(Some))
-            .with_name(name)
-            .into_column())
-    };
-    let output = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::Boolean,
-        ))
-    };
-    let mut function = UserDefinedFunction::new(
-        "footprint_in_area".into(),
-        BaseColumnUdf::new(touches, output),
+    let function = elementwise(
+        "footprint_in_area",
+        |_| Ok(DataType::Boolean),
+        move |columns| footprints_in_boxes(columns, &boxes, only, &ctx),
     );
-    function.options = FunctionOptions::elementwise();
     function.call(names.into_iter().map(col).collect())
+}
+
+/// True for the rows whose footprints touch the boxes.
+fn footprints_in_boxes(
+    columns: &[Column],
+    boxes: &Boxes,
+    only: Option<PlaceSource>,
+    ctx: &JobContext,
+) -> PolarsResult<Column> {
+    let rows = columns.first().map_or(0, Column::len);
+    let arrays = columns.iter().map(|column| {
+        let array = arrow_convert::file_array(column.as_materialized_series())?;
+        Ok((column.name().clone(), array))
+    });
+    let arrays = arrays.collect::<PolarsResult<Vec<_>>>()?;
+    let places = PlaceColumns::from_arrays(|name| {
+        arrays
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, array)| array.clone())
+    });
+    let mut stated: Vec<StatedLocation> = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let location = places.stated_location(row);
+        stated.push(match only {
+            Some(source) => location.restrict_to_source(source),
+            None => location,
+        });
+    }
+    let mask = touching(&stated, boxes, ctx).map_err(|error| fault(&error))?;
+    Ok(BooleanChunked::from_iter(mask.into_iter().map(Some)).into_column())
 }
 
 /// The times from start to end, or the instant, touch the range; their ends are of the time.
@@ -714,8 +739,7 @@ fn counts_in_range(field: &FieldSpec, per_second: i64, range: TimeRange) -> Expr
 /// # Errors
 /// [`crate::error::Kind::Usage`] for a column of which nothing says what it counts.
 pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
-    /// Words of a unit, and short ones that count before "since" alone.
-    const UNITS: [(i64, &[&str], &[&str]); 4] = [
+    const UNITS: [UnitWords; 4] = [
         (1_000_000_000, &["nanoseconds", "ns"], &["nanosecond"]),
         (
             1_000_000,
@@ -730,13 +754,7 @@ pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
         .split(|letter: char| !letter.is_alphabetic())
         .filter(|word| !word.is_empty())
         .collect();
-    let has = |(_, words_of_unit, before_since): &(i64, &[&str], &[&str])| {
-        words.iter().any(|word| words_of_unit.contains(word))
-            || words
-                .windows(2)
-                .any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
-    };
-    if let Some((per_second, ..)) = UNITS.iter().find(|unit| has(unit)) {
+    if let Some((per_second, ..)) = UNITS.iter().find(|unit| name_unit(&words, unit)) {
         return Ok(*per_second);
     }
     if footprint::is_time_column(&field.name, &field.dtype) {
@@ -744,6 +762,17 @@ pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
     } else {
         Err(no_time(field))
     }
+}
+
+/// Parts of a second, the words of this unit, and its short ones that count before "since" alone.
+type UnitWords = (i64, &'static [&'static str], &'static [&'static str]);
+
+/// True when a description has a word of the unit.
+fn name_unit(words: &[&str], (_, words_of_unit, before_since): &UnitWords) -> bool {
+    words.iter().any(|word| words_of_unit.contains(word))
+        || words
+            .windows(2)
+            .any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
 }
 
 /// True for types of numbers that may count parts of seconds.
@@ -768,16 +797,12 @@ pub(super) fn no_time(field: &FieldSpec) -> Error {
 
 /// The column has dates; a date is its whole day.
 fn days_in_range(name: &str, range: TimeRange) -> Expr {
-    let bound = |day: i64| {
-        lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX }))
-            .cast(DataType::Date)
-    };
     let from = range
         .first
-        .map(|first| col(name).gt_eq(bound(first.micros.div_euclid(MICROS_OF_DAY))));
+        .map(|first| col(name).gt_eq(date_literal(first.micros)));
     let to = range
         .last
-        .map(|last| col(name).lt_eq(bound(last.micros.div_euclid(MICROS_OF_DAY))));
+        .map(|last| col(name).lt_eq(date_literal(last.micros)));
     [from, to]
         .into_iter()
         .flatten()
@@ -785,26 +810,20 @@ fn days_in_range(name: &str, range: TimeRange) -> Expr {
         .unwrap_or_else(|| col(name).is_not_null())
 }
 
+/// The day of a time in microseconds since 1970, or the first or last one that has a number.
+fn date_literal(micros: i64) -> Expr {
+    let day = micros.div_euclid(MICROS_OF_DAY);
+    lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX }))
+        .cast(DataType::Date)
+}
+
 /// The column has ISO 8601 text; text that can't be parsed as a time is compared by its leading
 /// date.
 fn texts_in_range(name: &str, range: TimeRange) -> Expr {
-    let within = move |column: Column| -> PolarsResult<Column> {
-        let holds = |text: &str| {
-            let text = text.trim();
-            TimeBound::parse(text)
-                .or_else(|| TimeBound::parse(text.get(..10)?))
-                .is_some_and(|time| range.holds(time))
-        };
-        let mask: BooleanChunked = column
-            .str()?
-            .iter()
-            .map(|text| text.is_some_and(holds))
-            .collect();
-        Ok(mask.with_name(column.name().clone()).into_column())
-    };
-    let output =
-        |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
-    col(name).map(within, output)
+    col(name).map(
+        move |column| range.compare_texts(&column),
+        |_, field| Ok(Field::new(field.name().clone(), DataType::Boolean)),
+    )
 }
 
 /// The requested column, or the first default column that exists.

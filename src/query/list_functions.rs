@@ -2,6 +2,7 @@
 //! them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use polars::prelude::udf::UserDefinedFunction;
@@ -110,31 +111,43 @@ pub(super) fn is_written_list(function: &OpaqueColumnUdf) -> bool {
 
 fn build_function(name: &str) -> Option<UserDefinedFunction> {
     let found = FUNCTIONS.iter().find(|function| function.name == name)?;
-    let check = move |count: usize| {
-        let (least, most) = found.takes;
-        let wanted = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
-        if (least..=most).contains(&count) {
-            Ok(())
-        } else {
-            Err(refusal(format!(
-                "{} takes {wanted} arguments, not {count}",
-                found.name
-            )))
-        }
+    Some(elementwise(
+        name,
+        move |dtypes| found.type_of_result(dtypes),
+        move |columns| found.evaluate(columns),
+    ))
+}
+
+impl ListFunction {
+    fn type_of_result(&self, dtypes: &[DataType]) -> PolarsResult<DataType> {
+        check_argument_count(self.name, self.takes, dtypes.len())?;
+        (self.dtype)(dtypes)
+    }
+
+    fn evaluate(&self, columns: &[Column]) -> PolarsResult<Column> {
+        check_argument_count(self.name, self.takes, columns.len())?;
+        (self.run)(columns)
+    }
+}
+
+/// Refuses a call whose number of arguments is not within the minimum and maximum of `takes`.
+pub(super) fn check_argument_count(
+    name: &str,
+    takes: (usize, usize),
+    count: usize,
+) -> PolarsResult<()> {
+    let (least, most) = takes;
+    if (least..=most).contains(&count) {
+        return Ok(());
+    }
+    let wanted = if least == most {
+        least.to_string()
+    } else {
+        format!("{least} to {most}")
     };
-    let dtype = move |dtypes: &[DataType]| {
-        check(dtypes.len())?;
-        (found.dtype)(dtypes)
-    };
-    let values = move |columns: &[Column]| {
-        check(columns.len())?;
-        (found.run)(columns)
-    };
-    Some(elementwise(name, dtype, values))
+    Err(refusal(format!(
+        "{name} takes {wanted} arguments, not {count}"
+    )))
 }
 
 /// A function that computes each row of its result from the same row of its arguments; the result
@@ -144,26 +157,36 @@ pub(super) fn elementwise(
     dtype: impl Fn(&[DataType]) -> PolarsResult<DataType> + Send + Sync + 'static,
     values: impl Fn(&[Column]) -> PolarsResult<Column> + Send + Sync + 'static,
 ) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let called = columns
-            .first()
-            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
-        values(columns).map(|column| column.with_name(called))
-    };
-    let field = move |_: &Schema, fields: &[Field]| {
-        let called = fields
-            .first()
-            .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
-        let dtypes: Vec<DataType> = fields.iter().map(|field| field.dtype().clone()).collect();
-        // The engine stops for a type that is not known, as that of a written number.
-        Ok(Field::new(
-            called,
-            dtype(&dtypes)?.materialize_unknown(false)?,
-        ))
-    };
+    let values = move |columns: &mut [Column]| evaluate_named(columns, &values);
+    let field = move |_: &Schema, fields: &[Field]| result_field(fields, &dtype);
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
+}
+
+fn evaluate_named(
+    columns: &[Column],
+    values: impl Fn(&[Column]) -> PolarsResult<Column>,
+) -> PolarsResult<Column> {
+    let called = columns
+        .first()
+        .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+    values(columns).map(|column| column.with_name(called))
+}
+
+fn result_field(
+    fields: &[Field],
+    dtype: impl Fn(&[DataType]) -> PolarsResult<DataType>,
+) -> PolarsResult<Field> {
+    let called = fields
+        .first()
+        .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
+    let dtypes: Vec<DataType> = fields.iter().map(|field| field.dtype().clone()).collect();
+    // The engine stops for a type that is not known, as that of a written number.
+    Ok(Field::new(
+        called,
+        dtype(&dtypes)?.materialize_unknown(false)?,
+    ))
 }
 
 /// `list_value` with elements of this type.
@@ -278,7 +301,7 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
 /// Lists of chosen elements of each list, in the chosen order.
 fn choose_elements(
     columns: &[Column],
-    mut choose: impl FnMut(std::ops::Range<usize>) -> Vec<usize>,
+    mut choose: impl FnMut(Range<usize>) -> Vec<usize>,
 ) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let mut builder = ListsBuilder::default();
@@ -331,13 +354,14 @@ fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
 fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let keys = keys_of_elements(&lists)?;
-    let best = |row: usize| {
-        let known = lists
-            .row(row)?
-            .filter_map(|place| keys.get(place).map(|key| (key, place)));
-        extreme_of(known, greatest)
-    };
-    Ok(take_places(&lists.elements, (0..lists.len()).map(best))?.into_column())
+    let places = (0..lists.len()).map(|row| extreme_place(lists.row(row)?, &keys, greatest));
+    Ok(take_places(&lists.elements, places)?.into_column())
+}
+
+/// The place of the least or greatest key that is not null.
+fn extreme_place(places: Range<usize>, keys: &BinaryChunked, greatest: bool) -> Option<usize> {
+    let known = places.filter_map(|place| keys.get(place).map(|key| (key, place)));
+    extreme_of(known, greatest)
 }
 
 /// True for a list that has the value; null for a null value.
@@ -346,14 +370,16 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
     let dtype = comparable_type(lists.elements.dtype(), columns[1].dtype())?;
     let keys = order_keys(&lists.elements.clone().into_column(), &dtype)?;
     let values = order_keys(&columns[1], &dtype)?;
-    let contains = |row: usize| {
-        let value = values.get(broadcast_row(values.len(), row))?;
-        Some(lists.row(row)?.any(|place| keys.get(place) == Some(value)))
-    };
-    Ok((0..row_count(columns))
-        .map(contains)
-        .collect::<BooleanChunked>()
-        .into_column())
+    let mut found = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let value = values.get(broadcast_row(values.len(), row));
+        found.push(
+            value
+                .zip(lists.row(row))
+                .map(|(value, mut places)| places.any(|place| keys.get(place) == Some(value))),
+        );
+    }
+    Ok(BooleanChunked::from_iter(found).into_column())
 }
 
 /// The elements in the opposite order. (The engine's own function stops behind a filter that has it
@@ -387,20 +413,23 @@ pub(super) fn list_part(columns: &[Column]) -> PolarsResult<Column> {
         match (lists.row(row), bound(0), bound(1)) {
             (Some(range), Some(first), Some(last)) => {
                 let length = range.len() as i64;
-                let place = |bound: i64| {
-                    if bound < 0 {
-                        length.saturating_add(bound).saturating_add(1)
-                    } else {
-                        bound
-                    }
-                };
-                let (first, last) = (place(first).max(1), place(last).min(length));
+                let first = position_from_start(first, length).max(1);
+                let last = position_from_start(last, length).min(length);
                 builder.push((first..=last).map(|place| Some(range.start + place as usize - 1)));
             }
             _ => builder.push_null(),
         }
     }
     Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// A position from 1; a negative one counts from the end of `length` elements or characters.
+pub(super) fn position_from_start(position: i64, length: i64) -> i64 {
+    if position < 0 {
+        length.saturating_add(position).saturating_add(1)
+    } else {
+        position
+    }
 }
 
 /// The first of several lists, with nulls behind it to the length of the longest.
@@ -440,18 +469,12 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     if !dtype.is_integer() {
         let numbers = lists.elements.cast(&DataType::Float64)?;
         let numbers = numbers.f64()?;
-        let sum = |row: usize| {
-            lists
-                .row(row)?
-                .filter_map(|place| numbers.get(place))
-                .reduce(|sum, number| sum + number)
-        };
-        // A sum begins with 0.0, so that of -0.0 is 0.0.
-        let sum = |row: usize| sum(row).map(|sum| sum + 0.0);
-        return Ok((0..lists.len())
-            .map(sum)
-            .collect::<Float64Chunked>()
-            .into_column());
+        let sums = (0..lists.len()).map(|row| {
+            let known = lists.row(row)?.filter_map(|place| numbers.get(place));
+            // A sum begins with 0.0, so that of -0.0 is 0.0.
+            Some(known.reduce(|sum, number| sum + number)? + 0.0)
+        });
+        return Ok(sums.collect::<Float64Chunked>().into_column());
     }
     let numbers = wholes(&lists.elements)?;
     let too_large = || refusal("a sum does not fit in 64 bits");
@@ -496,39 +519,27 @@ fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
 /// Mean of the elements of each list that are not null; null when there are none.
 fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
-    // A sum begins with 0.0, so that of -0.0 is 0.0.
-    let mean = |sum: f64, count: usize| (count > 0).then(|| (sum + 0.0) / count as f64);
     if sum_type(&dtypes(columns))?.is_integer() {
         let numbers = wholes(&lists.elements)?;
-        let mean = |row: usize| {
-            let known = || {
-                lists
-                    .row(row)
-                    .unwrap_or_default()
-                    .filter_map(|place| numbers[place])
-            };
-            mean(known().sum::<i128>() as f64, known().count())
-        };
-        return Ok((0..lists.len())
-            .map(mean)
-            .collect::<Float64Chunked>()
-            .into_column());
+        let means = (0..lists.len()).map(|row| {
+            let known = lists.row(row)?.filter_map(|place| numbers[place]);
+            mean_of_sum(known.clone().sum::<i128>() as f64, known.count())
+        });
+        return Ok(means.collect::<Float64Chunked>().into_column());
     }
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
-    let mean = |row: usize| {
-        let known = || {
-            lists
-                .row(row)
-                .unwrap_or_default()
-                .filter_map(|place| numbers.get(place))
-        };
-        mean(known().sum(), known().count())
-    };
-    Ok((0..lists.len())
-        .map(mean)
-        .collect::<Float64Chunked>()
-        .into_column())
+    let means = (0..lists.len()).map(|row| {
+        let known = lists.row(row)?.filter_map(|place| numbers.get(place));
+        mean_of_sum(known.clone().sum(), known.count())
+    });
+    Ok(means.collect::<Float64Chunked>().into_column())
+}
+
+/// The mean of `count` numbers; null of none.
+fn mean_of_sum(sum: f64, count: usize) -> Option<f64> {
+    // A sum begins with 0.0, so that of -0.0 is 0.0.
+    (count > 0).then(|| (sum + 0.0) / count as f64)
 }
 
 /// Texts of the elements that are not null with a separator between them; null when there are none.
@@ -545,20 +556,20 @@ fn list_text(columns: &[Column]) -> PolarsResult<Column> {
     let texts = texts.str()?;
     let separators = cast_to(&columns[1], &DataType::String)?;
     let separators = separators.str()?;
-    let text = |row: usize| {
+    let mut joined = StringChunkedBuilder::new(PlSmallStr::EMPTY, row_count(columns));
+    for row in 0..row_count(columns) {
         let separator = separators
             .get(broadcast_row(separators.len(), row))
             .unwrap_or_default();
-        let texts: Vec<&str> = lists
-            .row(row)?
-            .filter_map(|place| texts.get(place))
-            .collect();
-        (!texts.is_empty()).then(|| texts.join(separator))
-    };
-    Ok((0..row_count(columns))
-        .map(text)
-        .collect::<StringChunked>()
-        .into_column())
+        let places = lists.row(row).unwrap_or_default();
+        let known: Vec<&str> = places.filter_map(|place| texts.get(place)).collect();
+        if known.is_empty() {
+            joined.append_null();
+        } else {
+            joined.append_value(known.join(separator));
+        }
+    }
+    Ok(joined.finish().into_column())
 }
 
 #[cfg(test)]

@@ -67,35 +67,23 @@ impl Body {
             .try_get("value")?
             .clone())
     }
-}
 
-fn context_name(at: usize) -> PlSmallStr {
-    format!("c{at}").into()
-}
+    /// The type of the lists of results, or with `keeps` of the lists of elements.
+    fn type_of_lists(&self, dtypes: &[DataType], keeps: bool) -> PolarsResult<DataType> {
+        let item = element_type(dtypes)?;
+        if keeps {
+            return Ok(DataType::List(Box::new(item)));
+        }
+        Ok(DataType::List(Box::new(
+            self.dtype(&[("x", &item)], &dtypes[1..])?,
+        )))
+    }
 
-/// The values of the row for each of these rows, as inputs of a body.
-fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
-    let of = |(at, column): (usize, &Column)| {
-        let places = rows
-            .iter()
-            .map(|&row| Some(broadcast_row(column.len(), row)));
-        Ok(take_places(column.as_materialized_series(), places)?
-            .with_name(context_name(at))
-            .into_column())
-    };
-    columns.iter().enumerate().map(of).collect()
-}
-
-/// List function that evaluates `body` per element; with `keeps`, filters by it. Its arguments are
-/// the lists, and the values of the row.
-pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFunction {
-    let compute = body.clone();
-    let values = move |columns: &[Column]| -> PolarsResult<Column> {
+    /// Lists of the results for each element, or with `keeps` of the elements for which the result
+    /// is true.
+    fn evaluate_elements(&self, columns: &[Column], keeps: bool) -> PolarsResult<Column> {
         let lists = ListRanges::from_column(&columns[0])?;
-        let rows = row_count(columns);
-        let ranges: Vec<_> = (0..rows)
-            .map(|row| lists.row(broadcast_row(lists.len(), row)))
-            .collect();
+        let ranges = element_ranges(&lists, row_count(columns));
         // Nulls may have elements below them, whose results are not asked for.
         let elements = take_places(
             &lists.elements,
@@ -118,109 +106,119 @@ pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFun
             Column::new("i".into(), numbers),
         ];
         inputs.extend(of_rows(&columns[1..], &of_element)?);
-        let answers = compute.values(inputs)?;
+        let answers = self.values(inputs)?;
         let kept = if keeps {
             Some(answers.cast(&DataType::Boolean)?.bool()?.clone())
         } else {
             None
         };
-        let is_kept = |place: &usize| {
-            kept.as_ref()
-                .is_none_or(|kept| kept.get(*place).unwrap_or(false))
-        };
         let mut start = 0;
         let mut builder = ListsBuilder::default();
         for range in ranges {
-            match range {
-                Some(range) => {
-                    let end = start + range.len();
-                    builder.push((start..end).filter(is_kept).map(Some));
-                    start = end;
+            let Some(range) = range else {
+                builder.push_null();
+                continue;
+            };
+            let places = start..start + range.len();
+            start = places.end;
+            match &kept {
+                Some(kept) => {
+                    let is_kept = |place: &usize| kept.get(*place).unwrap_or(false);
+                    builder.push(places.filter(is_kept).map(Some));
                 }
-                None => builder.push_null(),
+                None => builder.push(places.map(Some)),
             }
         }
         Ok(builder
             .finish(if keeps { &elements } else { &answers })?
             .into_column())
-    };
-    let dtype = move |dtypes: &[DataType]| {
-        let item = element_type(dtypes)?;
-        if keeps {
-            return Ok(DataType::List(Box::new(item)));
-        }
-        Ok(DataType::List(Box::new(
-            body.dtype(&[("x", &item)], &dtypes[1..])?,
-        )))
-    };
-    elementwise(name, dtype, values)
+    }
+}
+
+fn context_name(at: usize) -> PlSmallStr {
+    format!("c{at}").into()
+}
+
+/// The values of the row for each of these rows, as inputs of a body.
+fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
+    let mut inputs = Vec::with_capacity(columns.len());
+    for (at, column) in columns.iter().enumerate() {
+        let places = rows
+            .iter()
+            .map(|&row| Some(broadcast_row(column.len(), row)));
+        let values = take_places(column.as_materialized_series(), places)?;
+        inputs.push(values.with_name(context_name(at)).into_column());
+    }
+    Ok(inputs)
+}
+
+/// Places of the elements of each list, which is broadcast to `rows` rows; `None` for null.
+fn element_ranges(lists: &ListRanges, rows: usize) -> Vec<Option<Range<usize>>> {
+    (0..rows)
+        .map(|row| lists.row(broadcast_row(lists.len(), row)))
+        .collect()
+}
+
+/// List function that evaluates `body` per element; with `keeps`, filters by it. Its arguments are
+/// the lists, and the values of the row.
+pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFunction {
+    let of_type = body.clone();
+    elementwise(
+        name,
+        move |dtypes| of_type.type_of_lists(dtypes, keeps),
+        move |columns| body.evaluate_elements(columns, keeps),
+    )
 }
 
 /// `list_reduce`: combines the first element with the second, the result with the third, and so on.
 /// With `has_initial` the second argument is what the first element is combined with. Its arguments
 /// are the lists, then that value, then the values of the row.
 pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefinedFunction {
-    let first_of_row = if has_initial { 2 } else { 1 };
-    let result_type = {
-        let body = body.clone();
-        move |dtypes: &[DataType]| -> PolarsResult<DataType> {
-            let item = element_type(dtypes)?;
-            let begin = if has_initial {
-                dtypes[1].clone().materialize_unknown(false)?
-            } else {
-                item.clone()
-            };
-            let more = &dtypes[first_of_row..];
-            let next = body.dtype(&[("x", &begin), ("y", &item)], more)?;
-            body.dtype(&[("x", &next), ("y", &item)], more)
-        }
-    };
-    let known_type = result_type.clone();
-    let values = move |columns: &[Column]| -> PolarsResult<Column> {
+    let reduction = ListReduction { body, has_initial };
+    let of_type = reduction.clone();
+    elementwise(
+        name,
+        move |dtypes| of_type.type_of_result(dtypes),
+        move |columns| reduction.evaluate(columns),
+    )
+}
+
+#[derive(Clone)]
+struct ListReduction {
+    body: Body,
+    has_initial: bool,
+}
+
+impl ListReduction {
+    /// The first argument that is a value of the row.
+    fn first_of_row(&self) -> usize {
+        if self.has_initial { 2 } else { 1 }
+    }
+
+    fn type_of_result(&self, dtypes: &[DataType]) -> PolarsResult<DataType> {
+        let item = element_type(dtypes)?;
+        let begin = if self.has_initial {
+            dtypes[1].clone().materialize_unknown(false)?
+        } else {
+            item.clone()
+        };
+        let more = &dtypes[self.first_of_row()..];
+        let next = self.body.dtype(&[("x", &begin), ("y", &item)], more)?;
+        self.body.dtype(&[("x", &next), ("y", &item)], more)
+    }
+
+    fn evaluate(&self, columns: &[Column]) -> PolarsResult<Column> {
         let dtypes: Vec<DataType> = columns
             .iter()
             .map(|column| column.dtype().clone())
             .collect();
-        let dtype = known_type(&dtypes)?;
+        let dtype = self.type_of_result(&dtypes)?;
         let lists = ListRanges::from_column(&columns[0])?;
         let rows = row_count(columns);
-        let ranges: Vec<_> = (0..rows)
-            .map(|row| lists.row(broadcast_row(lists.len(), row)))
-            .collect();
-        let longest = ranges
-            .iter()
-            .flatten()
-            .map(ExactSizeIterator::len)
-            .max()
-            .unwrap_or(0);
-        if longest > REDUCED_MAX {
-            return Err(refusal(format!(
-                "list_reduce takes lists of at most {REDUCED_MAX} elements, not {longest}"
-            )));
-        }
-        if !has_initial && ranges.iter().flatten().any(Range::is_empty) {
-            return Err(refusal(
-                "list_reduce of an empty list needs a value to begin with: list_reduce(l, (a, b) \
-                    -> a + b, 0)",
-            ));
-        }
-        let mut results = if has_initial {
-            take_places(
-                columns[1].as_materialized_series(),
-                ranges.iter().enumerate().map(|(row, range)| {
-                    range.as_ref().map(|_| broadcast_row(columns[1].len(), row))
-                }),
-            )?
-        } else {
-            take_places(
-                &lists.elements,
-                ranges
-                    .iter()
-                    .map(|range| range.as_ref().map(|range| range.start)),
-            )?
-        }
-        .cast(&dtype)?;
-        for at in usize::from(!has_initial)..longest {
+        let ranges = element_ranges(&lists, rows);
+        let longest = self.check_list_lengths(&ranges)?;
+        let mut results = self.first_values(columns, &lists, &ranges)?.cast(&dtype)?;
+        for at in usize::from(!self.has_initial)..longest {
             let going: Vec<usize> = (0..rows)
                 .filter(|&row| ranges[row].as_ref().is_some_and(|range| range.len() > at))
                 .collect();
@@ -237,8 +235,8 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
                 elements.with_name("y".into()).into_column(),
                 Column::new("i".into(), numbers),
             ];
-            inputs.extend(of_rows(&columns[first_of_row..], &going)?);
-            let answers = body.values(inputs)?.cast(&dtype)?;
+            inputs.extend(of_rows(&columns[self.first_of_row()..], &going)?);
+            let answers = self.body.values(inputs)?.cast(&dtype)?;
             // Results that go on take the place of those before.
             let mut both = results.clone();
             both.append(&answers)?;
@@ -250,6 +248,49 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
             results = take_places(&both, places)?;
         }
         Ok(results.into_column())
-    };
-    elementwise(name, result_type, values)
+    }
+
+    /// The length of the longest list.
+    fn check_list_lengths(&self, ranges: &[Option<Range<usize>>]) -> PolarsResult<usize> {
+        let longest = ranges
+            .iter()
+            .flatten()
+            .map(ExactSizeIterator::len)
+            .max()
+            .unwrap_or(0);
+        if longest > REDUCED_MAX {
+            return Err(refusal(format!(
+                "list_reduce takes lists of at most {REDUCED_MAX} elements, not {longest}"
+            )));
+        }
+        if !self.has_initial && ranges.iter().flatten().any(Range::is_empty) {
+            return Err(refusal(
+                "list_reduce of an empty list needs a value to begin with: list_reduce(l, (a, b) \
+                    -> a + b, 0)",
+            ));
+        }
+        Ok(longest)
+    }
+
+    /// What the reduction of each list begins with; null for no list.
+    fn first_values(
+        &self,
+        columns: &[Column],
+        lists: &ListRanges,
+        ranges: &[Option<Range<usize>>],
+    ) -> PolarsResult<Series> {
+        if self.has_initial {
+            let initial = &columns[1];
+            let places = ranges
+                .iter()
+                .enumerate()
+                .map(|(row, range)| range.as_ref().map(|_| broadcast_row(initial.len(), row)));
+            take_places(initial.as_materialized_series(), places)
+        } else {
+            let places = ranges
+                .iter()
+                .map(|range| range.as_ref().map(|range| range.start));
+            take_places(&lists.elements, places)
+        }
+    }
 }

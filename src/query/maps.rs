@@ -53,22 +53,11 @@ pub(super) fn restore_maps(table: LevelTable, tables: &Tables) -> Result<LevelTa
             _ => {}
         }
     }
-    let known = |field: &Field| {
-        let alike = || maps.iter().filter(|map| map.pairs == *field.data_type());
-        let named = alike().find(|map| {
-            field.name() == &map.name || field.name().ends_with(&format!(":{}", map.name))
-        });
-        let is_list = lists.contains(field.data_type());
-        named
-            .or_else(|| alike().next().filter(|_| !is_list))
-            .cloned()
-            .or_else(|| made_by_query(field).filter(|_| !is_list))
-    };
     let chosen: Vec<Option<MapColumn>> = table
         .schema()
         .fields()
         .iter()
-        .map(|field| known(field))
+        .map(|field| find_map_column(field, &maps, &lists))
         .collect();
     let mut columns: Vec<Vec<ArrayRef>> = table
         .batches()
@@ -105,6 +94,19 @@ pub(super) fn restore_maps(table: LevelTable, tables: &Tables) -> Result<LevelTa
     let batches =
         batches.map_err(|error| Error::internal("a map does not fit the result").because(error))?;
     Ok(LevelTable::new(schema, batches))
+}
+
+/// The map of a column of a result: the one of `maps` with its pairs and name, or of any name when
+/// no column of lists in `lists` has such pairs; else the map that the query makes.
+fn find_map_column(field: &Field, maps: &[MapColumn], lists: &[DataType]) -> Option<MapColumn> {
+    let alike = || maps.iter().filter(|map| map.pairs == *field.data_type());
+    let named = alike()
+        .find(|map| field.name() == &map.name || field.name().ends_with(&format!(":{}", map.name)));
+    let is_list = lists.contains(field.data_type());
+    named
+        .or_else(|| alike().next().filter(|_| !is_list))
+        .cloned()
+        .or_else(|| made_by_query(field).filter(|_| !is_list))
 }
 
 /// The map that a query makes, as `histogram(x)` or `map(keys, values)`: a list of structs of the

@@ -81,22 +81,23 @@ impl VisitorMut for NameForms {
 
 /// `like` with each of the patterns, joined by `op`.
 fn every_pattern(like: &Expr, patterns: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
-    let with = |form: Expr| {
-        let mut like = like.clone();
-        if let Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } = &mut like {
-            **pattern = form;
-        }
-        like
-    };
     let joined = patterns
         .into_iter()
-        .map(with)
+        .map(|form| with_pattern(like, form))
         .reduce(|left, right| Expr::BinaryOp {
             left: Box::new(left),
             op: op.clone(),
             right: Box::new(right),
         })?;
     Some(Expr::Nested(Box::new(joined)))
+}
+
+fn with_pattern(like: &Expr, form: Expr) -> Expr {
+    let mut like = like.clone();
+    if let Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } = &mut like {
+        **pattern = form;
+    }
+    like
 }
 
 fn is_name(expr: &Expr) -> bool {
@@ -127,13 +128,12 @@ fn forms(expr: &Expr) -> Option<Vec<Expr>> {
         return None;
     };
     let forms = forms_of_name(text);
-    let literal = |form: String| {
-        Expr::Value(ValueWithSpan {
-            value: Value::SingleQuotedString(form),
-            span: *span,
-        })
-    };
-    (forms.len() > 1).then(|| forms.into_iter().map(literal).collect())
+    (forms.len() > 1).then(|| {
+        forms
+            .into_iter()
+            .map(|form| Expr::Value(Value::SingleQuotedString(form).with_span(*span)))
+            .collect()
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,878 @@
+//! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and
+//! division and rounding follow DuckDB. Rewrites plans of the engine: comparisons in `comparisons`,
+//! fractions in `fractions`, integers in `whole_arithmetic`.
+
+mod comparisons;
+mod fractions;
+mod whole_arithmetic;
+
+use std::ops::Neg;
+use std::sync::Arc;
+
+use polars::prelude::udf::UserDefinedFunction;
+use polars::prelude::*;
+
+use crate::query::duckdb_functions::is_negative_of;
+use crate::query::engine::refusal;
+use crate::query::list_functions::elementwise;
+use crate::query::plan_inputs::map_inputs;
+use crate::query::{
+    constant_folding, durations, nested_plans, quantiles, typed_texts, value_texts,
+};
+use comparisons::{
+    as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
+};
+use fractions::{
+    extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
+    rounding_function, single, with_doubles,
+};
+use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
+
+pub(super) use comparisons::is_of_mixed_signs;
+pub(super) use whole_arithmetic::narrowing_function;
+
+/// Decimal digits of the accumulator of integer sums.
+const DIGITS: usize = 38;
+
+/// The plan with DuckDB's arithmetic. Call just before collecting.
+pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    plan(frame.logical_plan).map(LazyFrame::from)
+}
+
+fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
+    Ok(match map_inputs(from, plan)? {
+        DslPlan::Select {
+            expr,
+            input,
+            options,
+        } => {
+            let expr = rewrite_expressions(expr, &input)?
+                .into_iter()
+                .map(constant_folding::fold_constants)
+                .collect();
+            DslPlan::Select {
+                expr,
+                input,
+                options,
+            }
+        }
+        DslPlan::HStack {
+            exprs,
+            input,
+            options,
+        } => {
+            let exprs = rewrite_expressions(exprs, &input)?
+                .into_iter()
+                .map(constant_folding::fold_constants)
+                .collect();
+            DslPlan::HStack {
+                exprs,
+                input,
+                options,
+            }
+        }
+        DslPlan::Filter { predicate, input } => {
+            let predicate = rewrite_expressions(vec![predicate], &input)?
+                .pop()
+                .unwrap_or_else(|| lit(true));
+            DslPlan::Filter { predicate, input }
+        }
+        DslPlan::Sort {
+            by_column,
+            slice,
+            sort_options,
+            input,
+        } => {
+            let schema = schema_of(&input)?;
+            let by_column =
+                nested_plans::sort_keys(rewrite_expressions(by_column, &input)?, &schema);
+            DslPlan::Sort {
+                by_column,
+                slice,
+                sort_options,
+                input,
+            }
+        }
+        DslPlan::GroupBy {
+            input,
+            keys,
+            predicates,
+            aggs,
+            maintain_order,
+            options,
+            apply,
+        } => {
+            let (keys, predicates, aggs) = (
+                rewrite_expressions(keys, &input)?,
+                rewrite_expressions(predicates, &input)?,
+                rewrite_expressions(aggs, &input)?,
+            );
+            DslPlan::GroupBy {
+                input,
+                keys,
+                predicates,
+                aggs,
+                maintain_order,
+                options,
+                apply,
+            }
+        }
+        DslPlan::Join {
+            input_left,
+            input_right,
+            left_on,
+            right_on,
+            predicates,
+            options,
+        } => {
+            let (left_on, right_on) = (
+                rewrite_expressions(left_on, &input_left)?,
+                rewrite_expressions(right_on, &input_right)?,
+            );
+            DslPlan::Join {
+                input_left,
+                input_right,
+                left_on,
+                right_on,
+                predicates,
+                options,
+            }
+        }
+        other => other,
+    })
+}
+
+/// Rewrites expressions over the rows of `input`.
+fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
+    let is_other = |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part);
+    if !expressions
+        .iter()
+        .any(|expression| expression.into_iter().any(is_other))
+    {
+        return Ok(expressions);
+    }
+    let schema = schema_of(input)?;
+    let with_meaning =
+        |part| nested_plans::rewrite_nested(rewrite_expression(part, &schema)?, &schema);
+    expressions
+        .into_iter()
+        .map(|expression| expression.try_map_expr(with_meaning))
+        .collect()
+}
+
+/// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
+fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
+    match plan {
+        DslPlan::Filter { input, .. }
+        | DslPlan::Sort { input, .. }
+        | DslPlan::Slice { input, .. } => schema_of(input),
+        other => LazyFrame::from(other.clone()).collect_schema(),
+    }
+}
+
+/// True for expressions whose result may differ in DuckDB.
+fn is_other_here(part: &Expr) -> bool {
+    match part {
+        Expr::BinaryExpr { op, .. } => {
+            arithmetic(*op).is_some() || *op == Operator::TrueDivide || op.is_comparison()
+        }
+        Expr::Agg(
+            AggExpr::Max { .. }
+            | AggExpr::Sum(_)
+            | AggExpr::Mean(_)
+            | AggExpr::Median(_)
+            | AggExpr::Std(..)
+            | AggExpr::Var(..),
+        ) => true,
+        Expr::Cast { .. } | Expr::Ternary { .. } => true,
+        Expr::AnonymousFunction { function, .. } => is_negative_of(function),
+        Expr::Function { function, .. } => {
+            use FunctionExpr::{Abs, Quantile, Round, Sign};
+            matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
+                || matches!(
+                    function,
+                    FunctionExpr::StructExpr(StructFunction::FieldByName(_))
+                )
+                || matches!(
+                    function,
+                    Round { .. }
+                        | Abs
+                        | Sign
+                        | Quantile { .. }
+                        | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
+                )
+                || computes_with_doubles(function)
+                || has_one_type(function)
+                || counts_in_small_numbers(function)
+        }
+        _ => false,
+    }
+}
+
+/// True for functions whose numbers are of 64 bits in DuckDB, but smaller in the engine.
+fn counts_in_small_numbers(function: &FunctionExpr) -> bool {
+    matches!(
+        function,
+        FunctionExpr::TemporalExpr(_)
+            | FunctionExpr::StringExpr(_)
+            | FunctionExpr::ListExpr(ListFunction::Length)
+    )
+}
+
+/// True for functions that DuckDB computes with DOUBLE, of FLOAT too.
+fn computes_with_doubles(function: &FunctionExpr) -> bool {
+    use FunctionExpr::{Atan2, Exp, ListExpr, Log, Log1p, Pow, Trigonometry};
+    matches!(
+        function,
+        Trigonometry(_)
+            | Atan2
+            | Pow(_)
+            | Log
+            | Log1p
+            | Exp
+            | ListExpr(ListFunction::Sum | ListFunction::Mean)
+    )
+}
+
+/// True for functions whose arguments have one type.
+fn has_one_type(function: &FunctionExpr) -> bool {
+    matches!(
+        function,
+        FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal
+    )
+}
+
+fn binary_expression(left: Expr, op: Operator, right: Expr) -> Expr {
+    Expr::BinaryExpr {
+        left: Arc::new(left),
+        op,
+        right: Arc::new(right),
+    }
+}
+
+/// The type of an expression over rows of `schema`; that of a null for one without a type.
+fn type_of_expression(expression: &Expr, schema: &Schema) -> DataType {
+    expression
+        .to_field(schema)
+        .map_or(DataType::Null, |field| field.dtype().clone())
+}
+
+fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
+    let dtype = |expression: &Expr| type_of_expression(expression, schema);
+    Ok(match part {
+        // The sign of fractions changes, of 0 and NaN too, which a difference does not do.
+        Expr::AnonymousFunction {
+            ref input,
+            ref function,
+            ..
+        } if is_negative_of(function) => match input.as_slice() {
+            [number] if is_fraction(&dtype(number)) => number.clone().neg(),
+            [number] => rewrite_expression(lit(0) - number.clone(), schema)?,
+            _ => part,
+        },
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if op.is_comparison() => {
+            let dtypes = [dtype(left), dtype(right)];
+            if let Some([left, right]) = texts_as_truths([left, right], &dtypes) {
+                return Ok(comparison(
+                    left,
+                    op,
+                    right,
+                    &[DataType::Boolean, DataType::Boolean],
+                ));
+            }
+            if let Some([left, right]) = signed_beside_unsigned([left, right], &dtypes) {
+                return Ok(comparison(
+                    left,
+                    op,
+                    right,
+                    &[DataType::UInt64, DataType::Int64],
+                ));
+            }
+            match as_floats(&[left.as_ref(), right.as_ref()], &dtypes)
+                .map(TryInto::<[Expr; 2]>::try_into)
+            {
+                Some(Ok([left, right])) => comparison(left, op, right, &dtypes),
+                _ => match compared_with_negative(left, op, right, schema) {
+                    Some(compared) => compared,
+                    None => comparison(left.as_ref().clone(), op, right.as_ref().clone(), &dtypes),
+                },
+            }
+        }
+        Expr::Ternary {
+            ref predicate,
+            ref truthy,
+            ref falsy,
+        } => {
+            let dtypes = [dtype(truthy), dtype(falsy)];
+            let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes)
+                .map(TryInto::<[Expr; 2]>::try_into);
+            match (floats, is_of_mixed_signs(&dtypes)) {
+                (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
+                    predicate: predicate.clone(),
+                    truthy: Arc::new(truthy),
+                    falsy: Arc::new(falsy),
+                },
+                (_, true) => {
+                    let condition = predicate.as_ref().clone();
+                    let truthy = when(condition.clone())
+                        .then(truthy.as_ref().clone())
+                        .otherwise(lit(NULL));
+                    let falsy = when(condition.clone())
+                        .then(lit(NULL))
+                        .otherwise(falsy.as_ref().clone());
+                    let narrow =
+                        |value: Expr| narrowing_function(DataType::Int64).call(vec![value]);
+                    when(condition)
+                        .then(narrow(truthy))
+                        .otherwise(narrow(falsy))
+                }
+                _ => part,
+            }
+        }
+        Expr::Function {
+            ref input,
+            ref function,
+        } if has_one_type(function) => {
+            let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
+            let made = match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
+                Some(input) => Expr::Function {
+                    input,
+                    function: function.clone(),
+                },
+                None if is_of_mixed_signs(&dtypes) => {
+                    let narrow = |value: &Expr| {
+                        narrowing_function(DataType::Int64).call(vec![value.clone()])
+                    };
+                    Expr::Function {
+                        input: input.iter().map(narrow).collect(),
+                        function: function.clone(),
+                    }
+                }
+                None => part.clone(),
+            };
+            let is_greatest = match function {
+                FunctionExpr::MaxHorizontal => true,
+                FunctionExpr::MinHorizontal => false,
+                _ => return Ok(made),
+            };
+            match made.to_field(schema) {
+                Ok(field) if field.dtype().is_float() => {
+                    extreme(field.dtype().clone(), is_greatest).call(input.clone())
+                }
+                _ => made,
+            }
+        }
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Pow(PowFunction::Generic),
+        } => match input.as_slice() {
+            [base, exponent] => power().call(vec![
+                base.clone().cast(DataType::Float64),
+                exponent.clone().cast(DataType::Float64),
+            ]),
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            ref function,
+        } if computes_with_doubles(function)
+            && input
+                .iter()
+                .any(|value| with_doubles(&dtype(value)).is_some()) =>
+        {
+            let mut doubles = Vec::with_capacity(input.len());
+            for value in input {
+                doubles.push(match with_doubles(&dtype(value)) {
+                    Some(dtype) => value.clone().cast(dtype),
+                    None => value.clone(),
+                });
+            }
+            Expr::Function {
+                input: doubles,
+                function: function.clone(),
+            }
+        }
+        // Written numbers take the type of FLOAT.
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal }),
+        } => match input.as_slice() {
+            [value, list] if dtype(value) == DataType::Float32 => {
+                let singles = match dtype(list) {
+                    DataType::List(_) => DataType::List(Box::new(DataType::Float32)),
+                    _ => DataType::Float32,
+                };
+                let function = FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal });
+                Expr::Function {
+                    input: vec![value.clone(), list.clone().cast(singles)],
+                    function,
+                }
+            }
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::StringExpr(StringFunction::LenBytes),
+        } if input
+            .first()
+            .is_some_and(|bytes| dtype(bytes) == DataType::Binary) =>
+        {
+            input
+                .first()
+                .map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
+        }
+        // A field of a null without a type.
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::StructExpr(StructFunction::FieldByName(_)),
+        } if input
+            .first()
+            .is_some_and(|value| dtype(value) == DataType::Null) =>
+        {
+            lit(NULL)
+        }
+        // A number of 8 bits.
+        Expr::Function {
+            function: FunctionExpr::Bitwise(BitwiseFunction::CountOnes),
+            ..
+        } => part.cast(DataType::Int8),
+        // -1, 0 or 1, of NaN 0.
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Sign,
+        } => match input.first() {
+            Some(number) if dtype(number).is_primitive_numeric() => {
+                let is_number = if dtype(number).is_float() {
+                    number.clone().is_not_nan()
+                } else {
+                    number.clone().is_not_null()
+                };
+                let positive = number.clone().gt(lit(0)).and(is_number);
+                let sign = when(positive)
+                    .then(lit(1))
+                    .when(number.clone().lt(lit(0)))
+                    .then(lit(-1))
+                    .otherwise(lit(0));
+                when(number.clone().is_null())
+                    .then(lit(NULL))
+                    .otherwise(sign)
+                    .cast(DataType::Int8)
+            }
+            _ => part,
+        },
+        Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
+            quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
+        }
+        Expr::Function {
+            ref input,
+            function:
+                FunctionExpr::Quantile {
+                    method: QuantileMethod::Equiprobable,
+                },
+        } => match input.as_slice() {
+            [values, Expr::Literal(at)] => {
+                match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+                    Some(at) => {
+                        let dtype = dtype(values)
+                            .materialize_unknown(false)
+                            .unwrap_or(DataType::Int32);
+                        quantiles::discrete(at, dtype.clone())
+                            .call(vec![values.clone().cast(dtype)])
+                    }
+                    None => part,
+                }
+            }
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function:
+                FunctionExpr::Quantile {
+                    method: QuantileMethod::Linear,
+                },
+        } => match input.as_slice() {
+            [numbers, Expr::Literal(at)] if dtype(numbers).is_primitive_numeric() => {
+                let of = if dtype(numbers).is_float() {
+                    dtype(numbers)
+                } else {
+                    DataType::Float64
+                };
+                match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+                    Some(at) => {
+                        quantiles::quantile(at, of.clone()).call(vec![numbers.clone().cast(of)])
+                    }
+                    None => part,
+                }
+            }
+            _ => part,
+        },
+        // The engine divides no null without a type.
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if arithmetic(op).is_some()
+            && [left, right]
+                .iter()
+                .any(|side| dtype(side) == DataType::Null) =>
+        {
+            let (typed_left, typed_right) = (
+                cast_null_operand(left, right, schema),
+                cast_null_operand(right, left, schema),
+            );
+            if [&typed_left, &typed_right]
+                .iter()
+                .any(|side| dtype(side) == DataType::Null)
+            {
+                return Ok(part);
+            }
+            rewrite_expression(
+                Expr::BinaryExpr {
+                    left: typed_left,
+                    op,
+                    right: typed_right,
+                },
+                schema,
+            )?
+        }
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } => {
+            if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
+                return Ok(fractions);
+            }
+            let Some(kind) = arithmetic(op) else {
+                return Ok(part);
+            };
+            // The difference of two dates is a number of days.
+            if matches!(kind, Arithmetic::Difference)
+                && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date]
+            {
+                let [left, right] =
+                    [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
+                return Ok((left - right).cast(DataType::Int64));
+            }
+            // A date and an interval are a time.
+            if let (Operator::Plus | Operator::Minus, DataType::Date, DataType::Duration(_)) =
+                (op, dtype(left), dtype(right))
+            {
+                let day = left
+                    .as_ref()
+                    .clone()
+                    .cast(DataType::Datetime(TimeUnit::Microseconds, None));
+                return Ok(Expr::BinaryExpr {
+                    left: Arc::new(day),
+                    op,
+                    right: right.clone(),
+                });
+            }
+            if part.into_iter().any(counts_rows) {
+                return Ok(part);
+            }
+            let sides = [whole_of(left, schema), whole_of(right, schema)];
+            let dtype = match sides {
+                [Some(left), Some(right)] => common_type(&left, &right),
+                _ => Some(dtype(&part))
+                    .filter(|dtype| is_fraction(dtype) && matches!(kind, Arithmetic::Remainder)),
+            };
+            let Some(dtype) = dtype else { return Ok(part) };
+            let dtype = if dtype.is_known() {
+                dtype
+            } else {
+                DataType::Float64
+            };
+            let call = arithmetic_function(kind, dtype.clone())
+                .call(vec![left.as_ref().clone(), right.as_ref().clone()]);
+            let call = if matches!(kind, Arithmetic::Quotient) {
+                marked_as_quotient(call)
+            } else {
+                call
+            };
+            if !part.into_iter().all(|part| {
+                matches!(
+                    part,
+                    Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. }
+                )
+            }) {
+                return Ok(call);
+            }
+            // An expression without columns is a constant.
+            constant_folding::value_of(call.clone())?.unwrap_or(call)
+        }
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Abs,
+            ..
+        } => match (input.first(), dtype(&part)) {
+            (Some(number), dtype) if dtype.is_signed_integer() => {
+                let negative = arithmetic_function(Arithmetic::Difference, dtype)
+                    .call(vec![lit(0), number.clone()]);
+                when(number.clone().lt(lit(0)))
+                    .then(negative)
+                    .otherwise(number.clone())
+            }
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::TemporalExpr(ref of),
+        } if let [duration] = input.as_slice()
+            && dtype(duration).is_duration()
+            && let Some(part) = durations::part(of) =>
+        {
+            part.call(vec![duration.clone()])
+        }
+        // A date and an interval are a time.
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::TemporalExpr(TemporalFunction::OffsetBy),
+        } if input
+            .first()
+            .is_some_and(|day| dtype(day) == DataType::Date) =>
+        {
+            let Expr::Function {
+                mut input,
+                function,
+            } = part
+            else {
+                return Ok(part);
+            };
+            if let Some(day) = input.first_mut() {
+                *day = day
+                    .clone()
+                    .cast(DataType::Datetime(TimeUnit::Microseconds, None));
+            }
+            Expr::Function { input, function }
+        }
+        Expr::Function { ref function, .. }
+            if counts_in_small_numbers(function) && dtype(&part).is_integer() =>
+        {
+            part.cast(DataType::Int64)
+        }
+        // Numbers of 32 bits are added with 64 bits.
+        Expr::Agg(AggExpr::Sum(ref input) | AggExpr::Mean(ref input))
+            if dtype(input) == DataType::Float32 =>
+        {
+            let numbers = input.as_ref().clone().cast(DataType::Float64);
+            if matches!(part, Expr::Agg(AggExpr::Sum(_))) {
+                numbers.sum()
+            } else {
+                numbers.mean()
+            }
+        }
+        // The engine rounds the mean of equal numbers, so that they vary in their last digits.
+        Expr::Agg(AggExpr::Std(ref input, degrees) | AggExpr::Var(ref input, degrees))
+            if dtype(input).is_float() =>
+        {
+            let numbers = input.as_ref().clone().cast(DataType::Float64);
+            let is_deviation = matches!(part, Expr::Agg(AggExpr::Std(..)));
+            let spread = if is_deviation {
+                numbers.clone().std(degrees)
+            } else {
+                numbers.clone().var(degrees)
+            };
+            let is_constant = numbers
+                .clone()
+                .min()
+                .eq(numbers.max())
+                .and(spread.clone().is_not_nan());
+            when(is_constant.and(spread.clone().is_not_null()))
+                .then(lit(0.0))
+                .otherwise(spread)
+        }
+        Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
+            // Nulls without a type are integers.
+            DataType::Null => input.as_ref().clone().cast(DataType::Int64).sum(),
+            whole if whole.is_integer() => {
+                let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
+                narrowing_function(if whole == DataType::UInt64 {
+                    whole
+                } else {
+                    DataType::Int64
+                })
+                .call(vec![input.sum()])
+            }
+            _ => part,
+        },
+        // NaN is the greatest number.
+        Expr::Agg(AggExpr::Max {
+            ref input,
+            propagate_nans: false,
+        }) if dtype(input).is_float() => {
+            let nan = lit(f64::NAN).cast(dtype(input));
+            // As `max` of integers, which [`super::hash_aggregate`] supports too.
+            let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
+            when(any.eq(lit(1u8))).then(nan).otherwise(part)
+        }
+        // The engine makes the result of `//` a signed integer of 64 bits.
+        Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(dtype(expr)),
+        Expr::Cast {
+            ref expr,
+            dtype: ref wanted,
+            options,
+        } => match (dtype(expr), wanted.as_literal()) {
+            (from, Some(DataType::String)) => match value_texts::writer(&from) {
+                Some(text) => text.call(vec![expr.as_ref().clone()]),
+                None => part,
+            },
+            (DataType::String, Some(DataType::Binary)) => {
+                let bytes = value_texts::bytes_reader(!options.is_strict())
+                    .call(vec![expr.as_ref().clone()]);
+                // DuckDB refuses a written text that stands for no bytes before it reads a row.
+                if matches!(**expr, Expr::Literal(_)) {
+                    constant_folding::value_of(bytes.clone())?;
+                }
+                bytes
+            }
+            (DataType::Float64, Some(DataType::Float32)) => {
+                let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                Expr::Cast {
+                    expr: Arc::new(read),
+                    dtype: wanted.clone(),
+                    options,
+                }
+            }
+            (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
+                let rounded =
+                    rounding_function(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
+                Expr::Cast {
+                    expr: Arc::new(rounded),
+                    dtype: wanted.clone(),
+                    options,
+                }
+            }
+            (from, Some(DataType::Decimal(_, scale))) if is_fraction(&from) => {
+                let number = Expr::Cast {
+                    expr: expr.clone(),
+                    dtype: DataType::Float64.into(),
+                    options,
+                };
+                let rounded = rounding_function(*scale as i32, true).call(vec![number]);
+                Expr::Cast {
+                    expr: Arc::new(rounded),
+                    dtype: wanted.clone(),
+                    options,
+                }
+            }
+            (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
+                return Err(refusal("a text can't be cast to a list or a struct"));
+            }
+            (DataType::String, Some(DataType::Duration(_))) => {
+                return Err(refusal(
+                    "the texts of a column can't be cast to intervals; write the interval: \
+                        INTERVAL 3 DAY",
+                ));
+            }
+            (DataType::String, Some(to)) => match text_cast(to, !options.is_strict()) {
+                Some(read) => {
+                    let read = read.call(vec![expr.as_ref().clone()]);
+                    Expr::Cast {
+                        expr: Arc::new(read),
+                        dtype: wanted.clone(),
+                        options,
+                    }
+                }
+                None => part,
+            },
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Round { decimals, .. },
+        } => match input.first() {
+            Some(input) => input.clone().round(decimals, RoundMode::HalfAwayFromZero),
+            None => part,
+        },
+        other => other,
+    })
+}
+
+/// A side of arithmetic; a null without a type has the type of the numbers on the other side.
+fn cast_null_operand(side: &Arc<Expr>, other: &Expr, schema: &Schema) -> Arc<Expr> {
+    let dtypes = [side.as_ref(), other].map(|operand| type_of_expression(operand, schema));
+    match dtypes {
+        [DataType::Null, of] if of.is_primitive_numeric() => {
+            Arc::new(side.as_ref().clone().cast(of))
+        }
+        [DataType::Null, DataType::Null | DataType::Unknown(_)] => {
+            Arc::new(side.as_ref().clone().cast(DataType::Int32))
+        }
+        _ => side.clone(),
+    }
+}
+
+/// True for numbers of rows.
+fn counts_rows(part: &Expr) -> bool {
+    matches!(
+        part,
+        Expr::Function {
+            function: FunctionExpr::Range(_),
+            ..
+        } | Expr::Len
+    )
+}
+
+/// Number of bytes of a BLOB.
+fn byte_count() -> UserDefinedFunction {
+    elementwise("byte_count", |_| Ok(DataType::Int64), count_bytes)
+}
+
+fn count_bytes(columns: &[Column]) -> PolarsResult<Column> {
+    let [bytes] = columns else {
+        return Err(refusal("octet_length takes one value"));
+    };
+    let counts: Int64Chunked = bytes
+        .binary()?
+        .iter()
+        .map(|bytes| bytes.map(|bytes| bytes.len() as i64))
+        .collect();
+    Ok(counts.into_column())
+}
+
+/// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine
+/// reads as DuckDB does.
+fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
+    let read = match to {
+        dtype if dtype.is_unsigned_integer() => DataType::UInt64,
+        dtype if dtype.is_integer() => DataType::Int64,
+        dtype if dtype.is_float() => DataType::Float64,
+        DataType::Boolean | DataType::Date | DataType::Time | DataType::Decimal(..) => to.clone(),
+        DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
+        _ => return None,
+    };
+    let of = read.clone();
+    Some(elementwise(
+        "read_text",
+        move |_| Ok(read.clone()),
+        move |columns| read_texts(columns, &of, is_try),
+    ))
+}
+
+fn read_texts(columns: &[Column], dtype: &DataType, is_try: bool) -> PolarsResult<Column> {
+    let [texts] = columns else {
+        return Err(refusal("a text is one column"));
+    };
+    let column = typed_texts::read(texts.str()?, dtype)?;
+    if !is_try && column.null_count() > texts.null_count() {
+        let nulls = column.is_null();
+        let mut pairs = texts.str()?.iter().zip(nulls.iter());
+        let failed = pairs
+            .find_map(|(text, null)| text.filter(|_| null == Some(true)))
+            .unwrap_or_default();
+        return Err(typed_texts::no_value(failed, dtype));
+    }
+    Ok(column)
+}
+
+fn broadcast_value<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>
+where
+    T: PolarsNumericType,
+{
+    column.get(if column.len() == 1 { 0 } else { row })
+}
