@@ -39,58 +39,69 @@ struct SceneOutline {
 pub fn geojson(scene: &SampleScene, terrain: &Terrain) -> Result<Json> {
     let to_degrees =
         CrsTransform::between_systems(&format!("EPSG:{}", scene.epsg), "EPSG:4326", true)?;
-    let degrees = |places: &[[f64; 2]]| -> Vec<[f64; 2]> {
-        let metres: Vec<[f64; 2]> = places
-            .iter()
-            .map(|place| scene.coordinates(*place))
-            .collect();
-        let rounded = |number: f64| (number * 1e7).round() / 1e7;
-        to_degrees
-            .points(&metres)
-            .into_iter()
-            .flatten()
-            .map(|point| point.map(rounded))
-            .collect()
-    };
-    let feature = |outline: &SceneOutline| {
-        let (geometry, area) = match &outline.shape {
-            UnitShape::Point(place) => (
-                json!({"type": "Point", "coordinates": degrees(&[*place]).first()}),
-                None,
-            ),
-            UnitShape::Line(places) => (
-                json!({"type": "LineString", "coordinates": degrees(places)}),
-                None,
-            ),
-            UnitShape::Area(places) => {
-                let hectares = area(places).abs() * (PIXEL * SIZE as f64).powi(2) / HECTARE;
-                let mut ring = places.clone();
-                // Rows run south: what turns to the right in the drawing turns to the left on the
-                // map.
-                if area(places) > 0.0 {
-                    ring.reverse();
-                }
-                ring.extend(ring.first().copied());
-                (
-                    json!({"type": "Polygon", "coordinates": [degrees(&ring)]}),
-                    Some((hectares * 100.0).round() / 100.0),
-                )
-            }
-        };
-        let height = outline.height.map(f64::round);
-        json!({
-            "type": "Feature",
-            "geometry": geometry,
-            "properties": {
-                "kind": outline.kind,
-                "name": outline.name,
-                "area_ha": area,
-                "height_m": height,
-            },
-        })
-    };
-    let features: Vec<Json> = outlines(scene, terrain).iter().map(feature).collect();
+    let features: Vec<Json> = outlines(scene, terrain)
+        .iter()
+        .map(|outline| write_feature(outline, scene, &to_degrees))
+        .collect();
     Ok(json!({"type": "FeatureCollection", "features": features}))
+}
+
+/// Places of the unit square in degrees.
+fn project_places(
+    scene: &SampleScene,
+    to_degrees: &CrsTransform,
+    places: &[[f64; 2]],
+) -> Vec<[f64; 2]> {
+    let metres: Vec<[f64; 2]> = places
+        .iter()
+        .map(|place| scene.coordinates(*place))
+        .collect();
+    let rounded = |number: f64| (number * 1e7).round() / 1e7;
+    to_degrees
+        .points(&metres)
+        .into_iter()
+        .flatten()
+        .map(|point| point.map(rounded))
+        .collect()
+}
+
+fn write_feature(outline: &SceneOutline, scene: &SampleScene, to_degrees: &CrsTransform) -> Json {
+    let degrees = |places: &[[f64; 2]]| project_places(scene, to_degrees, places);
+    let (geometry, area) = match &outline.shape {
+        UnitShape::Point(place) => (
+            json!({"type": "Point", "coordinates": degrees(&[*place]).first()}),
+            None,
+        ),
+        UnitShape::Line(places) => (
+            json!({"type": "LineString", "coordinates": degrees(places)}),
+            None,
+        ),
+        UnitShape::Area(places) => {
+            let hectares = area(places).abs() * (PIXEL * SIZE as f64).powi(2) / HECTARE;
+            let mut ring = places.clone();
+            // Rows run south: what turns to the right in the drawing turns to the left on the
+            // map.
+            if area(places) > 0.0 {
+                ring.reverse();
+            }
+            ring.extend(ring.first().copied());
+            (
+                json!({"type": "Polygon", "coordinates": [degrees(&ring)]}),
+                Some((hectares * 100.0).round() / 100.0),
+            )
+        }
+    };
+    let height = outline.height.map(f64::round);
+    json!({
+        "type": "Feature",
+        "geometry": geometry,
+        "properties": {
+            "kind": outline.kind,
+            "name": outline.name,
+            "area_ha": area,
+            "height_m": height,
+        },
+    })
 }
 
 fn outlines(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
@@ -120,15 +131,10 @@ fn steps() -> impl Iterator<Item = f64> {
 
 /// The area inside the outline of the scene.
 fn outline_of_scene(scene: &SampleScene, kind: &'static str) -> SceneOutline {
-    let place = |turn: f64| {
-        let direction = turn * std::f64::consts::TAU;
-        let radius = scene.outline_radius(direction);
-        [
-            0.5 + radius * direction.cos(),
-            0.5 + radius * direction.sin(),
-        ]
-    };
-    let places = steps().take(STEPS).map(place).collect();
+    let places = steps()
+        .take(STEPS)
+        .map(|turn| locate_on_outline(scene, turn))
+        .collect();
     SceneOutline {
         kind,
         name: String::new(),
@@ -137,18 +143,29 @@ fn outline_of_scene(scene: &SampleScene, kind: &'static str) -> SceneOutline {
     }
 }
 
+/// The place on the outline at a part of a full turn.
+fn locate_on_outline(scene: &SampleScene, turn: f64) -> [f64; 2] {
+    let direction = turn * std::f64::consts::TAU;
+    let radius = scene.outline_radius(direction);
+    [
+        0.5 + radius * direction.cos(),
+        0.5 + radius * direction.sin(),
+    ]
+}
+
 fn channels(scene: &SampleScene) -> Vec<SceneOutline> {
-    let arm = |at: usize| {
-        let places = steps().map(|y| [scene.channels(y)[at][0], y]);
-        let on_land = places.take_while(|[x, y]| (0.0..=1.0).contains(x) && *y <= scene.sea(*x));
-        SceneOutline {
-            kind: "channel",
-            name: format!("arm {}", at + 1),
-            height: None,
-            shape: UnitShape::Line(on_land.collect()),
-        }
-    };
-    (0..3).map(arm).collect()
+    (0..3).map(|at| outline_channel(scene, at)).collect()
+}
+
+fn outline_channel(scene: &SampleScene, at: usize) -> SceneOutline {
+    let places = steps().map(|y| [scene.channels(y)[at][0], y]);
+    let on_land = places.take_while(|[x, y]| (0.0..=1.0).contains(x) && *y <= scene.sea(*x));
+    SceneOutline {
+        kind: "channel",
+        name: format!("arm {}", at + 1),
+        height: None,
+        shape: UnitShape::Line(on_land.collect()),
+    }
 }
 
 /// The fields beside the river of which the crop was surveyed.
@@ -162,13 +179,15 @@ fn fields(scene: &SampleScene) -> Vec<SceneOutline> {
         });
         let crop =
             ["barley", "maize", "rice", "wheat"][(hash_place(scene.seed, u, v, 8) * 3.99) as usize];
-        let field = || SceneOutline {
+        if !is_dry || !corners.iter().all(|corner| scene.holds(*corner)) {
+            return None;
+        }
+        Some(SceneOutline {
             kind: "field",
             name: crop.to_owned(),
             height: None,
             shape: UnitShape::Area(corners.to_vec()),
-        };
-        (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(field)
+        })
     });
     outlined.collect()
 }
@@ -182,41 +201,46 @@ fn parks(scene: &SampleScene) -> Vec<SceneOutline> {
         let is_dry = corners
             .iter()
             .all(|place| scene.river_distance(*place) > 0.06);
-        let name = || format!("block {} {}", block[0], block[1]);
-        let park = || SceneOutline {
+        if !is_dry || !corners.iter().all(|corner| scene.holds(*corner)) {
+            return None;
+        }
+        Some(SceneOutline {
             kind: "park",
-            name: name(),
+            name: format!("block {} {}", block[0], block[1]),
             height: None,
             shape: UnitShape::Area(corners.to_vec()),
-        };
-        (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(park)
+        })
     });
     outlined.collect()
 }
 
 fn summits(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
-    let height = |column: usize, row: usize| terrain.heights[row * SIZE + column];
-    let is_summit = |column: usize, row: usize| {
-        let around = (row - SUMMIT..=row + SUMMIT)
-            .flat_map(|row| (column - SUMMIT..=column + SUMMIT).map(move |column| [column, row]));
-        around
-            .into_iter()
-            .all(|[other_column, other_row]| height(other_column, other_row) <= height(column, row))
-    };
     let inner = SUMMIT..SIZE - SUMMIT;
     let places = inner
         .clone()
         .flat_map(|row| inner.clone().map(move |column| [column, row]));
-    let tops =
-        places.filter(|[column, row]| height(*column, *row) > 1_300.0 && is_summit(*column, *row));
+    let tops = places.filter(|&[column, row]| {
+        read_height(terrain, column, row) > 1_300.0 && is_summit(terrain, column, row)
+    });
     tops.enumerate()
         .map(|(at, [column, row])| SceneOutline {
             kind: "summit",
             name: format!("summit {}", at + 1),
-            height: Some(height(column, row)),
+            height: Some(read_height(terrain, column, row)),
             shape: UnitShape::Point(scene.place(column, row)),
         })
         .collect()
+}
+
+fn read_height(terrain: &Terrain, column: usize, row: usize) -> f64 {
+    terrain.heights[row * SIZE + column]
+}
+
+fn is_summit(terrain: &Terrain, column: usize, row: usize) -> bool {
+    let own = read_height(terrain, column, row);
+    let mut around = (row - SUMMIT..=row + SUMMIT)
+        .flat_map(|row| (column - SUMMIT..=column + SUMMIT).map(move |column| [column, row]));
+    around.all(|[column, row]| read_height(terrain, column, row) <= own)
 }
 
 /// The cells of a grid that the scene may reach.
@@ -226,16 +250,18 @@ fn cells_of(
 ) -> impl Iterator<Item = [i64; 2]> {
     let corners = [[0, 0], [SIZE, 0], [0, SIZE], [SIZE, SIZE]]
         .map(|[column, row]| grid(scene.place(column, row)));
-    let range = |axis: usize| {
-        let numbers = corners.map(|corner| corner[axis]);
-        let [low, high] = [
-            numbers.iter().copied().fold(f64::INFINITY, f64::min),
-            numbers.iter().copied().fold(-f64::INFINITY, f64::max),
-        ];
-        low.floor() as i64..=high.floor() as i64
-    };
-    let across = range(1);
-    range(0).flat_map(move |u| across.clone().map(move |v| [u, v]))
+    let across = find_cell_range(&corners, 1);
+    find_cell_range(&corners, 0).flat_map(move |u| across.clone().map(move |v| [u, v]))
+}
+
+/// The numbers of the cells between corners.
+fn find_cell_range(corners: &[[f64; 2]; 4], axis: usize) -> std::ops::RangeInclusive<i64> {
+    let numbers = corners.map(|corner| corner[axis]);
+    let [low, high] = [
+        numbers.iter().copied().fold(f64::INFINITY, f64::min),
+        numbers.iter().copied().fold(-f64::INFINITY, f64::max),
+    ];
+    low.floor() as i64..=high.floor() as i64
 }
 
 /// The corners of a cell, a margin inside of it.
