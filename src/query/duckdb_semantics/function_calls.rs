@@ -1,0 +1,494 @@
+//! Calls of functions, also of those with a lambda, in the engine's spelling.
+
+use std::ops::ControlFlow;
+
+use polars::prelude::DataType;
+use sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    UnaryOperator,
+};
+use sqlparser::tokenizer::Span;
+
+use super::written_values::{interval_text, list_of, number, written_type};
+use super::{
+    ExpressionRewrite, call_of, column, expression, function_call, literal, name_of,
+    regex_match_expression, span_of, strip_parentheses,
+};
+use crate::error::{Error, Result};
+use crate::query::function_names::{
+    DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names,
+    is_aggregate_name,
+};
+use crate::query::functions::LIST_AGGREGATES;
+use crate::query::text_patterns::{of_whole_text, read_time, text_of, with_options, written_time};
+use crate::query::{advice, function_registry, list_lambda, struct_values};
+
+impl ExpressionRewrite<'_, '_> {
+    /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
+    fn matched_with(
+        &self,
+        whole: bool,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
+        let hint = "write the pattern and its options themselves: regexp_matches(id, '^S', 'i')";
+        let (Some(pattern), Some(options)) = (
+            text_of(&arguments[1]),
+            arguments.get(2).map_or(Some(""), text_of),
+        ) else {
+            return Err(self.refuse(span, "the pattern is no text", hint));
+        };
+        let pattern = with_options(pattern, options).map_err(|option| {
+            self.refuse(
+                span,
+                format!("{option} is no option of a pattern: i, s, l, c, m, n, p"),
+                hint,
+            )
+        })?;
+        Ok(regex_match_expression(
+            false,
+            arguments[0].clone(),
+            &if whole {
+                of_whole_text(&pattern)
+            } else {
+                pattern
+            },
+        ))
+    }
+
+    /// The call in the engine's spelling; `None` if unchanged.
+    pub(super) fn rewrite_call(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
+        let (name, span) = (name_of(function), span_of(function));
+        let call = call_of(self.0.source, function).map_err(Box::new)?;
+        let time = chrono::Utc::now();
+        let arity = call.arguments.len();
+        let spelled = match name.as_str() {
+            "now" | "current_timestamp" | "get_current_timestamp" if arity == 0 => expression(
+                &format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")),
+                Vec::new(),
+            ),
+            "today" | "current_date" if arity == 0 => {
+                expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new())
+            }
+            "len" | "length" if arity == 1 => match &call.arguments[0] {
+                value if self.is_text(value) => expression("length(_0)", call.arguments),
+                value if self.dtype_of(value).is_some_and(DataType::is_list) => {
+                    expression("CAST(array_length(_0) AS BIGINT)", call.arguments)
+                }
+                _ => expression("length_of(_0)", call.arguments),
+            },
+            "date_trunc" | "datetrunc" if arity == 2 => {
+                let is_large = text_of(&call.arguments[0]).is_some_and(is_unit_of_days);
+                let template = if is_large {
+                    "days_of_trunc(_0, _1)"
+                } else {
+                    "times_of_trunc(_0, _1)"
+                };
+                expression(template, call.arguments)
+            }
+            "date_part" | "datepart"
+                if arity == 2
+                    && text_of(&call.arguments[0])
+                        .is_some_and(|unit| unit.eq_ignore_ascii_case("epoch")) =>
+            {
+                expression("epoch(_0)", vec![call.arguments[1].clone()])
+            }
+            "round" if arity == 2 && negative_digits(&call.arguments[1]).is_some() => {
+                let power = negative_digits(&call.arguments[1]).unwrap_or(0);
+                let scale = format!("1{}.0", "0".repeat(power));
+                // Of numbers that are infinite or not a number it is 0.
+                let rounded = format!("(round(_0 / {scale}, 0) * {scale})");
+                expression(
+                    &format!(
+                        "CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"
+                    ),
+                    call.arguments,
+                )
+            }
+            "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
+                let wanted = text_of(&call.arguments[1]).unwrap_or("").to_lowercase();
+                let Some((_, of)) = LIST_AGGREGATES.iter().find(|(name, _)| *name == wanted) else {
+                    let hint = "there are sum, avg, min, max, count, median, mode, …; for others \
+                        CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
+                    return Err(self.refuse(
+                        span,
+                        "this aggregate of a list is not supported",
+                        hint,
+                    ));
+                };
+                expression(&format!("{of}(_0)"), vec![call.arguments[0].clone()])
+            }
+            "list_aggregate" | "list_aggr"
+                if arity == 3 && text_of(&call.arguments[1]) == Some("string_agg") =>
+            {
+                expression(
+                    "list_text(_0, _1)",
+                    vec![call.arguments[0].clone(), call.arguments[2].clone()],
+                )
+            }
+            "list_value" | "list_pack" if arity == 0 => {
+                expression("list_without_elements(NULL)", vec![])
+            }
+            "array_value" | "list_pack" if arity > 0 => function_call("list_value", call.arguments),
+            "struct_pack" if arity > 0 && call.names.len() == arity => {
+                self.struct_of(call.names, call.arguments, span)?
+            }
+            "struct_insert" if arity > 1 && call.names.len() + 1 == arity => {
+                let called = self.extra("__struct", |called| {
+                    struct_values::longer_struct(called, call.names)
+                });
+                function_call(&called, call.arguments)
+            }
+            "st_transform" if arity == 4 => {
+                match &mut function.args {
+                    FunctionArguments::List(list) => {
+                        list.args = call
+                            .arguments
+                            .into_iter()
+                            .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
+                            .collect();
+                    }
+                    _ => return Ok(None),
+                }
+                return Ok(None);
+            }
+            "version" if arity == 0 => literal(DUCKDB_VERSION),
+            "regexp_extract" if arity == 3 && list_of(&call.arguments[2]).is_some() => {
+                let names = list_of(&call.arguments[2]).unwrap_or_default();
+                let names: Option<Vec<String>> = names
+                    .iter()
+                    .map(|name| text_of(name).map(str::to_owned))
+                    .collect();
+                let Some(names) = names.filter(|names| !names.is_empty()) else {
+                    return Err(self.refuse(
+                        span,
+                        "the names of groups are texts",
+                        "regexp_extract(id, '(\\d+)_(\\d+)', ['x', 'y'])",
+                    ));
+                };
+                let mut groups = Vec::with_capacity(names.len());
+                for at in 1..=names.len() {
+                    let template = format!("regexp_extract(_0, _1, {at})");
+                    groups.push(expression(&template, call.arguments[..2].to_vec()));
+                }
+                self.struct_of(names, groups, span)?
+            }
+            "row" if arity > 0 => self.struct_of(
+                struct_values::unnamed_field_names(arity),
+                call.arguments,
+                span,
+            )?,
+            "time_bucket" if arity >= 2 => {
+                let width = interval_text(&call.arguments[0])
+                    .or_else(|| text_of(&call.arguments[0]).map(str::to_owned));
+                let Some(width) = width else {
+                    return Err(self.refuse(
+                        span,
+                        "the width of a bucket is an interval",
+                        "time_bucket(INTERVAL 1 MONTH, date)",
+                    ));
+                };
+                match &mut function.args {
+                    FunctionArguments::List(list) => {
+                        list.args[0] = FunctionArg::Unnamed(FunctionArgExpr::Expr(literal(&width)))
+                    }
+                    _ => return Ok(None),
+                }
+                return Ok(None);
+            }
+            "range" | "generate_series"
+                if arity == 3 && interval_text(&call.arguments[2]).is_some() =>
+            {
+                let text = interval_text(&call.arguments[2]).unwrap_or_default();
+                let of = if name == "range" {
+                    "times_before"
+                } else {
+                    "times_until"
+                };
+                let [start, end, _] = call.arguments.as_slice() else {
+                    return Ok(None);
+                };
+                expression(
+                    &format!("{of}(_0, _1, _2)"),
+                    vec![start.clone(), end.clone(), literal(&text)],
+                )
+            }
+            "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => {
+                expression("time_of_ms(_0)", call.arguments)
+            }
+            "random" if arity == 0 => {
+                let Some(column_name) = self.0.schema.iter_names().next() else {
+                    return Ok(None);
+                };
+                // Calls are told apart by their position in the statement.
+                let number = span.start.line * 1_000_000 + span.start.column;
+                expression(
+                    &format!("random_number(_0, {number})"),
+                    vec![column(column_name)],
+                )
+            }
+            "typeof" if arity == 1 => match written_type(&call.arguments[0]) {
+                Some(name) => literal(&name),
+                None => expression("type_of(_0)", call.arguments),
+            },
+            "regexp_full_match" if arity == 2 || arity == 3 => {
+                self.matched_with(true, &call.arguments, span)?
+            }
+            "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
+            "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some_and(lacks_parts) => {
+                expression("incomplete_time(_0, _1)", call.arguments)
+            }
+            "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
+                let spelled = if name == "strftime" {
+                    written_time
+                } else {
+                    read_time
+                };
+                let Some(format) = text_of(&call.arguments[1]).map(spelled) else {
+                    return Ok(None);
+                };
+                let value = match call.arguments[0].clone() {
+                    // The engine writes no time of day for dates.
+                    value if name == "strftime" && self.is_date(&value) => {
+                        expression("CAST(_0 AS TIMESTAMP)", vec![value])
+                    }
+                    value => value,
+                };
+                match &mut function.args {
+                    FunctionArguments::List(list) => {
+                        list.args = [value, literal(&format)]
+                            .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
+                            .into();
+                    }
+                    _ => return Ok(None),
+                }
+                return Ok(None);
+            }
+            "concat" if call.arguments.iter().any(|argument| self.is_list(argument)) => {
+                let lists: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
+                expression(
+                    &format!("list_concat({})", lists.join(", ")),
+                    call.arguments,
+                )
+            }
+            // The engine has other texts for times here.
+            "concat" | "concat_ws" => {
+                let mut texts = Vec::with_capacity(arity);
+                for (at, argument) in call.arguments.iter().enumerate() {
+                    texts.push(match argument {
+                        Expr::Value(_) => format!("_{at}"),
+                        _ => format!("CAST(_{at} AS VARCHAR)"),
+                    });
+                }
+                expression(&format!("{name}({})", texts.join(", ")), call.arguments)
+            }
+            "log" if arity == 1 => expression("common_logarithm(_0)", call.arguments),
+            "log" if arity == 2 => expression(
+                "(common_logarithm(_1) / common_logarithm(_0))",
+                call.arguments,
+            ),
+            name if LAMBDA_FUNCTIONS.contains(&name)
+                && (arity == 2 || arity == 3 && name.ends_with("reduce")) =>
+            {
+                return self.lambda(name, call.arguments, span).map(Some);
+            }
+            "unnest" => {
+                let hint =
+                    "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
+                return Err(self.refuse(span, "UNNEST can't stand within an expression", hint));
+            }
+            _ => {
+                let spelled = SPELLED
+                    .iter()
+                    .find(|(known, template)| *known == name && arity == places(template));
+                match spelled {
+                    Some((_, template)) => expression(template, call.arguments),
+                    None => {
+                        self.check_known(&name, span)?;
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        Ok(Some(spelled))
+    }
+
+    fn check_known(&self, name: &str, span: Span) -> Result<(), Box<Error>> {
+        let is_extra = self
+            .0
+            .extras
+            .borrow()
+            .iter()
+            .any(|(extra, _)| extra == name);
+        if is_extra || ENGINE.contains(&name) || function_registry::is_known(name) {
+            return Ok(());
+        }
+        let mut error = if is_aggregate_name(name) {
+            let hint = "aggregations stand in SELECT, HAVING, QUALIFY and ORDER BY; compare with \
+                one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
+            Error::usage(format!("{name}() can't stand here")).hint(hint)
+        } else if WINDOWS.contains(&name) {
+            Error::usage(format!("{name}() needs OVER"))
+                .hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
+        } else if SPELLED.iter().any(|(known, _)| *known == name)
+            || OTHERS.contains(&name)
+            || LAMBDA_FUNCTIONS.contains(&name)
+        {
+            Error::usage(format!("{name}() does not take these arguments"))
+        } else {
+            Error::usage(format!("there is no function {name}()"))
+        };
+        if error.hints().is_empty() {
+            match advice::of_function(name) {
+                Some(instead) => error = error.hint(instead),
+                None => {
+                    let near = advice::near(name, function_names());
+                    if !near.is_empty() {
+                        error = error.hint(format!("did you mean {}?", near.join(" or ")));
+                    }
+                }
+            }
+        }
+        Err(Box::new(self.0.source.locate(error, span)))
+    }
+
+    /// List function with a lambda: `list_transform`, `list_filter`, `list_reduce`.
+    fn lambda(&self, name: &str, mut arguments: Vec<Expr>, span: Span) -> Result<Expr, Box<Error>> {
+        let reduces = name.ends_with("reduce");
+        let hint = if reduces {
+            "list_reduce(l, (a, b) -> a + b)"
+        } else {
+            "list_transform(l, x -> x * 2)"
+        };
+        let initial = if arguments.len() == 3 {
+            arguments.pop()
+        } else {
+            None
+        };
+        let (body, list) = (arguments.pop(), arguments.pop());
+        // The lambda has already been rewritten to `parameter -> body`.
+        let parts = match body {
+            Some(Expr::Nested(inner)) => match *inner {
+                Expr::BinaryOp {
+                    left,
+                    op: BinaryOperator::Arrow,
+                    right,
+                } => Some((left, right)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some((parameter, body)), Some(list)) = (parts, list) else {
+            return Err(self.refuse(span, "a lambda is missing", hint));
+        };
+        let parameters: Vec<String> = match strip_parentheses(&parameter) {
+            Expr::Identifier(only) => vec![only.value.clone()],
+            Expr::Tuple(several) => several.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        // The names that the parameters have in the body.
+        let names: &[&str] = if reduces {
+            &["x", "y", "i"]
+        } else {
+            &["x", "i"]
+        };
+        let least = if reduces { 2 } else { 1 };
+        if !(least..=names.len()).contains(&parameters.len()) {
+            let summary = format!("this lambda has {least} or {} parameters", names.len());
+            return Err(self.refuse(span, summary, hint));
+        }
+        let mut of_row: Vec<Expr> = Vec::new();
+        let mut body = *body;
+        let _ = sqlparser::ast::visit_expressions_mut(&mut body, |expr| {
+            if let Expr::Identifier(ident) = expr {
+                let place = parameters.iter().position(|parameter| {
+                    *parameter == ident.value && ident.quote_style != Some('"')
+                });
+                let called = match place {
+                    Some(place) => names[place].to_owned(),
+                    None => {
+                        let whole = Expr::Identifier(ident.clone());
+                        let at = of_row
+                            .iter()
+                            .position(|known| *known == whole)
+                            .unwrap_or_else(|| {
+                                of_row.push(whole);
+                                of_row.len() - 1
+                            });
+                        format!("c{at}")
+                    }
+                };
+                *ident = Ident::with_quote('"', called);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        let body = list_lambda::Body {
+            sql: body.to_string(),
+            functions: self.0.extras.borrow().clone(),
+        };
+        let called = self.extra("__lambda", |called| {
+            if reduces {
+                list_lambda::reduction(called, body, initial.is_some())
+            } else {
+                list_lambda::of_elements(called, body, name.ends_with("filter"))
+            }
+        });
+        let arguments: Vec<Expr> = std::iter::once(list).chain(initial).chain(of_row).collect();
+        Ok(function_call(&called, arguments))
+    }
+}
+
+/// True for a format of a time that has no year, month or day, or an hour without minutes, which
+/// the engine does not read.
+fn lacks_parts(format: &str) -> bool {
+    let has = |letters: &[char]| has_specifier(format, letters);
+    let has_date = has(&['c', 'x', 'F', 'D'])
+        || (has(&['Y', 'y', 'G'])
+            && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
+    let has_time = !has(&['H', 'I']) || has(&['M']);
+    !(has(&['s']) || has_date && has_time)
+}
+
+/// True for a format with one of these letters behind its `%` or `%-`.
+fn has_specifier(format: &str, letters: &[char]) -> bool {
+    letters.iter().any(|letter| {
+        format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}"))
+    })
+}
+
+/// True for units of `date_trunc` of a day and more, whose results are dates.
+fn is_unit_of_days(unit: &str) -> bool {
+    let unit = unit.to_lowercase();
+    let unit = unit.trim_end_matches('s');
+    [
+        "millennium",
+        "century",
+        "decade",
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+    ]
+    .contains(&unit)
+}
+
+/// Number of digits before the point to which `round(x, -2)` rounds.
+fn negative_digits(expr: &Expr) -> Option<usize> {
+    match strip_parentheses(expr) {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number(strip_parentheses(expr))
+            .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
+            .map(|digits| digits as usize),
+        _ => None,
+    }
+}
+
+/// Number of arguments in a template.
+fn places(template: &str) -> usize {
+    (0..5)
+        .filter(|at| template.contains(&format!("_{at}")))
+        .count()
+}

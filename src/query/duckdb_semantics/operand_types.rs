@@ -1,0 +1,241 @@
+//! Types of operands, as far as columns, constants and functions tell them before the engine does.
+
+use polars::prelude::DataType;
+use sqlparser::ast::{
+    BinaryOperator, DataType as SqlType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, TimezoneInfo, Value,
+};
+
+use super::written_values::{digits_of, is_interval, is_text_type};
+use super::{ExpressionRewrite, name_of, strip_parentheses};
+use crate::query::functions::{self, MADE_FIELDS};
+
+impl ExpressionRewrite<'_, '_> {
+    /// True for columns and calls that are maps.
+    pub(super) fn is_map(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Function(function) => {
+                matches!(name_of(function).as_str(), "map_value" | "map_from_entries")
+            }
+            Expr::Nested(inner) => self.is_map(inner),
+            other => {
+                matches!(self.dtype_of(other), Some(DataType::List(item)) if is_map_entry(item))
+            }
+        }
+    }
+
+    /// True for columns and constants that are lists.
+    pub(super) fn is_list(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Array(_) => true,
+            Expr::Function(function) => LISTS.contains(&name_of(function).as_str()),
+            Expr::Nested(inner) => self.is_list(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::List(_))),
+        }
+    }
+
+    pub(super) fn dtype_of(&self, expr: &Expr) -> Option<&DataType> {
+        match expr {
+            Expr::Identifier(ident) => self.0.schema.get(&ident.value),
+            Expr::Nested(inner) => self.dtype_of(inner),
+            _ => None,
+        }
+    }
+
+    /// True for columns and constants whose values are compared with texts by reading the texts.
+    pub(super) fn reads_texts(&self, expr: &Expr) -> bool {
+        let is_number = |digits: &mut String| !digits.is_empty();
+        digits_of(&mut expr.clone()).is_some_and(is_number)
+            || self
+                .dtype_of(expr)
+                .is_some_and(|dtype| dtype.is_primitive_numeric() || *dtype == DataType::Boolean)
+    }
+
+    /// True for columns, constants and calls that are texts.
+    pub(super) fn is_text(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
+            Expr::Cast { data_type, .. } => is_text_type(data_type),
+            Expr::Function(function) => {
+                let name = name_of(function);
+                let is_of_first = TYPES_OF_FIRST.contains(&name.as_str());
+                TEXTS.contains(&name.as_str())
+                    || functions::gives_text(&name)
+                    || is_of_first
+                        && first_argument(function).is_some_and(|value| self.is_text(value))
+            }
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            } => {
+                let mut results = conditions
+                    .iter()
+                    .map(|when| &when.result)
+                    .chain(else_result.as_deref());
+                results.any(|result| self.is_text(result))
+            }
+            Expr::Substring { .. } | Expr::Trim { .. } => true,
+            Expr::BinaryOp {
+                op: BinaryOperator::StringConcat,
+                ..
+            } => true,
+            Expr::Nested(inner) => self.is_text(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::String)),
+        }
+    }
+
+    /// True for columns and constants of bytes.
+    pub(super) fn is_bytes(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { data_type, .. } => {
+                matches!(
+                    data_type,
+                    SqlType::Bytea | SqlType::Blob(_) | SqlType::Varbinary(_)
+                )
+            }
+            Expr::Nested(inner) => self.is_bytes(inner),
+            other => self.dtype_of(other) == Some(&DataType::Binary),
+        }
+    }
+
+    /// True for columns and constants that are dates.
+    pub(super) fn is_date(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Cast { data_type, .. } => *data_type == SqlType::Date,
+            Expr::TypedString(typed) => typed.data_type == SqlType::Date,
+            other => self.dtype_of(other) == Some(&DataType::Date),
+        }
+    }
+
+    /// True for a time without a zone plus or minus an interval, which the engine compares with no
+    /// text.
+    pub(super) fn is_moved_time(&self, expr: &Expr) -> bool {
+        match strip_parentheses(expr) {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Plus | BinaryOperator::Minus,
+                right,
+            } if is_interval(right) => {
+                let is_cast = |to: &SqlType| *to == SqlType::Timestamp(None, TimezoneInfo::None);
+                matches!(
+                    strip_parentheses(left),
+                    Expr::Cast { data_type, .. } if is_cast(data_type)
+                ) || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
+                    || self.is_moved_time(left)
+            }
+            _ => false,
+        }
+    }
+
+    /// True for columns and constants that are whole numbers.
+    pub(super) fn is_whole(&self, expr: &Expr) -> bool {
+        let digits = |digits: &mut String| digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits_of(&mut expr.clone()).is_some_and(digits)
+            || self.dtype_of(expr).is_some_and(DataType::is_integer)
+    }
+}
+
+/// Functions whose results have the type of the first argument.
+const TYPES_OF_FIRST: [&str; 10] = [
+    "any_value",
+    "coalesce",
+    "first",
+    "greatest",
+    "ifnull",
+    "last",
+    "least",
+    "max",
+    "min",
+    "nullif",
+];
+
+/// Functions whose results are lists.
+const LISTS: [&str; 36] = [
+    "array_agg",
+    "array_append",
+    "array_cat",
+    "array_concat",
+    "array_distinct",
+    "array_filter",
+    "array_prepend",
+    "array_reverse",
+    "array_sort",
+    "array_transform",
+    "flatten",
+    "generate_series",
+    "list",
+    "list_append",
+    "list_apply",
+    "list_cat",
+    "list_concat",
+    "list_distinct",
+    "list_filter",
+    "list_intersect",
+    "list_prepend",
+    "list_resize",
+    "list_reverse",
+    "list_reverse_sort",
+    "list_reversed",
+    "list_sort",
+    "list_sorted",
+    "list_transform",
+    "list_value",
+    "list_zip",
+    "parse_path",
+    "range",
+    "regexp_extract_all",
+    "str_split",
+    "string_split",
+    "string_to_array",
+];
+
+/// Functions whose results are texts.
+const TEXTS: [&str; 27] = [
+    "chr",
+    "concat",
+    "concat_ws",
+    "dayname",
+    "initcap",
+    "lcase",
+    "left",
+    "list_text",
+    "lower",
+    "lpad",
+    "ltrim",
+    "monthname",
+    "regexp_extract",
+    "regexp_replace",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "rpad",
+    "rtrim",
+    "sha256",
+    "split_part",
+    "strftime",
+    "substr",
+    "text_slice",
+    "translate",
+    "upper",
+];
+
+/// True for the type of the pairs of a map.
+fn is_map_entry(item: &DataType) -> bool {
+    let DataType::Struct(fields) = item else {
+        return false;
+    };
+    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    names == MADE_FIELDS || names == ["key", "value"]
+}
+
+fn first_argument(function: &Function) -> Option<&Expr> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    match list.args.first()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
+        _ => None,
+    }
+}
