@@ -1,6 +1,6 @@
-//! Rasters that claim far more pixels than they contain, in an untrusted dataset, with every
-//! command that reads pixels: memory is not allocated for the claimed size. Linux counts the memory
-//! of a program.
+//! Rasters that claim far more pixels than they contain, or that unpack to a gigabyte, in an
+//! untrusted dataset, with every command that reads pixels: memory is not allocated for the claimed
+//! size. Linux counts the memory of a program.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -122,6 +122,15 @@ pub fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
         // GDAL takes 4 bytes for each value when it opens the file, which is below the limit, and 8
         // more when it decodes the field.
         ("a field of GRIB without differences", grib(9_600)),
+        // One tile each, which unpacks to all that the file claims.
+        (
+            "588 bytes of LERC for a gigabyte",
+            include_bytes!("fixtures/blocks/lerc_16000.tif").to_vec(),
+        ),
+        (
+            "ten kilobytes of WebP for 732 MiB",
+            include_bytes!("fixtures/blocks/webp_16000.tif").to_vec(),
+        ),
     ]
 }
 

@@ -191,28 +191,10 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
         .into_iter()
         .map(|(name, dtype)| FieldSpec::new(name, dtype))
         .collect();
-    let file = |index: u32| Sample {
-        id: format!("t{:02}.tif", index % 10).into(),
-        payload: Payload::asset(
-            AssetPath::file(format!(
-                "/data/archive/scenes/roi_{:07}/t{:02}.tif",
-                index / 10,
-                index % 10
-            )),
-            1 << 20,
-        ),
-        values: [
-            Value::text("train"),
-            Value::Float(f64::from(index)),
-            Value::Int(i64::from(index)),
-            Value::text(format!("T18L{:04}", index % 5000)),
-        ]
-        .into(),
-    };
     let roots = (0..samples / 10).map(|root| {
         let children = Tortilla {
             schema: schema.clone(),
-            samples: (root * 10..root * 10 + 10).map(file).collect(),
+            samples: (root * 10..root * 10 + 10).map(make_bench_sample).collect(),
         };
         Sample::folder(&format!("roi_{root:07}"), children)
     });
@@ -252,6 +234,27 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     Ok(0)
 }
 
+fn make_bench_sample(index: u32) -> Sample {
+    Sample {
+        id: format!("t{:02}.tif", index % 10).into(),
+        payload: Payload::asset(
+            AssetPath::file(format!(
+                "/data/archive/scenes/roi_{:07}/t{:02}.tif",
+                index / 10,
+                index % 10
+            )),
+            1 << 20,
+        ),
+        values: [
+            Value::text("train"),
+            Value::Float(f64::from(index)),
+            Value::Int(i64::from(index)),
+            Value::text(format!("T18L{:04}", index % 5000)),
+        ]
+        .into(),
+    }
+}
+
 /// A draft as people meet it: saved, opened, checked, edited, with a journal beside it.
 fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     let folder = tempfile::tempdir().io_at("make a folder", std::env::temp_dir())?;
@@ -273,13 +276,7 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     let start = Instant::now();
     studio.run_to_end(Command::OpenProject { path }, &mut |_| {})?;
     let opened = timed(start);
-    let settle = |studio: &mut Studio| {
-        while studio.is_busy() {
-            studio.poll();
-            std::thread::sleep(Duration::from_micros(100));
-        }
-    };
-    settle(&mut studio);
+    wait_until_idle(&mut studio);
     let first = timed(start) - opened;
     let start = Instant::now();
     let rows = studio.document().map_or(0, |document| document.rows(1));
@@ -301,7 +298,7 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
         };
         let start = Instant::now();
         studio.run(Command::Edit { edit })?;
-        settle(&mut studio);
+        wait_until_idle(&mut studio);
         edits.push(timed(start));
         let start = Instant::now();
         studio.document().map(|document| document.rows(1));
@@ -309,11 +306,10 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
         // Nobody edits faster than the disk takes what was done; a person does not notice.
         std::thread::sleep(Duration::from_millis(20));
     }
-    let worst = |times: &mut Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        (times.get(times.len() / 2).copied(), times.last().copied())
-    };
-    let (edits, trees) = (worst(&mut edits), worst(&mut trees));
+    let (edits, trees) = (
+        find_median_and_worst(&mut edits),
+        find_median_and_worst(&mut trees),
+    );
     let held = resident_bytes()
         .zip(before)
         .map(|(now, before)| now.saturating_sub(before));
@@ -331,6 +327,18 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
         "project_held_bytes": held,
         "peak_bytes": peak_bytes(),
     }))
+}
+
+fn wait_until_idle(studio: &mut Studio) {
+    while studio.is_busy() {
+        studio.poll();
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+fn find_median_and_worst(times: &mut [f64]) -> (Option<f64>, Option<f64>) {
+    times.sort_by(f64::total_cmp);
+    (times.get(times.len() / 2).copied(), times.last().copied())
 }
 
 /// Seconds of the structure lens and of the findings: the first time, and the longest of twenty

@@ -9,7 +9,7 @@ use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::operate;
 use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
-use crate::container::{BuildOptions, read_json_document};
+use crate::container::{BuildOptions, is_same_file, read_json_document};
 use crate::error::{Error, Result};
 use crate::extensions::{
     CallTarget, ExtensionCall, OptionSpec, count_kept_failures, need_consent, programs_in,
@@ -81,13 +81,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
             .for_each(|program| consent::allow_program(program));
     }
     need_consent(&calls)?;
-    let same = |a: &Path, b: &Path| {
-        matches!(
-            (a.canonicalize(), b.canonicalize()),
-            (Ok(a), Ok(b)) if a == b
-        )
-    };
-    if same(&arguments.path, &arguments.output) {
+    if is_same_file(&arguments.path, &arguments.output) {
         return Err(Error::usage("the output is the dataset itself")
             .at_path(&arguments.output)
             .hint("write to another name"));
@@ -176,17 +170,21 @@ fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {
         let error = Error::usage("with several extensions the options have to say whose they are");
         return Err(error.hint(format!("write {{\"{}\": {{…}}}}", names[0])));
     }
-    let call = |name: &String| ExtensionCall {
-        extension: name.clone(),
-        options: if by_name {
+    let mut calls = Vec::with_capacity(names.len());
+    for name in names {
+        let options = if by_name {
             options.get(name).cloned().unwrap_or(Json::Null)
         } else {
             options.clone()
-        },
-        target: target.clone(),
-        schema_only: arguments.schema_only,
-    };
-    Ok(names.iter().map(call).collect())
+        };
+        calls.push(ExtensionCall {
+            extension: name.clone(),
+            options,
+            target: target.clone(),
+            schema_only: arguments.schema_only,
+        });
+    }
+    Ok(calls)
 }
 
 fn is_inline(text: &str) -> bool {

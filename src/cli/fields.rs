@@ -36,14 +36,6 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
             .hint(format!("the dataset has {count}, counted from 0")));
     }
     let schema = reader.collection().get("taco:field_schema");
-    let described = |level: usize, name: &str| -> Option<&str> {
-        let columns = schema?.get(format!("level{level}"))?.as_array()?;
-        columns
-            .iter()
-            .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
-            .get(2)?
-            .as_str()
-    };
     let mut rows = Vec::new();
     for level in (0..count).filter(|level| arguments.level.is_none_or(|only| only == *level)) {
         // Tables that the reader made have no statistics yet: they get them as every written table
@@ -62,7 +54,7 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
                 "level": level,
                 "name": field.name(),
                 "type": dtype_name(field.data_type()),
-                "description": described(level, field.name()).unwrap_or_default(),
+                "description": find_description(schema, level, field.name()).unwrap_or_default(),
                 "nulls": range.nulls,
                 "min": range.min,
                 "max": range.max,
@@ -82,16 +74,12 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
         "max",
         "description",
     ];
-    let cell = |value: &Json| match value {
-        Json::Null => String::new(),
-        Json::String(text) => shorten_field_value(text),
-        other => other.to_string(),
-    };
     let mut lines: Vec<Vec<String>> = vec![keys.iter().map(|key| (*key).to_owned()).collect()];
-    lines.extend(
-        rows.iter()
-            .map(|row| keys.iter().map(|key| cell(&row[*key])).collect()),
-    );
+    lines.extend(rows.iter().map(|row| {
+        keys.iter()
+            .map(|key| format_json_cell(&row[*key]))
+            .collect()
+    }));
     let widths: Vec<usize> = (0..keys.len())
         .map(|at| {
             lines
@@ -113,6 +101,23 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
     }
     print(&text)?;
     Ok(0)
+}
+
+fn find_description<'a>(schema: Option<&'a Json>, level: usize, name: &str) -> Option<&'a str> {
+    let columns = schema?.get(format!("level{level}"))?.as_array()?;
+    columns
+        .iter()
+        .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
+        .get(2)?
+        .as_str()
+}
+
+fn format_json_cell(value: &Json) -> String {
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => shorten_field_value(text),
+        other => other.to_string(),
+    }
 }
 
 fn shorten_field_value(text: &str) -> String {

@@ -126,33 +126,30 @@ fn text(found: &Percentiles) -> String {
             ));
         }
     }
-    let histograms = || {
-        found
-            .positions
-            .iter()
-            .flat_map(|position| position.bands.iter().map(move |band| (position, band)))
-    };
-    if histograms().any(|(_, band)| band.histogram.is_some()) {
+    let mut bands = found.positions.iter().flat_map(|position| &position.bands);
+    if bands.any(|band| band.histogram.is_some()) {
         lines.push("\nsample\tposition\tband\tfrom\tto\tvalues".to_owned());
     }
-    for (position, band) in histograms() {
+    for position in &found.positions {
         let sample = position.sample.as_deref().unwrap_or("all");
         let name = if position.position.is_empty() {
             "-"
         } else {
             &position.position
         };
-        let Some(histogram) = &band.histogram else {
-            continue;
-        };
-        let width = (histogram.high - histogram.low) / histogram.counts.len() as f64;
-        for (bin, count) in histogram.counts.iter().enumerate() {
-            let from = histogram.low + bin as f64 * width;
-            lines.push(format!(
-                "{sample}\t{name}\t{}\t{from}\t{}\t{count}",
-                band.band,
-                from + width
-            ));
+        for band in &position.bands {
+            let Some(histogram) = &band.histogram else {
+                continue;
+            };
+            let width = (histogram.high - histogram.low) / histogram.counts.len() as f64;
+            for (bin, count) in histogram.counts.iter().enumerate() {
+                let from = histogram.low + bin as f64 * width;
+                lines.push(format!(
+                    "{sample}\t{name}\t{}\t{from}\t{}\t{count}",
+                    band.band,
+                    from + width
+                ));
+            }
         }
     }
     lines.join("\n")

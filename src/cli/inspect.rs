@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::output::{Terminal, print, print_json};
 use super::runner::operate;
@@ -42,18 +42,10 @@ pub fn inspect(
     if !title.is_empty() {
         text.push_str(&format!("title    {}\n", title.printable_line()));
     }
-    if let Json::Object(older) = inspected.older_generation() {
-        let listed = |key: &str| -> Vec<&str> {
-            older[key]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Json::as_str)
-                .collect()
-        };
+    if let Json::Object(older) = &inspected.older_generation() {
         for (name, list) in [
-            ("classes ", listed("classes")),
-            ("missing ", listed("missing_parts")),
+            ("classes ", list_texts_at(older, "classes")),
+            ("missing ", list_texts_at(older, "missing_parts")),
         ] {
             if !list.is_empty() {
                 text.push_str(&format!("{name} {}\n", list.join(", ").printable_line()));
@@ -83,4 +75,13 @@ pub fn inspect(
     }
     print(&text)?;
     Ok(0)
+}
+
+fn list_texts_at<'a>(object: &'a Map<String, Json>, key: &str) -> Vec<&'a str> {
+    object[key]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect()
 }

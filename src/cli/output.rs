@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -109,22 +110,14 @@ pub fn set_up_logging(verbosity: Verbosity, folder: Option<&Path>) {
     let filter =
         tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    // What is logged may quote files and servers of strangers.
-    let fields = || {
-        tracing_subscriber::fmt::format::debug_fn(|writer, field, value| match field.name() {
-            "message" => write!(writer, "{}", format!("{value:?}").printable_line()),
-            name => write!(writer, "{name}={}", format!("{value:?}").printable_line()),
-        })
-        .delimited(" ")
-    };
     let terminal = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .fmt_fields(fields())
+        .fmt_fields(make_log_fields())
         .with_ansi(colours);
     let file = folder.and_then(|folder| open_log(folder).ok()).map(|file| {
         tracing_subscriber::fmt::layer()
             .with_writer(std::sync::Mutex::new(file))
-            .fmt_fields(fields())
+            .fmt_fields(make_log_fields())
             .with_ansi(false)
     });
     let _ = tracing_subscriber::registry()
@@ -132,6 +125,15 @@ pub fn set_up_logging(verbosity: Verbosity, folder: Option<&Path>) {
         .with(terminal)
         .with(file)
         .try_init();
+}
+
+/// The format of logged fields: they may quote files and servers of strangers.
+fn make_log_fields() -> impl for<'writer> FormatFields<'writer> + 'static {
+    tracing_subscriber::fmt::format::debug_fn(|writer, field, value| match field.name() {
+        "message" => write!(writer, "{}", format!("{value:?}").printable_line()),
+        name => write!(writer, "{name}={}", format!("{value:?}").printable_line()),
+    })
+    .delimited(" ")
 }
 
 /// Opens the log to add to it; a long one becomes `taco-studio.1.log`, the one before `.2.log`, and

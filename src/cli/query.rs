@@ -153,32 +153,20 @@ impl FilterArguments {
     /// [`crate::error::Kind::Usage`] when a filter has two levels, or a level is that of a filter
     /// that is not there.
     pub fn filters(self) -> Result<Vec<Filter>> {
-        let is_given = |filter: FilterKind| match filter {
-            FilterKind::Box => self.bbox.is_some(),
-            FilterKind::Polygon => self.polygon.is_some(),
-            FilterKind::Time => self.datetime.is_some(),
-            FilterKind::Condition => self.condition.is_some(),
-        };
-        let levels = |filter: Option<FilterKind>| {
-            self.level
-                .iter()
-                .filter(move |one| one.filter == filter)
-                .map(|one| one.level)
-        };
         let each = "write --level FILTER:N, where FILTER is bbox, polygon, datetime or where";
-        if levels(None).count() > 1 {
+        if self.list_levels_for(None).count() > 1 {
             return Err(Error::usage("--level names two levels for all filters").hint(each));
         }
         let mut steps: BTreeMap<usize, Filter> = BTreeMap::new();
         for filter in FilterKind::ALL {
             let option = filter.option();
-            if levels(Some(filter)).count() > 1 {
+            if self.list_levels_for(Some(filter)).count() > 1 {
                 return Err(
                     Error::usage(format!("--level names two levels for --{option}")).hint(each),
                 );
             }
-            let own = levels(Some(filter)).next();
-            if !is_given(filter) {
+            let own = self.list_levels_for(Some(filter)).next();
+            if !self.is_filter_given(filter) {
                 if own.is_some() {
                     return Err(Error::usage(format!(
                         "--level names the level of --{option}, which is not given"
@@ -186,7 +174,9 @@ impl FilterArguments {
                 }
                 continue;
             }
-            let level = own.or_else(|| levels(None).next()).unwrap_or_default();
+            let level = own
+                .or_else(|| self.list_levels_for(None).next())
+                .unwrap_or_default();
             let step = steps.entry(level).or_insert_with(|| Filter {
                 level,
                 ..Filter::default()
@@ -209,6 +199,22 @@ impl FilterArguments {
             }
         }
         Ok(steps.into_values().collect())
+    }
+
+    fn is_filter_given(&self, filter: FilterKind) -> bool {
+        match filter {
+            FilterKind::Box => self.bbox.is_some(),
+            FilterKind::Polygon => self.polygon.is_some(),
+            FilterKind::Time => self.datetime.is_some(),
+            FilterKind::Condition => self.condition.is_some(),
+        }
+    }
+
+    fn list_levels_for(&self, filter: Option<FilterKind>) -> impl Iterator<Item = usize> {
+        self.level
+            .iter()
+            .filter(move |one| one.filter == filter)
+            .map(|one| one.level)
     }
 }
 
@@ -424,24 +430,24 @@ pub(super) fn print_rows(
 }
 
 fn row_format(arguments: &QueryArguments) -> RowFormat {
-    let named = || match arguments
-        .output
-        .as_ref()?
-        .extension()?
-        .to_str()?
-        .to_ascii_lowercase()
-        .as_str()
-    {
-        "csv" => Some(RowFormat::Csv),
-        "json" | "jsonl" | "ndjson" => Some(RowFormat::Json),
-        "parquet" => Some(RowFormat::Parquet),
-        _ => None,
-    };
     match (arguments.json, arguments.csv, arguments.format) {
         (true, _, _) => RowFormat::Json,
         (_, true, _) => RowFormat::Csv,
         (_, _, Some(format)) => format,
-        _ => named().unwrap_or(RowFormat::Table),
+        _ => arguments
+            .output
+            .as_deref()
+            .and_then(find_format_of_ending)
+            .unwrap_or(RowFormat::Table),
+    }
+}
+
+fn find_format_of_ending(output: &Path) -> Option<RowFormat> {
+    match output.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "csv" => Some(RowFormat::Csv),
+        "json" | "jsonl" | "ndjson" => Some(RowFormat::Json),
+        "parquet" => Some(RowFormat::Parquet),
+        _ => None,
     }
 }
 

@@ -48,17 +48,6 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     if json {
         print_json(&repaired.to_json())?;
     } else {
-        let lines = |word: &str, findings: &[Finding]| -> String {
-            let line = |f: &Finding| {
-                format!(
-                    "{word:10}{:8}{}\n          {}\n",
-                    f.rule.code(),
-                    f.at,
-                    f.message
-                )
-            };
-            findings.iter().map(line).collect()
-        };
         let (mended, left) = (repaired.mended.len(), repaired.left.len());
         let summary = match (mended, left) {
             (0, 0) => "nothing was to be repaired, and the dataset was written anew".to_owned(),
@@ -67,9 +56,22 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
         let path = repaired.built.path.display();
         print(&format!(
             "{}{}{path}: {summary}\n",
-            lines("repaired", &repaired.mended),
-            lines("left", &repaired.left)
+            list_findings("repaired", &repaired.mended),
+            list_findings("left", &repaired.left)
         ))?;
     }
     Ok(tell_samples(&repaired.built).max(u8::from(!repaired.is_valid())))
+}
+
+fn list_findings(word: &str, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        text.push_str(&format!(
+            "{word:10}{:8}{}\n          {}\n",
+            finding.rule.code(),
+            finding.at,
+            finding.message
+        ));
+    }
+    text
 }

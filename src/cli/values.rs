@@ -30,16 +30,17 @@ pub enum WrittenGeneration {
 impl WrittenGeneration {
     /// The generation that the ending of `path` names: `.tortilla`, `.taco`, else 2.0.
     pub fn of_name(path: &Path) -> Self {
-        let ends = |ending: &str| {
-            path.extension()
-                .is_some_and(|found| found.eq_ignore_ascii_case(ending))
-        };
-        match (ends("tortilla"), ends("taco")) {
+        match (has_ending(path, "tortilla"), has_ending(path, "taco")) {
             (true, _) => WrittenGeneration::Tortilla,
             (_, true) => WrittenGeneration::Taco,
             _ => WrittenGeneration::Two,
         }
     }
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
 
 impl OutputFormat {

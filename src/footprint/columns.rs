@@ -213,21 +213,12 @@ impl<C: Copy> PlaceRoles<C> {
     pub fn from_lookup(find: impl Fn(&'static str) -> Option<C>) -> Self {
         let geometry =
             |name: &&'static str| Some((find(name)?, crs_of_geometry(name).and_then(&find)));
-        let grid = |grid: &GridColumns| {
-            let shapes: Vec<C> = grid.shapes.iter().filter_map(|name| find(name)).collect();
-            Some(GridRoles {
-                transform: find(grid.transform)?,
-                crs: find(grid.crs)?,
-                shapes,
-                order: grid.order,
-            })
-        };
         Self {
             geometries: GEOMETRY_COLUMNS.iter().filter_map(geometry).collect(),
             boxes: BOX_COLUMNS.iter().filter_map(|name| find(name)).collect(),
             grids: GRIDS
                 .iter()
-                .filter_map(grid)
+                .filter_map(|grid| find_grid_roles(grid, &find))
                 .filter(|grid| !grid.shapes.is_empty())
                 .collect(),
             centroids: CENTROID_COLUMNS
@@ -236,6 +227,19 @@ impl<C: Copy> PlaceRoles<C> {
                 .collect(),
         }
     }
+}
+
+fn find_grid_roles<C>(
+    grid: &GridColumns,
+    find: &impl Fn(&'static str) -> Option<C>,
+) -> Option<GridRoles<C>> {
+    let shapes: Vec<C> = grid.shapes.iter().filter_map(|name| find(name)).collect();
+    Some(GridRoles {
+        transform: find(grid.transform)?,
+        crs: find(grid.crs)?,
+        shapes,
+        order: grid.order,
+    })
 }
 
 #[cfg(test)]

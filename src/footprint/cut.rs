@@ -54,14 +54,6 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
                 .collect(),
         };
     }
-    let many = |parts: Vec<Ring>| {
-        MultiPolygon(
-            parts
-                .into_iter()
-                .map(|part| Polygon::new(close_ring(part, true), Vec::new()))
-                .collect(),
-        )
-    };
     let known: Vec<[f64; 2]> = parts
         .iter()
         .chain(holes.iter().flatten())
@@ -73,42 +65,54 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
     let mut whole = if wide {
         parts
             .into_iter()
-            .fold(nothing, |whole, part| whole.union(&many(vec![part])))
+            .fold(nothing, |whole, part| whole.union(&join_parts(vec![part])))
     } else {
-        many(parts)
+        join_parts(parts)
     };
     for hole in holes {
-        whole = whole.difference(&many(hole));
+        whole = whole.difference(&join_parts(hole));
     }
-    let exact = whole.map_coords(|at| {
-        let near = |own: f64, axis: usize| {
-            let edges = [-180.0, 180.0, -90.0, 90.0];
-            let all = known.iter().map(|place| place[axis]).chain(edges);
-            all.map(|value| ((value - own).abs(), value))
-                .filter(|(off, _)| *off <= COMBINED)
-                .min_by(|a, b| a.0.total_cmp(&b.0))
-        };
-        let place = |own: f64, axis: usize| near(own, axis).map_or(own, |(_, value)| value);
-        geo::Coord {
-            x: place(at.x, 0),
-            y: place(at.y, 1),
-        }
+    let exact = whole.map_coords(|at| geo::Coord {
+        x: snap_to_known(at.x, 0, &known),
+        y: snap_to_known(at.y, 1, &known),
     });
-    let ring = |line: &LineString<f64>, outer: bool| {
-        let mut points: Ring = line.coords().map(|at| [at.x, at.y]).collect();
-        points.pop();
-        close_ring(points, outer)
-    };
-    let polygon = |one: &Polygon<f64>| {
-        Polygon::new(
-            ring(one.exterior(), true),
-            one.interiors()
-                .iter()
-                .map(|hole| ring(hole, false))
-                .collect(),
-        )
-    };
-    exact.iter().map(polygon).collect()
+    exact.iter().map(reclose_polygon).collect()
+}
+
+fn join_parts(parts: Vec<Ring>) -> MultiPolygon<f64> {
+    let polygons = parts
+        .into_iter()
+        .map(|part| Polygon::new(close_ring(part, true), Vec::new()));
+    MultiPolygon(polygons.collect())
+}
+
+/// The nearest coordinate of the parts or of the edges of the Earth, where one is near enough.
+fn snap_to_known(own: f64, axis: usize, known: &[[f64; 2]]) -> f64 {
+    let edges = [-180.0, 180.0, -90.0, 90.0];
+    let all = known.iter().map(|place| place[axis]).chain(edges);
+    let near = all
+        .map(|value| ((value - own).abs(), value))
+        .filter(|(off, _)| *off <= COMBINED)
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    near.map_or(own, |(_, value)| value)
+}
+
+fn reclose_ring(line: &LineString<f64>, outer: bool) -> LineString<f64> {
+    let mut points: Ring = line.coords().map(|at| [at.x, at.y]).collect();
+    points.pop();
+    close_ring(points, outer)
+}
+
+/// The polygon with rings in the direction that [`close_ring`] gives them.
+fn reclose_polygon(polygon: &Polygon<f64>) -> Polygon<f64> {
+    Polygon::new(
+        reclose_ring(polygon.exterior(), true),
+        polygon
+            .interiors()
+            .iter()
+            .map(|hole| reclose_ring(hole, false))
+            .collect(),
+    )
 }
 
 /// Lines within ±180 degrees.
@@ -183,14 +187,9 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
             here.extend(left);
             beyond.extend(right);
         }
-        let moved = |ring: Ring| {
-            ring.into_iter()
-                .map(|[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
-                .collect::<Ring>()
-        };
         found.extend(
-            here.into_iter()
-                .map(moved)
+            here.iter()
+                .map(|ring| move_into_turn(ring, turn))
                 .filter(|ring| doubled_area(ring).abs() > NOTHING),
         );
         if beyond.is_empty() || edge >= east {
@@ -201,13 +200,15 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
     // A ring without an area stays: it is a line or a point that somebody wrote as a polygon.
     if found.is_empty() && ring.len() > 2 {
         let turn = ((west + 180.0) / 360.0).floor();
-        found.push(
-            ring.iter()
-                .map(|&[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
-                .collect(),
-        );
+        found.push(move_into_turn(ring, turn));
     }
     found
+}
+
+fn move_into_turn(ring: &[[f64; 2]], turn: f64) -> Ring {
+    ring.iter()
+        .map(|&[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
+        .collect()
 }
 
 /// The parts of a ring west and east of a meridian.
@@ -312,21 +313,22 @@ pub(super) fn align_holes(
     } else {
         ((west + 180.0) / 360.0).floor()
     };
-    let moved = |ring: Ring, turns: f64| {
-        ring.into_iter()
-            .map(|[x, y]| [x - 360.0 * turns, y])
-            .collect::<Ring>()
-    };
     let middle = (west + east) / 2.0 - 360.0 * turns;
-    let mut out = vec![moved(outer, turns)];
+    let mut out = vec![shift_ring(outer, turns)];
     for hole in rings.filter(|hole| hole.len() > 2) {
         let (west, east) = reach(&hole);
         let turns = (((west + east) / 2.0 - middle) / 360.0).round();
-        let mut hole = moved(hole, turns);
+        let mut hole = shift_ring(hole, turns);
         if doubled_area(&hole) > 0.0 {
             hole.reverse();
         }
         out.push(hole);
     }
     out
+}
+
+fn shift_ring(ring: Ring, turns: f64) -> Ring {
+    ring.into_iter()
+        .map(|[x, y]| [x - 360.0 * turns, y])
+        .collect()
 }

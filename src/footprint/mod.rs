@@ -317,19 +317,20 @@ pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option
 
 /// True when a level has columns with locations.
 pub fn has_places(batch: &RecordBatch) -> bool {
-    let has = |name: &str| {
-        batch
-            .column_by_name(name)
-            .is_some_and(|column| column.null_count() < column.len())
-    };
     ["istac:geometry", "stac:centroid", "istac:centroid"]
         .iter()
-        .any(|name| has(name))
-        || (has("stac:crs")
-            && has("stac:geotransform")
+        .any(|name| has_values(batch, name))
+        || (has_values(batch, "stac:crs")
+            && has_values(batch, "stac:geotransform")
             && ["stac:tensor_shape", "stac:raster_shape"]
                 .iter()
-                .any(|name| has(name)))
+                .any(|name| has_values(batch, name)))
+}
+
+fn has_values(batch: &RecordBatch, name: &str) -> bool {
+    batch
+        .column_by_name(name)
+        .is_some_and(|column| column.null_count() < column.len())
 }
 
 /// The shape of every row, passed through `finish`. Rows of one coordinate system are projected

@@ -134,14 +134,8 @@ pub fn unfold_shapes(
             while let Some((_, hole)) = rings.next_if(|(other, _)| *other == area) {
                 own.push(hole);
             }
-            let flat = |vertices: &[Vertex]| {
-                if geographic {
-                    plain(vertices)
-                } else {
-                    unfold::ring(vertices)
-                }
-            };
-            let area = cut::align_holes(own, flat);
+            let flatten = if geographic { plain } else { unfold::ring };
+            let area = cut::align_holes(own, flatten);
             if !area.is_empty() {
                 out.areas.push(area);
             }
@@ -231,11 +225,6 @@ fn collect(
     areas: &mut usize,
     paths: &mut Vec<ProjectedPath>,
 ) {
-    let nodes = |line: &LineString<f64>| {
-        line.coords()
-            .map(|at| node([at.x, at.y]))
-            .collect::<Vec<_>>()
-    };
     match geometry {
         Geometry::Point(point) => paths.push(ProjectedPath {
             shape,
@@ -256,7 +245,7 @@ fn collect(
         Geometry::LineString(line) => paths.push(ProjectedPath {
             shape,
             kind: GeometryKind::Line,
-            nodes: nodes(line),
+            nodes: make_nodes(line),
         }),
         Geometry::Line(line) => collect(shape, &Geometry::LineString((*line).into()), areas, paths),
         Geometry::MultiLineString(many) => {
@@ -264,14 +253,14 @@ fn collect(
                 paths.push(ProjectedPath {
                     shape,
                     kind: GeometryKind::Line,
-                    nodes: nodes(line),
+                    nodes: make_nodes(line),
                 })
             });
         }
         Geometry::Polygon(polygon) => {
             *areas += 1;
             for line in std::iter::once(polygon.exterior()).chain(polygon.interiors()) {
-                let mut ring = nodes(line);
+                let mut ring = make_nodes(line);
                 ring.dedup_by(|a, b| a.at == b.at);
                 if ring.len() > 1
                     && ring.first().map(|node| node.at) == ring.last().map(|node| node.at)
@@ -307,6 +296,10 @@ fn collect(
             paths,
         ),
     }
+}
+
+fn make_nodes(line: &LineString<f64>) -> Vec<ProjectedPoint> {
+    line.coords().map(|at| node([at.x, at.y])).collect()
 }
 
 /// Latitudes just beyond the poles are the poles; coordinates outside the range of degrees become
@@ -480,12 +473,6 @@ fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedP
             targets.push([x + share * (next_x - x), y + share * (next_y - y)]);
         }
     }
-    let toward = |[x, y]: [f64; 2], share: f64| {
-        [
-            centre[0] + share * (x - centre[0]),
-            centre[1] + share * (y - centre[1]),
-        ]
-    };
     // As far as there is a place, and as near as there is none, as shares of the way.
     let whole = way.lonlat(&targets);
     let mut ranges: Vec<[f64; 2]> = whole
@@ -502,7 +489,7 @@ fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedP
         let middles: Vec<[f64; 2]> = targets
             .iter()
             .zip(&ranges)
-            .map(|(&at, range)| toward(at, (range[0] + range[1]) / 2.0))
+            .map(|(&at, range)| find_point_toward(centre, at, (range[0] + range[1]) / 2.0))
             .collect();
         for (range, place) in ranges.iter_mut().zip(way.lonlat(&middles)) {
             let middle = (range[0] + range[1]) / 2.0;
@@ -512,7 +499,7 @@ fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedP
     let ends: Vec<[f64; 2]> = targets
         .iter()
         .zip(&ranges)
-        .map(|(&at, range)| toward(at, range[0]))
+        .map(|(&at, range)| find_point_toward(centre, at, range[0]))
         .collect();
     let placed = way.lonlat(&ends);
     let nodes: Vec<ProjectedPoint> = ends
@@ -527,4 +514,11 @@ fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedP
         })
         .collect();
     (nodes.len() > 2).then_some(nodes)
+}
+
+fn find_point_toward(centre: [f64; 2], [x, y]: [f64; 2], share: f64) -> [f64; 2] {
+    [
+        centre[0] + share * (x - centre[0]),
+        centre[1] + share * (y - centre[1]),
+    ]
 }

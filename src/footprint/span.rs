@@ -130,20 +130,24 @@ pub fn box_polygon([west, south, east, north]: BoxOfDegrees) -> Geometry<f64> {
     if west == east && south == north {
         return Geometry::Point((west, south).into());
     }
-    let one = |west: f64, east: f64| {
-        let ring = vec![
-            (west, south),
-            (east, south),
-            (east, north),
-            (west, north),
-            (west, south),
-        ];
-        Polygon::new(LineString::from(ring), Vec::new())
-    };
     if west > east {
-        return Geometry::MultiPolygon(MultiPolygon(vec![one(west, 180.0), one(-180.0, east)]));
+        return Geometry::MultiPolygon(MultiPolygon(vec![
+            make_box([west, south, 180.0, north]),
+            make_box([-180.0, south, east, north]),
+        ]));
     }
-    Geometry::Polygon(one(west, east))
+    Geometry::Polygon(make_box([west, south, east, north]))
+}
+
+fn make_box([west, south, east, north]: BoxOfDegrees) -> Polygon<f64> {
+    let ring = vec![
+        (west, south),
+        (east, south),
+        (east, north),
+        (west, north),
+        (west, south),
+    ];
+    Polygon::new(LineString::from(ring), Vec::new())
 }
 
 /// A box in the forms in which footprints may touch it, with a polygon that they have to touch,
@@ -188,11 +192,11 @@ impl Boxes {
     /// The box with a polygon of these corners, longitude and latitude in degrees. Longitudes are
     /// continuous where it crosses the antimeridian: 190 comes after 170.
     pub fn with_polygon(mut self, corners: &[[f64; 2]]) -> Self {
-        let turned = |turn: f64| {
+        self.polygons.clear();
+        for turn in [-360.0, 0.0, 360.0] {
             let ring = corners.iter().map(|&[x, y]| Coord { x: x + turn, y });
-            Polygon::new(ring.collect(), Vec::new())
-        };
-        self.polygons = [-360.0, 0.0, 360.0].map(turned).to_vec();
+            self.polygons.push(Polygon::new(ring.collect(), Vec::new()));
+        }
         self
     }
 
@@ -286,17 +290,22 @@ impl Boxes {
         match &footprint.geometry {
             Geometry::Point(point) => self.holds([point.x(), point.y()]),
             geometry => {
-                let [west, south, east, north] = footprint.bbox;
-                let near = |rect: &&Rect| {
-                    let outside = rect.max().y < south || rect.min().y > north;
-                    let apart = west <= east && (rect.max().x < west || rect.min().x > east);
-                    !(outside || apart)
-                };
-                let mut parts = self.parts.iter().filter(near);
+                let mut parts = self
+                    .parts
+                    .iter()
+                    .filter(|rect| overlaps_box(rect, footprint.bbox));
                 parts.any(|rect| geometry.intersects(rect)) && self.polygon_touches(geometry)
             }
         }
     }
+}
+
+/// False for a rectangle apart from a box. One across the antimeridian is judged by its latitudes
+/// alone.
+fn overlaps_box(rect: &Rect, [west, south, east, north]: BoxOfDegrees) -> bool {
+    let outside = rect.max().y < south || rect.min().y > north;
+    let apart = west <= east && (rect.max().x < west || rect.min().x > east);
+    !(outside || apart)
 }
 
 #[cfg(test)]

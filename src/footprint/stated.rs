@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type};
 use geo::{Geometry, LineString, Polygon};
@@ -11,6 +11,7 @@ use geo::{Geometry, LineString, Polygon};
 use super::columns::{COLUMNS, GridRoles, PlaceRoles, TransformOrder};
 use super::{PlaceSource, box_polygon};
 use crate::model::Value;
+use crate::raster::apply_transform;
 use crate::table::{parse_wkb, value_at, wkb_point};
 
 /// The system of geometries that name none.
@@ -55,29 +56,17 @@ impl StatedLocation {
     }
 
     fn of_roles<C: Copy>(roles: &PlaceRoles<C>, value: &dyn Fn(C) -> Value) -> Self {
-        let geometry = |(column, crs): &(C, Option<C>)| {
-            let geometry = match value(*column) {
-                Value::Bytes(wkb) => parse_wkb(&wkb)?,
-                // Points as text, as the first generation writes them.
-                Value::Text(text) => Geometry::Point(wkb_point(text.as_bytes())?.into()),
-                _ => return None,
-            };
-            match crs.and_then(|crs| crs_of(value(crs))) {
-                Some(crs) => Some((crs, geometry)),
-                None => Some((DEGREES.into(), with_poles_divided(geometry))),
-            }
-        };
-        let in_box = |column: &C| {
-            let [west, south, east, north] = numbers(&value(*column))?.try_into().ok()?;
-            let is_sound = south <= north
-                && [west, south, east, north]
-                    .iter()
-                    .all(|number: &f64| number.is_finite());
-            is_sound.then(|| (DEGREES.into(), box_polygon([west, south, east, north])))
-        };
-        let drawn = roles.geometries.iter().find_map(geometry);
+        let drawn = roles
+            .geometries
+            .iter()
+            .find_map(|(column, crs)| read_stated_geometry(*column, *crs, value));
         Self {
-            drawn: drawn.or_else(|| roles.boxes.iter().find_map(in_box)),
+            drawn: drawn.or_else(|| {
+                roles
+                    .boxes
+                    .iter()
+                    .find_map(|column| read_stated_box(&value(*column)))
+            }),
             grid: roles
                 .grids
                 .iter()
@@ -177,6 +166,32 @@ impl StatedLocation {
     }
 }
 
+fn read_stated_geometry<C: Copy>(
+    column: C,
+    crs: Option<C>,
+    value: &dyn Fn(C) -> Value,
+) -> Option<(Arc<str>, Geometry<f64>)> {
+    let geometry = match value(column) {
+        Value::Bytes(wkb) => parse_wkb(&wkb)?,
+        // Points as text, as the first generation writes them.
+        Value::Text(text) => Geometry::Point(wkb_point(text.as_bytes())?.into()),
+        _ => return None,
+    };
+    match crs.and_then(|crs| crs_of(value(crs))) {
+        Some(crs) => Some((crs, geometry)),
+        None => Some((DEGREES.into(), with_poles_divided(geometry))),
+    }
+}
+
+fn read_stated_box(value: &Value) -> Option<(Arc<str>, Geometry<f64>)> {
+    let [west, south, east, north] = numbers(value)?.try_into().ok()?;
+    let is_sound = south <= north
+        && [west, south, east, north]
+            .iter()
+            .all(|number: &f64| number.is_finite());
+    is_sound.then(|| (DEGREES.into(), box_polygon([west, south, east, north])))
+}
+
 impl RasterGrid {
     fn from_roles<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
         let transform: [f64; 6] = numbers(&value(roles.transform))?.try_into().ok()?;
@@ -204,59 +219,49 @@ impl RasterGrid {
     }
 
     fn outline(&self) -> Geometry<f64> {
-        let t = self.transform;
-        let at = |column: f64, row: f64| {
-            (
-                t[0] + column * t[1] + row * t[2],
-                t[3] + column * t[4] + row * t[5],
-            )
-        };
-        let corners = vec![
-            at(0.0, 0.0),
-            at(0.0, self.rows),
-            at(self.columns, self.rows),
-            at(self.columns, 0.0),
-            at(0.0, 0.0),
-        ];
-        Geometry::Polygon(Polygon::new(LineString::from(corners), Vec::new()))
+        let (width, height) = (self.columns, self.rows);
+        let ring = [(0.0, 0.0), (0.0, height), (width, height), (width, 0.0)]
+            .map(|(column, row)| apply_transform(self.transform, column, row));
+        Geometry::Polygon(Polygon::new(LineString::from(ring.to_vec()), Vec::new()))
     }
 }
 
 /// A geometry in degrees whose edges along a pole are divided: a long edge does not say in which
 /// direction it goes.
 fn with_poles_divided(geometry: Geometry<f64>) -> Geometry<f64> {
-    let divided = |line: &LineString<f64>| -> LineString<f64> {
-        let mut points = Vec::with_capacity(line.0.len());
-        for edge in line.lines() {
-            let along = edge.end.x - edge.start.x;
-            let is_at_pole = edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
-            let parts = if is_at_pole {
-                (along.abs() / 90.0).ceil().clamp(1.0, 8.0) as usize
-            } else {
-                1
-            };
-            let point = |part: usize| {
-                let share = part as f64 / parts as f64;
-                geo::coord! { x: edge.start.x + along * share, y: edge.start.y }
-            };
-            points.extend((0..parts).map(point));
-        }
-        points.extend(line.0.last());
-        LineString(points)
-    };
-    let area = |area: &Polygon<f64>| {
-        Polygon::new(
-            divided(area.exterior()),
-            area.interiors().iter().map(divided).collect(),
-        )
-    };
     match geometry {
-        Geometry::Polygon(one) => Geometry::Polygon(area(&one)),
+        Geometry::Polygon(one) => Geometry::Polygon(divide_polygon_edges(&one)),
         Geometry::MultiPolygon(several) => {
-            Geometry::MultiPolygon(several.iter().map(area).collect())
+            Geometry::MultiPolygon(several.iter().map(divide_polygon_edges).collect())
         }
         other => other,
     }
+}
+
+fn divide_polar_edges(line: &LineString<f64>) -> LineString<f64> {
+    let mut points = Vec::with_capacity(line.0.len());
+    for edge in line.lines() {
+        let along = edge.end.x - edge.start.x;
+        let is_at_pole = edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
+        let parts = if is_at_pole {
+            (along.abs() / 90.0).ceil().clamp(1.0, 8.0) as usize
+        } else {
+            1
+        };
+        for part in 0..parts {
+            let share = part as f64 / parts as f64;
+            points.push(geo::coord! { x: edge.start.x + along * share, y: edge.start.y });
+        }
+    }
+    points.extend(line.0.last());
+    LineString(points)
+}
+
+fn divide_polygon_edges(area: &Polygon<f64>) -> Polygon<f64> {
+    Polygon::new(
+        divide_polar_edges(area.exterior()),
+        area.interiors().iter().map(divide_polar_edges).collect(),
+    )
 }
 
 /// A coordinate system: text, or the number of an EPSG code.
@@ -276,29 +281,27 @@ fn point(value: &Value) -> Option<[f64; 2]> {
         Value::Text(text) => wkb_point(text.trim().as_bytes())?,
         Value::Other(array) => {
             let fields = array.as_struct_opt()?;
-            let coordinate = |name: &str| {
-                let column = cast(fields.column_by_name(name)?, &DataType::Float64).ok()?;
-                let column = column.as_primitive_opt::<Float64Type>()?;
-                (!column.is_empty() && column.is_valid(0)).then(|| column.value(0))
-            };
-            (coordinate("lon")?, coordinate("lat")?)
+            (
+                read_coordinate(fields, "lon")?,
+                read_coordinate(fields, "lat")?,
+            )
         }
         _ => return None,
     };
     (lon.abs() <= 360.0 && lat.abs() <= 90.0).then_some([lon, lat])
 }
 
+fn read_coordinate(fields: &StructArray, name: &str) -> Option<f64> {
+    let column = cast(fields.column_by_name(name)?, &DataType::Float64).ok()?;
+    let column = column.as_primitive_opt::<Float64Type>()?;
+    (!column.is_empty() && column.is_valid(0)).then(|| column.value(0))
+}
+
 fn numbers(value: &Value) -> Option<Vec<f64>> {
     let Value::List(items) = value else {
         return None;
     };
-    let number = |item: &Value| match item {
-        Value::Float(number) => Some(*number),
-        Value::Int(number) => Some(*number as f64),
-        Value::UInt(number) => Some(*number as f64),
-        _ => None,
-    };
-    items.iter().map(number).collect()
+    items.iter().map(Value::to_float).collect()
 }
 
 /// The columns of a level that say where its rows are.
@@ -334,17 +337,20 @@ impl PlaceColumns {
         let mut stated =
             StatedLocation::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
         let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut shared = |crs: &mut Arc<str>| match systems.get(crs) {
-            Some(known) => *crs = known.clone(),
-            None => drop(systems.insert(crs.clone(), crs.clone())),
-        };
         if let Some((crs, _)) = &mut stated.drawn {
-            shared(crs);
+            share_system(&mut systems, crs);
         }
         if let Some(grid) = &mut stated.grid {
-            shared(&mut grid.crs);
+            share_system(&mut systems, &mut grid.crs);
         }
         stated
+    }
+}
+
+fn share_system(systems: &mut HashMap<Arc<str>, Arc<str>>, crs: &mut Arc<str>) {
+    match systems.get(&*crs) {
+        Some(known) => *crs = known.clone(),
+        None => drop(systems.insert(crs.clone(), crs.clone())),
     }
 }
 

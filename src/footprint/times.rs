@@ -256,25 +256,28 @@ pub fn is_time_column(name: &str, dtype: &DataType) -> bool {
 /// The times of every row of a level, from the first columns of starts and ends that have them.
 pub fn sample_times(batch: &RecordBatch) -> Vec<SampleTimes> {
     let mut found = vec![SampleTimes::default(); batch.num_rows()];
-    let of = |name: &str| {
-        let column = batch
-            .column_by_name(name)
-            .filter(|column| is_time_column(name, column.data_type()))?;
-        micros_of(column)
-    };
-    for times in TIME_NOMINAL.into_iter().filter_map(of) {
+    for times in TIME_NOMINAL
+        .into_iter()
+        .filter_map(|name| list_micros(batch, name))
+    {
         found
             .iter_mut()
             .zip(times)
             .for_each(|(slot, time)| slot.nominal = slot.nominal.or(time));
     }
-    for times in TIME_START.into_iter().filter_map(of) {
+    for times in TIME_START
+        .into_iter()
+        .filter_map(|name| list_micros(batch, name))
+    {
         found
             .iter_mut()
             .zip(times)
             .for_each(|(slot, time)| slot.start = slot.start.or(time));
     }
-    for times in TIME_END.into_iter().filter_map(of) {
+    for times in TIME_END
+        .into_iter()
+        .filter_map(|name| list_micros(batch, name))
+    {
         found
             .iter_mut()
             .zip(times)
@@ -283,17 +286,31 @@ pub fn sample_times(batch: &RecordBatch) -> Vec<SampleTimes> {
     found
 }
 
+fn list_micros(batch: &RecordBatch, name: &str) -> Option<Vec<Option<i64>>> {
+    let column = batch
+        .column_by_name(name)
+        .filter(|column| is_time_column(name, column.data_type()))?;
+    micros_of(column)
+}
+
 /// As [`sample_times`] of one row, whose columns `value` reads.
 pub fn times_of_row(value: &dyn Fn(&str) -> (Value, DataType)) -> SampleTimes {
-    let of = |name: &str| {
-        let (value, dtype) = value(name);
-        is_time_column(name, &dtype).then(|| micros_of_value(&value, &dtype))?
-    };
     SampleTimes {
-        nominal: TIME_NOMINAL.into_iter().find_map(of),
-        start: TIME_START.into_iter().find_map(of),
-        end: TIME_END.into_iter().find_map(of),
+        nominal: TIME_NOMINAL
+            .into_iter()
+            .find_map(|name| read_micros(value, name)),
+        start: TIME_START
+            .into_iter()
+            .find_map(|name| read_micros(value, name)),
+        end: TIME_END
+            .into_iter()
+            .find_map(|name| read_micros(value, name)),
     }
+}
+
+fn read_micros(value: &dyn Fn(&str) -> (Value, DataType), name: &str) -> Option<i64> {
+    let (value, dtype) = value(name);
+    is_time_column(name, &dtype).then(|| micros_of_value(&value, &dtype))?
 }
 
 /// Start and end of every row of a level, in microseconds since 1970.

@@ -2,7 +2,8 @@
 //! input events for the next frame. Tests that drive the window from another process read the same
 //! names and bounds from a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use egui::accesskit::{Action, ActionRequest, NodeId, Role, TreeId};
@@ -66,46 +67,48 @@ pub fn list_controls(ctx: &Context) {
     };
     let eyes = AccessibilitySnapshot::open(ctx);
     let (sender, changes) = std::sync::mpsc::channel::<Vec<NamedNode>>();
-    let write = move || {
-        while let Ok(mut seen) = changes.recv() {
-            // Only the newest state counts.
-            while let Ok(newer) = changes.try_recv() {
-                seen = newer;
-            }
-            if let Err(error) = write_controls(&file, &seen) {
-                tracing::warn!("{CONTROLS}: {error}");
-                return;
-            }
-        }
-    };
     if std::thread::Builder::new()
         .name("controls".into())
-        .spawn(write)
+        .spawn(move || write_newest_controls(&file, &changes))
         .is_ok()
     {
         ctx.add_plugin(ControlsPlugin { eyes, sender });
     }
 }
 
-fn write_controls(file: &std::path::Path, seen: &[NamedNode]) -> std::io::Result<()> {
-    let control = |node: &NamedNode| {
-        let rect = [
-            node.rect.left(),
-            node.rect.top(),
-            node.rect.right(),
-            node.rect.bottom(),
-        ];
-        serde_json::json!({
-            "label": node.label,
-            "role": format!("{:?}", node.role),
-            "acts": node.acts,
-            "rect": rect,
-        })
-    };
-    let list: Vec<serde_json::Value> = seen.iter().map(control).collect();
+fn write_newest_controls(file: &Path, changes: &Receiver<Vec<NamedNode>>) {
+    while let Ok(mut seen) = changes.recv() {
+        // Only the newest state counts.
+        while let Ok(newer) = changes.try_recv() {
+            seen = newer;
+        }
+        if let Err(error) = write_controls(file, &seen) {
+            tracing::warn!("{CONTROLS}: {error}");
+            return;
+        }
+    }
+}
+
+fn write_controls(file: &Path, seen: &[NamedNode]) -> std::io::Result<()> {
+    let list: Vec<serde_json::Value> = seen.iter().map(describe_control).collect();
     let partial = file.with_extension("partial");
     std::fs::write(&partial, serde_json::to_vec(&list)?)?;
     std::fs::rename(&partial, file)
+}
+
+fn describe_control(node: &NamedNode) -> serde_json::Value {
+    let rect = [
+        node.rect.left(),
+        node.rect.top(),
+        node.rect.right(),
+        node.rect.bottom(),
+    ];
+    serde_json::json!({
+        "label": node.label,
+        "role": format!("{:?}", node.role),
+        "acts": node.acts,
+        "rect": rect,
+    })
 }
 
 struct ControlsPlugin {

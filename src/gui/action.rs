@@ -3,7 +3,7 @@
 
 use egui::{Key, KeyboardShortcut};
 
-use super::dock::Pane;
+use super::pane::Pane;
 use super::tool::Tool;
 
 /// An action offered by menus, shortcuts and the palette.

@@ -15,32 +15,16 @@ const NO_SAMPLE: &str = mark!("No sample is selected");
 pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     let document = cx.document();
     let draft = document.and_then(|document| document.draft());
-    let open = || {
-        if document.is_none() {
-            Some(NOTHING_OPEN)
-        } else {
-            None
-        }
-    };
-    let drafted = || match (document, draft) {
-        (None, _) => Some(NOTHING_OPEN),
-        (_, None) => Some(NO_DRAFT),
-        _ => None,
-    };
-    let selected = || {
-        if cx.session.selected.is_none() {
-            Some(NO_SAMPLE)
-        } else {
-            None
-        }
-    };
+    let no_document = document.is_none().then_some(NOTHING_OPEN);
+    let no_draft = no_document.or(draft.is_none().then_some(NO_DRAFT));
+    let no_selection = cx.session.selected.is_none().then_some(NO_SAMPLE);
     let reason = match action {
         Action::Close
         | Action::Validate
         | Action::GoToRow
         | Action::Filter
         | Action::NextRoot
-        | Action::PreviousRoot => open(),
+        | Action::PreviousRoot => no_document,
         Action::NextBand | Action::PreviousBand => {
             let bands = cx
                 .session
@@ -53,30 +37,29 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
                 Some(_) => None,
             }
         }
-        Action::ValidateDeep => {
-            open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first")))
-        }
-        Action::Save | Action::SaveAs | Action::Relocate => drafted(),
-        Action::JoinTable => drafted().or(match document {
+        Action::ValidateDeep => no_document
+            .or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first"))),
+        Action::Save | Action::SaveAs | Action::Relocate => no_draft,
+        Action::JoinTable => no_draft.or(match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),
-        Action::Write => drafted().or(match document {
+        Action::Write => no_draft.or(match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),
-        Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
-        Action::Publish => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+        Action::ExportSubset | Action::Describe => no_document.or(draft.map(|_| NOT_WRITTEN)),
+        Action::Publish => no_document.or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened_dataset()?;
             is_other_generation(open.reader.as_ref())
                 .then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
         }),
-        Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+        Action::Migrate => no_document.or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened_dataset()?;
             (!is_other_generation(open.reader.as_ref()))
                 .then_some(mark!("This dataset is of 2.0 already"))
         }),
-        Action::PrepareTaco3 => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
+        Action::PrepareTaco3 => no_document.or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             (document?.format()? == crate::container::Format::Taco3)
                 .then_some(mark!("This dataset is of TACO 3 already"))
         }),
@@ -89,14 +72,14 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         },
-        Action::PadTo | Action::Sidecars => drafted().or(match document {
+        Action::PadTo | Action::Sidecars => no_draft.or(match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),
-        Action::Undo => drafted().or(draft
+        Action::Undo => no_draft.or(draft
             .filter(|draft| draft.undo_label().is_none())
             .map(|_| mark!("There is nothing to undo"))),
-        Action::Redo => drafted().or(draft
+        Action::Redo => no_draft.or(draft
             .filter(|draft| draft.redo_label().is_none())
             .map(|_| mark!("There is nothing to redo"))),
         Action::AddFiles | Action::AddFolder => draft
@@ -107,13 +90,13 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .is_none()
             .then_some(())
             .and(document.map(|_| NO_DRAFT)),
-        Action::Place => drafted().or(cx
+        Action::Place => no_draft.or(cx
             .session
             .tray
             .selected_files()
             .is_empty()
             .then_some(mark!("Select files among the unplaced ones first"))),
-        Action::MatchPattern => drafted().or(draft
+        Action::MatchPattern => no_draft.or(draft
             .filter(|draft| draft.tray().is_empty())
             .map(|_| mark!("There are no unplaced files"))),
         Action::Remove if cx.session.tray.focused => cx
@@ -122,22 +105,20 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .removal()
             .is_none()
             .then_some(mark!("No unplaced file is selected")),
-        Action::Rename | Action::Remove | Action::Unplace => drafted().or_else(selected),
-        Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
-        Action::Unnest => drafted().or_else(selected).or_else(|| {
+        Action::Rename | Action::Remove | Action::Unplace => no_draft.or(no_selection),
+        Action::Nest => no_draft.or(no_selection).or_else(|| no_folder_above(cx)),
+        Action::Unnest => no_draft.or(no_selection).or_else(|| {
             let top = cx.session.selected.is_some_and(|at| at.level == 0);
             top.then_some(mark!("It is not in a folder"))
         }),
-        Action::Group => drafted().or_else(selected),
-        Action::Dissolve => drafted().or_else(selected).or_else(|| {
+        Action::Group => no_draft.or(no_selection),
+        Action::Dissolve => no_draft.or(no_selection).or_else(|| {
             let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
             (!folder).then_some(mark!("A FILE holds nothing"))
         }),
-        Action::MoveUp | Action::MoveDown => {
-            drafted().or_else(selected).or_else(|| edge(action, cx))
-        }
-        Action::EditCopy => open().or(draft.map(|_| mark!("This is a draft already"))),
-        Action::SaveSample => open().or_else(selected).or_else(|| {
+        Action::MoveUp | Action::MoveDown => no_draft.or(no_selection).or_else(|| edge(action, cx)),
+        Action::EditCopy => no_document.or(draft.map(|_| mark!("This is a draft already"))),
+        Action::SaveSample => no_document.or(no_selection).or_else(|| {
             let file = document?.kind(cx.session.selected?)? == SampleKind::File;
             (!file).then_some(mark!("A FOLDER has no bytes of its own"))
         }),
@@ -148,7 +129,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
                 .choices
                 .values()
                 .any(|choice| choice.on);
-            drafted().or((!ticked).then_some(mark!("Tick an extension first")))
+            no_draft.or((!ticked).then_some(mark!("Tick an extension first")))
         }
         Action::NextProblem | Action::PreviousProblem => cx
             .studio
@@ -159,9 +140,9 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         Action::FixSafe | Action::FixProblem | Action::FixAlike
             if cx.studio.report().findings.is_empty() =>
         {
-            drafted().or(Some(mark!("There are no problems")))
+            no_draft.or(Some(mark!("There are no problems")))
         }
-        Action::FixSafe => drafted().or_else(|| {
+        Action::FixSafe => no_draft.or_else(|| {
             let choice = document?.structure()?.choice().clone();
             cx.session
                 .structure
@@ -173,14 +154,14 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
                 .studio
                 .is_checking()
                 .then_some(mark!("The draft is being checked"));
-            drafted().or(checking).or(cx
+            no_draft.or(checking).or(cx
                 .session
                 .problems
                 .selected
                 .is_none()
                 .then_some(mark!("Select a problem first, with F8")))
         }
-        Action::ClearFilter => open().or(cx
+        Action::ClearFilter => no_document.or(cx
             .studio
             .filters()
             .is_empty()

@@ -12,14 +12,15 @@ use super::banner;
 use super::chrome;
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::displayed_texts;
-use super::dock::{Pane, PaneContents};
+use super::dock::PaneContents;
 use super::drag;
 use super::file_dialog::FileDialog;
 use super::frame_watchdog::SlowStep;
 use super::glyph_warmup::GlyphWarmup;
 use super::open_paths::PathAction;
+use super::pane::Pane;
 use super::panel_context::{PanelContext, Remembered, Request};
-use super::panels;
+use super::panels::{self, panel_of};
 use super::renderer::Renderer;
 use super::run::{Ending, WindowOptions};
 use super::script_runner::ScriptRunner;
@@ -488,7 +489,7 @@ impl PaneContents for Panels<'_, '_> {
             return;
         }
         let began = self.cx.session.watch.begin();
-        self.panel_ui(ui, pane);
+        (panel_of(pane).show)(ui, self.cx);
         self.cx
             .session
             .watch
@@ -496,48 +497,10 @@ impl PaneContents for Panels<'_, '_> {
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
-        match pane {
-            Pane::Problems => panels::problems::count(self.cx),
-            Pane::Collection => panels::collection::count(self.cx),
-            Pane::Jobs => Some((self.cx.session.jobs.running().count() as u64, Tone::Neutral))
-                .filter(|(count, _)| *count > 0),
-            _ => None,
-        }
+        (panel_of(pane).count)(self.cx)
     }
 
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        match pane {
-            Pane::Problems => panels::problems::bar_ui(ui, self.cx),
-            Pane::Jobs => panels::jobs::bar_ui(ui, self.cx),
-            _ => {}
-        }
-    }
-}
-
-impl Panels<'_, '_> {
-    fn panel_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        match pane {
-            Pane::Hierarchy => panels::tree::ui(ui, self.cx),
-            Pane::Table => panels::table::ui(ui, self.cx),
-            Pane::Preview => panels::preview::ui(ui, self.cx),
-            Pane::Query => panels::query::ui(ui, self.cx),
-            Pane::Map => panels::map::ui(ui, self.cx),
-            Pane::Gallery => panels::gallery::ui(ui, self.cx),
-            Pane::Statistics => panels::statistics::ui(ui, self.cx),
-            Pane::Bytes => panels::byte_map::ui(ui, self.cx),
-            Pane::Columns => panels::columns::ui(ui, self.cx),
-            Pane::Structure => panels::structure::ui(ui, self.cx),
-            Pane::Pattern => panels::pattern::ui(ui, self.cx),
-            Pane::Extensions => panels::extensions::ui(ui, self.cx),
-            Pane::Plan => panels::plan::ui(ui, self.cx),
-            Pane::Engine => panels::plan::engine::ui(ui, self.cx),
-            Pane::Part => panels::plan::part::ui(ui, self.cx),
-            Pane::Sample => panels::inspector::ui(ui, self.cx),
-            Pane::Collection => panels::collection::ui(ui, self.cx),
-            Pane::Problems => panels::problems::ui(ui, self.cx),
-            Pane::Jobs => panels::jobs::ui(ui, self.cx),
-            Pane::Log => panels::log::ui(ui, self.cx),
-            Pane::Source => panels::source::ui(ui, self.cx),
-        }
+        (panel_of(pane).bar_right)(ui, self.cx);
     }
 }

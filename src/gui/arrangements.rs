@@ -87,7 +87,7 @@ impl Arrangements {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dock::Pane;
+    use super::super::pane::Pane;
     use super::*;
 
     #[test]

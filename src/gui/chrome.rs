@@ -9,7 +9,9 @@ use super::action::{Action, Menu};
 use super::action_enabled::disabled_reason;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
-use super::panels::{jobs::time_text, opening};
+use super::panels::jobs::time_text;
+use super::panels::opening;
+use super::panels::problems::{describe_error_count, describe_warning_count};
 use super::theme::{self, font, text_style};
 use super::tools_menu;
 use super::widgets::{self, Button, Tone, paint};
@@ -86,26 +88,29 @@ const RIGHT_NARROW: f32 = 480.0;
 /// rest goes into a menu.
 fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
     let room = ui.available_width();
-    let width = |text: &str| {
-        paint::layout_unwrapped_line(
-            ui.painter(),
-            text,
-            font::regular(13.0),
-            egui::Color32::WHITE,
-        )
-        .size()
-        .x + 40.0
-    };
-    let full: f32 = texts.iter().map(|text| width(text)).sum();
+    let full: f32 = texts.iter().map(|text| measure_entry_width(ui, text)).sum();
     if full <= room - RIGHT {
         return (false, count);
     }
     // Export, the tools with their text, and the menu of the rest.
-    let kept = 30.0 + texts.last().map_or(0.0, |text| width(text)) + 30.0;
+    let kept = 30.0
+        + texts
+            .last()
+            .map_or(0.0, |text| measure_entry_width(ui, text))
+        + 30.0;
     (
         true,
         (((room - RIGHT_NARROW - kept) / 30.0).max(0.0) as usize).min(count),
     )
+}
+
+fn measure_entry_width(ui: &Ui, text: &str) -> f32 {
+    paint::measure_text_width(
+        ui.painter(),
+        text,
+        font::regular(13.0),
+        egui::Color32::WHITE,
+    ) + 40.0
 }
 
 /// The buttons for which the window is too narrow, as a menu.
@@ -545,31 +550,25 @@ fn autosaved_text(at: u64) -> String {
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let marks = cx.session.marks.clone();
-    let errors_text = |errors: u64| {
-        tr_n!(
-            errors,
-            "{n} error",
-            "{n} errors",
-            n = paint::format_grouped_number(errors)
-        )
-    };
-    let warnings_text = |warnings: u64| {
-        tr_n!(
-            warnings,
-            "{n} warning",
-            "{n} warnings",
-            n = paint::format_grouped_number(warnings)
-        )
-    };
     let (icon, text) = match (marks.is_checked(), marks.errors, marks.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),
         (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),
-        (true, 0, warnings) => (Some((icons::WARNING, t.warn)), warnings_text(warnings)),
-        (true, errors, 0) => (Some((icons::WARNING_OCTAGON, t.err)), errors_text(errors)),
+        (true, 0, warnings) => (
+            Some((icons::WARNING, t.warn)),
+            describe_warning_count(warnings),
+        ),
+        (true, errors, 0) => (
+            Some((icons::WARNING_OCTAGON, t.err)),
+            describe_error_count(errors),
+        ),
         (true, errors, warnings) => (
             Some((icons::WARNING_OCTAGON, t.err)),
-            format!("{}, {}", errors_text(errors), warnings_text(warnings)),
+            format!(
+                "{}, {}",
+                describe_error_count(errors),
+                describe_warning_count(warnings)
+            ),
         ),
     };
     part(ui, icon, &text, false);

@@ -1,4 +1,4 @@
-//! The docks: the panels, their initial arrangements, and the look of their tabs.
+//! The docks: the initial arrangements of the panels, and the look of their tabs.
 
 use egui::{Response, Sense, Ui};
 use egui_tiles::{
@@ -7,146 +7,9 @@ use egui_tiles::{
 };
 
 use super::arrangements::Arrangement;
-use super::icons;
+use super::pane::{DockSide, Pane};
 use super::theme;
 use super::widgets::{Tone, tab};
-
-/// One panel.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
-)]
-pub enum Pane {
-    /// The tree of samples.
-    Hierarchy,
-    /// One level as a table.
-    Table,
-    /// Map of the samples.
-    Map,
-    /// The selected raster.
-    Preview,
-    /// Thumbnails of the samples.
-    Gallery,
-    /// SQL queries.
-    Query,
-    /// Column explorer.
-    Columns,
-    /// Pooled statistics, classes and splits.
-    Statistics,
-    /// Byte map of the container.
-    Bytes,
-    /// Matrix of roots and pattern positions.
-    Structure,
-    /// Placement of unplaced files by name.
-    Pattern,
-    /// Extension runner.
-    Extensions,
-    /// A plan of parts, and what was done of it.
-    Plan,
-    /// Engine that builds the parts of a plan.
-    Engine,
-    /// The selected part of a plan.
-    Part,
-    /// The selected sample's fields.
-    Sample,
-    /// COLLECTION.json.
-    Collection,
-    Problems,
-    Jobs,
-    /// Log of the session.
-    Log,
-    /// Source of the dataset and remote requests.
-    Source,
-}
-
-impl Pane {
-    /// Every panel.
-    pub const ALL: [Pane; 21] = [
-        Pane::Hierarchy,
-        Pane::Table,
-        Pane::Map,
-        Pane::Preview,
-        Pane::Gallery,
-        Pane::Query,
-        Pane::Columns,
-        Pane::Statistics,
-        Pane::Bytes,
-        Pane::Structure,
-        Pane::Pattern,
-        Pane::Extensions,
-        Pane::Plan,
-        Pane::Engine,
-        Pane::Part,
-        Pane::Sample,
-        Pane::Collection,
-        Pane::Problems,
-        Pane::Jobs,
-        Pane::Log,
-        Pane::Source,
-    ];
-
-    /// Title of the tab.
-    pub fn title(self) -> &'static str {
-        match self {
-            Pane::Hierarchy => tr!("Hierarchy"),
-            Pane::Table => tr!("Table"),
-            Pane::Map => tr!("Map"),
-            Pane::Preview => tr!("Preview"),
-            Pane::Gallery => tr!("Gallery"),
-            Pane::Query => tr!("Query"),
-            Pane::Columns => tr!("Columns"),
-            Pane::Statistics => tr!("Statistics"),
-            Pane::Bytes => tr!("Bytes"),
-            Pane::Structure => tr!("Structure"),
-            Pane::Pattern => tr!("Pattern"),
-            Pane::Extensions => tr!("Extensions"),
-            Pane::Plan => tr!("Plan"),
-            Pane::Engine => tr!("Engine"),
-            Pane::Part => tr!("Part"),
-            Pane::Sample => tr!("Sample"),
-            Pane::Collection => tr!("Collection"),
-            Pane::Problems => tr!("Problems"),
-            Pane::Jobs => tr!("Jobs"),
-            Pane::Log => tr!("Log"),
-            Pane::Source => tr!("Source"),
-        }
-    }
-
-    fn icon(self) -> Option<&'static str> {
-        match self {
-            Pane::Hierarchy => Some(icons::TREE_STRUCTURE),
-            Pane::Table => Some(icons::TABLE),
-            Pane::Map => Some(icons::MAP_TRIFOLD),
-            Pane::Preview => Some(icons::IMAGE),
-            Pane::Gallery => Some(icons::SQUARES_FOUR),
-            Pane::Query => Some(icons::DATABASE),
-            Pane::Columns => Some(icons::COLUMNS),
-            Pane::Statistics => Some(icons::CHART_BAR),
-            Pane::Bytes => Some(icons::MEMORY),
-            Pane::Structure => Some(icons::TREE_STRUCTURE),
-            Pane::Pattern => Some(icons::MAGIC_WAND),
-            Pane::Extensions => Some(icons::PUZZLE_PIECE),
-            Pane::Plan => Some(icons::STACK),
-            Pane::Engine => Some(icons::GAUGE),
-            Pane::Part => Some(icons::FILE_ZIP),
-            Pane::Sample | Pane::Collection => None,
-            Pane::Problems => Some(icons::WARNING_OCTAGON),
-            Pane::Jobs => Some(icons::QUEUE),
-            Pane::Log => Some(icons::TERMINAL_WINDOW),
-            Pane::Source => Some(icons::CLOUD),
-        }
-    }
-}
-
-/// A side of the window that can be hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DockSide {
-    /// The hierarchy.
-    Left,
-    /// Sample and collection.
-    Right,
-    /// Problems, jobs, log.
-    Bottom,
-}
 
 /// Panels that are shown with the plan alone, each with the panel that replaces it.
 const PLANNING: [(Pane, Pane); 2] = [(Pane::Engine, Pane::Hierarchy), (Pane::Part, Pane::Sample)];
@@ -196,60 +59,57 @@ impl Dock {
     /// The initial arrangement.
     pub fn arranged_for(arrangement: Arrangement) -> Self {
         let mut tiles = Tiles::default();
-        let mut tabs = |panes: &[Pane]| {
-            let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
-            tiles.insert_tab_tile(children)
-        };
-        let left = tabs(&[Pane::Hierarchy, Pane::Columns, Pane::Engine]);
-        let has_picture_beside = arrangement == Arrangement::Exploring;
-        let mut center_panes = vec![Pane::Table, Pane::Map];
-        center_panes.extend(Some(Pane::Preview).filter(|_| !has_picture_beside));
-        center_panes.extend([
-            Pane::Gallery,
-            Pane::Query,
-            Pane::Structure,
-            Pane::Extensions,
-            Pane::Pattern,
-            Pane::Plan,
-        ]);
-        let center = tabs(&center_panes);
-        let fields = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
-        let picture = has_picture_beside.then(|| tabs(&[Pane::Preview]));
-        let bottom = tabs(&[
-            Pane::Problems,
-            Pane::Jobs,
-            Pane::Log,
-            Pane::Source,
-            Pane::Statistics,
-            Pane::Bytes,
-        ]);
-        let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
-            let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
-            parts
-                .into_iter()
-                .for_each(|(tile, share)| linear.shares.set_share(tile, share));
-            tiles.insert_container(Container::Linear(linear))
-        };
+        let apart = (arrangement == Arrangement::Exploring).then_some(Pane::Preview);
+        let left = insert_side(&mut tiles, Some(DockSide::Left), apart);
+        let center = insert_side(&mut tiles, None, apart);
+        let fields = insert_side(&mut tiles, Some(DockSide::Right), apart);
+        let picture = apart.map(|pane| insert_tabs(&mut tiles, [pane]));
+        let bottom = insert_side(&mut tiles, Some(DockSide::Bottom), apart);
         // Shares for 1440 × 836 points between the bars.
         let root = match picture {
             Some(picture) => {
-                let right = split(LinearDir::Vertical, [(picture, 520.0), (fields, 316.0)]);
-                let middle = split(LinearDir::Vertical, [(center, 561.0), (bottom, 275.0)]);
-                let main = split(LinearDir::Horizontal, [(middle, 720.0), (right, 460.0)]);
-                split(LinearDir::Horizontal, [(left, 260.0), (main, 1180.0)])
+                let right = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(picture, 520.0), (fields, 316.0)],
+                );
+                let middle = insert_split(
+                    &mut tiles,
+                    LinearDir::Vertical,
+                    [(center, 561.0), (bottom, 275.0)],
+                );
+                let main = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(middle, 720.0), (right, 460.0)],
+                );
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 260.0), (main, 1180.0)],
+                )
             }
             None => {
-                let upper = split(LinearDir::Horizontal, [(center, 808.0), (fields, 336.0)]);
+                let upper = insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(center, 808.0), (fields, 336.0)],
+                );
                 let height = if arrangement == Arrangement::Checking {
                     380.0
                 } else {
                     275.0
                 };
-                let main = split(
+                let main = insert_split(
+                    &mut tiles,
                     LinearDir::Vertical,
                     [(upper, 836.0 - height), (bottom, height)],
                 );
-                split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
+                insert_split(
+                    &mut tiles,
+                    LinearDir::Horizontal,
+                    [(left, 296.0), (main, 1144.0)],
+                )
             }
         };
         let mut dock = Self::from_tree(Tree::new(egui::Id::unique("dock"), root, tiles));
@@ -485,6 +345,27 @@ impl Dock {
         let id = self.tree.tiles.find_pane(&pane)?;
         self.tree.tiles.parent_of(id)
     }
+}
+
+/// The panels of a side but for `apart`.
+fn insert_side(tiles: &mut Tiles<Pane>, side: Option<DockSide>, apart: Option<Pane>) -> TileId {
+    let panes = Pane::ALL.into_iter().filter(|pane| pane.side() == side);
+    insert_tabs(tiles, panes.filter(|pane| Some(*pane) != apart))
+}
+
+fn insert_tabs(tiles: &mut Tiles<Pane>, panes: impl IntoIterator<Item = Pane>) -> TileId {
+    let panes = panes.into_iter();
+    let children = panes.map(|pane| tiles.insert_pane(pane)).collect();
+    tiles.insert_tab_tile(children)
+}
+
+/// `parts` are tiles with their shares.
+fn insert_split(tiles: &mut Tiles<Pane>, dir: LinearDir, parts: [(TileId, f32); 2]) -> TileId {
+    let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
+    parts
+        .into_iter()
+        .for_each(|(tile, share)| linear.shares.set_share(tile, share));
+    tiles.insert_container(Container::Linear(linear))
 }
 
 /// Contents of the panels.

@@ -54,12 +54,13 @@ impl Page {
 
     /// Headings with their line numbers.
     pub fn headings(self) -> impl Iterator<Item = (usize, &'static str)> {
-        let heading = |(number, line): (usize, &'static str)| {
-            Some((
-                number,
-                line.strip_prefix('#')?.trim_start_matches('#').trim(),
-            ))
-        };
-        self.text().lines().enumerate().filter_map(heading)
+        self.text()
+            .lines()
+            .enumerate()
+            .filter_map(|(number, line)| Some((number, read_heading_text(line)?)))
     }
+}
+
+fn read_heading_text(line: &str) -> Option<&str> {
+    Some(line.strip_prefix('#')?.trim_start_matches('#').trim())
 }

@@ -10,7 +10,7 @@ use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
 use super::widgets::{self, paint};
-use crate::draft::{Edit, Example, Slot, Unplaced, place_between};
+use crate::draft::{Draft, Edit, Example, Slot, Unplaced, place_between};
 use crate::jobs::{AsyncValue, Jobs};
 use crate::model::{AssetPath, NodePath, SampleKind, SamplePath};
 use crate::raster::{RasterInfo, RasterSource, describe};
@@ -165,12 +165,6 @@ pub fn command(
     target: &DropTarget,
 ) -> Option<(Command, Option<NodePath>)> {
     let draft = document.draft()?;
-    let end = |into: &NodePath| {
-        draft
-            .dataset()
-            .tortilla(into)
-            .map(|tortilla| tortilla.samples.len() as u32)
-    };
     match (dragged, target) {
         (Dragged::Files(files), DropTarget::Slot(root, position)) => {
             let [file] = files.as_slice() else {
@@ -192,7 +186,7 @@ pub fn command(
             let at = if let DropTarget::Gap(_, at) = target {
                 *at
             } else {
-                end(into)?
+                count_samples_in(draft, into)?
             };
             let wanted: std::collections::HashSet<&std::path::Path> =
                 files.iter().map(|file| file.path.as_path()).collect();
@@ -204,18 +198,12 @@ pub fn command(
             Some((Command::Edit { edit }, Some(into.child(at))))
         }
         (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
-            let leaving = |before: u32| {
-                let parents = samples.iter().filter_map(NodePath::parent);
-                parents
-                    .filter(|(parent, position)| parent == into && *position < before)
-                    .count() as u32
-            };
             let at = if let DropTarget::Gap(_, at) = target {
                 *at
             } else {
-                end(into)?
+                count_samples_in(draft, into)?
             };
-            let to = at - leaving(at).min(at);
+            let to = at - count_leaving_samples(samples, into, at).min(at);
             let stays = samples
                 .iter()
                 .zip(to..)
@@ -237,24 +225,41 @@ pub fn command(
     }
 }
 
+fn count_samples_in(draft: &Draft, folder: &NodePath) -> Option<u32> {
+    draft
+        .dataset()
+        .tortilla(folder)
+        .map(|tortilla| tortilla.samples.len() as u32)
+}
+
+/// Counts the samples of `folder` before the position `before` that leave it.
+fn count_leaving_samples(samples: &[NodePath], folder: &NodePath, before: u32) -> u32 {
+    let parents = samples.iter().filter_map(NodePath::parent);
+    parents
+        .filter(|(parent, position)| parent == folder && *position < before)
+        .count() as u32
+}
+
 /// The address of a FOLDER after these samples were moved away.
 pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
-    let shift = |depth: usize, position: u32| {
-        let before = leaving.iter().filter(|path| {
-            path.0.len() == depth + 1
-                && path.0[..depth] == folder.0[..depth]
-                && path.0.last().is_some_and(|last| *last < position)
-        });
-        position - (before.count() as u32).min(position)
-    };
     NodePath(
         folder
             .0
             .iter()
             .enumerate()
-            .map(|(depth, &position)| shift(depth, position))
+            .map(|(depth, &position)| shift_position(folder, leaving, depth, position))
             .collect(),
     )
+}
+
+/// The position of the ancestor of `folder` at `depth` when samples before it have left.
+fn shift_position(folder: &NodePath, leaving: &[NodePath], depth: usize, position: u32) -> u32 {
+    let before = leaving.iter().filter(|path| {
+        path.0.len() == depth + 1
+            && path.0[..depth] == folder.0[..depth]
+            && path.0.last().is_some_and(|last| *last < position)
+    });
+    position - (before.count() as u32).min(position)
 }
 
 /// Performs a drop: runs its command, records a placed file as an example for the pattern, and
@@ -377,15 +382,8 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
             }
         },
         Dragged::Samples(samples) => {
-            let id = |node: &NodePath| {
-                document
-                    .draft()?
-                    .dataset()
-                    .sample(node)
-                    .map(|sample| sample.id.to_string())
-            };
             let name = match samples.as_slice() {
-                [one] => id(one).unwrap_or_default(),
+                [one] => find_sample_id(document, one).unwrap_or_default(),
                 samples => tr_n!(
                     samples.len(),
                     "{n} sample",
@@ -471,6 +469,14 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
             });
         });
     });
+}
+
+fn find_sample_id(document: &Document, node: &NodePath) -> Option<String> {
+    document
+        .draft()?
+        .dataset()
+        .sample(node)
+        .map(|sample| sample.id.to_string())
 }
 
 fn into_text(document: &Document, target: &DropTarget) -> Option<String> {

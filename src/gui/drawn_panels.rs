@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::dock::Pane;
+use super::pane::Pane;
 
 /// The panels drawn for a document, and the present frame.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::App;
 use super::action::Action;
 use super::dialogs::{Dialog, DialogEvent};
-use super::dock::Pane;
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
+use super::pane::Pane;
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};
@@ -179,13 +179,9 @@ impl App {
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };
-        let taken = |id: &str| {
-            let found = draft.dataset().tortilla(&parent);
-            found.is_some_and(|tortilla| tortilla.samples.iter().any(|sample| &*sample.id == id))
-        };
         let mut id = GROUPED.to_owned();
         let mut number = 2;
-        while taken(&id) {
+        while has_sample_with_id(draft.dataset(), &parent, &id) {
             id = format!("{GROUPED}_{number}");
             number += 1;
         }
@@ -356,6 +352,11 @@ impl App {
             _ => DropTarget::Into(NodePath::root()),
         }
     }
+}
+
+fn has_sample_with_id(dataset: &Dataset, parent: &NodePath, id: &str) -> bool {
+    let found = dataset.tortilla(parent);
+    found.is_some_and(|tortilla| tortilla.samples.iter().any(|sample| &*sample.id == id))
 }
 
 /// The files of a sample and of all below it; `None` when one of them is not a whole file of its

@@ -13,7 +13,7 @@ use super::panel_context::Request;
 use super::tool::Tool;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
-use crate::container::{dataset_around, folder_beside};
+use crate::container::{OpenOptions, dataset_around, folder_beside};
 use crate::export::Catalogue;
 use crate::model::{Dataset, Payload, Sample};
 use crate::ops::Migrated;
@@ -78,21 +78,25 @@ impl App {
 
     /// Opens the dialog that publishes the dataset at `path`, or the open one.
     pub(super) fn publish(&mut self, path: Option<PathBuf>) {
-        let opened = || {
-            let open = self
-                .studio
-                .document()
-                .and_then(|document| document.opened_dataset())
-                .map(|open| open.options.clone());
-            Some((self.opened_path_and_id()?.0, open.unwrap_or_default()))
-        };
-        if let Some((input, open)) = path.map(|path| (path, Default::default())).or_else(opened) {
+        if let Some((input, open)) = path
+            .map(|path| (path, Default::default()))
+            .or_else(|| self.find_opened_path_and_options())
+        {
             self.dialogs.open(Dialog::publish(
                 input,
                 open,
                 self.view.settings.publish_prices.clone(),
             ));
         }
+    }
+
+    fn find_opened_path_and_options(&self) -> Option<(PathBuf, OpenOptions)> {
+        let open = self
+            .studio
+            .document()
+            .and_then(|document| document.opened_dataset())
+            .map(|open| open.options.clone());
+        Some((self.opened_path_and_id()?.0, open.unwrap_or_default()))
     }
 
     pub(super) fn migrate(&mut self) {

@@ -59,34 +59,32 @@ pub fn install(ctx: &Context) {
 /// dialog.
 pub fn check() -> DoctorCheck {
     let system = SystemFontProvider::new();
-    let found = |text: &str| {
-        system
-            .font_for(&FallbackRequest {
-                cluster: text,
-                family: &FontFamily::Proportional,
-            })
-            .is_some()
-    };
-    judge(&SCRIPTS.map(|(script, text)| (script, found(text), text.chars().all(is_cjk))))
+    judge(&SCRIPTS.map(|(script, text)| {
+        (
+            script,
+            has_system_font_for(&system, text),
+            text.chars().all(is_cjk),
+        )
+    }))
+}
+
+fn has_system_font_for(system: &SystemFontProvider, text: &str) -> bool {
+    system
+        .font_for(&FallbackRequest {
+            cluster: text,
+            family: &FontFamily::Proportional,
+        })
+        .is_some()
 }
 
 /// Judges scripts, each with whether the system has a font for it and whether the embedded font
 /// has.
 fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
-    let names = |wanted: &dyn Fn(bool, bool) -> bool| {
-        let chosen = scripts
-            .iter()
-            .filter(|(_, system, embedded)| wanted(*system, *embedded));
-        chosen
-            .map(|(name, ..)| *name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     let (system, embedded) = (
-        names(&|system, _| system),
-        names(&|system, embedded| !system && embedded),
+        join_script_names(scripts, |system, _| system),
+        join_script_names(scripts, |system, embedded| !system && embedded),
     );
-    let none = names(&|system, embedded| !system && !embedded);
+    let none = join_script_names(scripts, |system, embedded| !system && !embedded);
     let mut seen = Vec::new();
     if !system.is_empty() {
         seen.push(format!("system fonts for {system}"));
@@ -101,6 +99,20 @@ fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
     let advice = "characters without a font are shown as their code point in a box; install a font \
         for the script, such as Noto";
     DoctorCheck::warning("fonts", seen.join("; "), advice)
+}
+
+/// Names of the scripts for which `wanted(system, embedded)` is true, with commas between.
+fn join_script_names(
+    scripts: &[(&str, bool, bool)],
+    wanted: impl Fn(bool, bool) -> bool,
+) -> String {
+    let chosen = scripts
+        .iter()
+        .filter(|(_, system, embedded)| wanted(*system, *embedded));
+    chosen
+        .map(|(name, ..)| *name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The embedded font for Chinese, Japanese and Korean.
@@ -196,11 +208,7 @@ fn box_width(digits: usize) -> usize {
 
 fn draw_box(ink: &mut [bool], width: usize, left: usize, digits: &[u8]) {
     let own = box_width(digits.len());
-    let mut put = |x: usize, y: usize| {
-        if let Some(pixel) = ink.get_mut(y * width + left + x) {
-            *pixel = true;
-        }
-    };
+    let mut put = |x: usize, y: usize| fill_pixel(ink, y * width + left + x);
     for x in 0..own {
         put(x, 0);
         put(x, BOX_HEIGHT - 1);
@@ -217,6 +225,12 @@ fn draw_box(ink: &mut [bool], width: usize, left: usize, digits: &[u8]) {
                 .filter(|column| bits >> (2 - column) & 1 == 1)
                 .for_each(|column| put(x + column, y + row));
         }
+    }
+}
+
+fn fill_pixel(ink: &mut [bool], at: usize) {
+    if let Some(pixel) = ink.get_mut(at) {
+        *pixel = true;
     }
 }
 

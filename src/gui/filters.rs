@@ -19,34 +19,26 @@ pub use crate::query::TIMES;
 
 /// Icon and text of a chip.
 pub fn chip_text(filter: &Filter) -> (&'static str, String) {
-    let placed = |text: String| match filter.level {
-        0 => text,
-        level => tr!("{condition} on level {level}", condition = text, level),
-    };
-    let by = |text: String| match filter.by {
-        BoxTest::Footprint => text,
-        BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
-    };
     if let Some(corners) = &filter.polygon {
         let n = corners.len();
         let text = tr_n!(n, "polygon of {n} corner", "polygon of {n} corners", n);
-        return (icons::POLYGON, placed(by(text)));
+        return (
+            icons::POLYGON,
+            append_level(append_box_test(text, filter.by), filter.level),
+        );
     }
     if let Some([west, south, east, north]) = filter.bbox {
-        let short = |number: f64| {
-            format!("{:.2}", number)
-                .trim_end_matches('0')
-                .trim_end_matches('.')
-                .to_owned()
-        };
         let text = format!(
             "{}, {}, {}, {}",
-            short(west),
-            short(south),
-            short(east),
-            short(north)
+            format_two_decimals(west),
+            format_two_decimals(south),
+            format_two_decimals(east),
+            format_two_decimals(north)
         );
-        return (icons::BOUNDING_BOX, placed(by(text)));
+        return (
+            icons::BOUNDING_BOX,
+            append_level(append_box_test(text, filter.by), filter.level),
+        );
     }
     if let Some(range) = &filter.datetime {
         let text = match range.split_once('/') {
@@ -55,17 +47,39 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
             Some((start, end)) => format!("{start} – {end}"),
             None => range.clone(),
         };
-        return (icons::CLOCK, placed(text));
+        return (icons::CLOCK, append_level(text, filter.level));
     }
     (
         icons::FUNNEL,
-        placed(
+        append_level(
             filter
                 .condition
                 .clone()
                 .unwrap_or_else(|| tr!("everything").to_owned()),
+            filter.level,
         ),
     )
+}
+
+fn append_level(text: String, level: usize) -> String {
+    match level {
+        0 => text,
+        level => tr!("{condition} on level {level}", condition = text, level),
+    }
+}
+
+fn append_box_test(text: String, by: BoxTest) -> String {
+    match by {
+        BoxTest::Footprint => text,
+        BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
+    }
+}
+
+fn format_two_decimals(number: f64) -> String {
+    format!("{number:.2}")
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 /// The filter as a DuckDB condition for the Python reader; `None` where it can't be written as one.
@@ -115,19 +129,24 @@ pub enum FilterKey<'a> {
     Column(&'a str),
 }
 
+impl FilterKey<'_> {
+    fn selects_filter(self, filter: &Filter) -> bool {
+        match self {
+            Self::Area => filter.has_area(),
+            Self::Time => filter.datetime.is_some(),
+            Self::Column(name) => filter
+                .condition
+                .as_ref()
+                .is_some_and(|condition| condition.starts_with(&sql::name(name))),
+        }
+    }
+}
+
 /// The filters with the one of `slot` replaced by `new`, or removed.
 pub fn replace_filter(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
-    let same = |filter: &Filter| match slot {
-        FilterKey::Area => filter.has_area(),
-        FilterKey::Time => filter.datetime.is_some(),
-        FilterKey::Column(name) => filter
-            .condition
-            .as_ref()
-            .is_some_and(|condition| condition.starts_with(&sql::name(name))),
-    };
     let mut list: Vec<Filter> = filters
         .iter()
-        .filter(|filter| !same(filter))
+        .filter(|filter| !slot.selects_filter(filter))
         .cloned()
         .collect();
     list.extend(new);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use egui::{Color32, Context, FontId};
 
-use super::dock::Pane;
 use super::icons;
+use super::pane::Pane;
 use super::theme::font;
 
 /// Time from the beginning of a frame after which no more glyphs are rasterized in it.

@@ -3,8 +3,8 @@
 //!
 //! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio
 //! to read, the window's own state, and a list for their requests, which `command_handling.rs`
-//! fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a
-//! menu entry, add an [`action::Action`].
+//! fulfils after the frame. To add a panel, add a line in [`pane`], a file in `panels`, and a line in
+//! [`panels::panel_of`]; to add a menu entry, add an [`action::Action`].
 
 mod accessibility_snapshot;
 pub mod action;
@@ -41,6 +41,7 @@ mod offscreen;
 mod open_paths;
 mod outline;
 mod palette_entries;
+mod pane;
 mod panel_context;
 mod panels;
 mod renderer;
@@ -63,11 +64,11 @@ mod view_state;
 pub mod widgets;
 
 pub use app::App;
-pub use dock::Pane;
 pub use fallback_glyphs::check as fonts;
 pub use frame_watchdog::SlowStep;
 pub use graphics::graphics;
 pub use offscreen::replay_headless;
+pub use pane::Pane;
 pub use renderer::Renderer;
 pub use run::{WindowOptions, replay, run};
 pub use script_runner::ScriptVerdict;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Skeleton, id_matches, is_padding};
+use crate::model::{Skeleton, SkeletonLevel, id_matches, is_padding};
 use crate::studio::RowRef;
 
 /// One row of the hierarchy; `at` is `None` for the root.
@@ -37,6 +37,14 @@ struct SiblingRun {
     count: u32,
     /// One row for a missing child.
     gap: Option<Gap>,
+}
+
+impl SiblingRun {
+    fn holds_sample(&self, parent: Option<RowRef>, position: u32) -> bool {
+        self.gap.is_none()
+            && self.parent == parent
+            && (self.from..self.from + self.count).contains(&position)
+    }
 }
 
 /// The visible rows.
@@ -254,12 +262,10 @@ impl Outline {
                 )
             }
         };
-        let holds = |run: &&SiblingRun| {
-            run.gap.is_none()
-                && run.parent == parent
-                && (run.from..run.from + run.count).contains(&position)
-        };
-        let run = self.runs.iter().find(holds)?;
+        let run = self
+            .runs
+            .iter()
+            .find(|run| run.holds_sample(parent, position))?;
         Some(run.start + u64::from(position - run.from))
     }
 }
@@ -384,12 +390,13 @@ pub fn matches(filter: &str, id: &str) -> bool {
 
 /// Number of placeholders on every level.
 pub fn count_placeholders(tree: &Skeleton) -> u64 {
-    let count = |level: &crate::model::SkeletonLevel| {
-        (0..level.len())
-            .filter(|&row| is_padding(level.id(row as u32)))
-            .count() as u64
-    };
-    tree.levels.iter().map(count).sum()
+    tree.levels.iter().map(count_level_placeholders).sum()
+}
+
+fn count_level_placeholders(level: &SkeletonLevel) -> u64 {
+    (0..level.len())
+        .filter(|&row| is_padding(level.id(row as u32)))
+        .count() as u64
 }
 
 #[cfg(test)]

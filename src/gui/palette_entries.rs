@@ -4,16 +4,16 @@
 use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
-use super::dock::Pane;
 use super::document_key::revision;
 use super::documentation_page::Page;
 use super::icons;
+use super::pane::Pane;
 use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;
-use crate::extensions::ExtensionScope;
+use crate::extensions::{ExtensionEntry, ExtensionScope};
 use crate::gui::outline::matches;
 use crate::ops::command_line;
-use crate::studio::RowRef;
+use crate::studio::{Document, RowRef};
 use crate::text::Language;
 
 /// Samples that a search lists.
@@ -171,33 +171,38 @@ pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> PaletteMatches {
 
 fn commands(cx: &PanelContext<'_>) -> PaletteMatches {
     let other_language = crate::text::current_language() != Language::English;
-    let entry = |&action: &Action| {
-        let (info, keys) = (action.info(), action.keys_text());
-        let mut synonyms = synonyms(action).to_owned();
-        if other_language {
-            synonyms = format!("{synonyms}, {}", english(action));
-        }
-        let entry = PaletteEntry {
-            group: tr!("Commands"),
-            icon: info.icon,
-            text: info.text.to_owned(),
-            about: info.tooltip.to_owned(),
-            synonyms,
-            right: if keys.is_empty() {
-                info.menu.title().to_owned()
-            } else {
-                keys
-            },
-            blocked: disabled_reason(action, cx),
-            on_demand: false,
-        };
-        (entry, Request::Do(action))
-    };
     Action::ALL
         .iter()
         .filter(|action| **action != Action::Palette)
-        .map(entry)
+        .map(|action| make_command_entry(cx, *action, other_language))
         .collect()
+}
+
+fn make_command_entry(
+    cx: &PanelContext<'_>,
+    action: Action,
+    other_language: bool,
+) -> (PaletteEntry, Request) {
+    let (info, keys) = (action.info(), action.keys_text());
+    let mut synonyms = synonyms(action).to_owned();
+    if other_language {
+        synonyms = format!("{synonyms}, {}", english(action));
+    }
+    let entry = PaletteEntry {
+        group: tr!("Commands"),
+        icon: info.icon,
+        text: info.text.to_owned(),
+        about: info.tooltip.to_owned(),
+        synonyms,
+        right: if keys.is_empty() {
+            info.menu.title().to_owned()
+        } else {
+            keys
+        },
+        blocked: disabled_reason(action, cx),
+        on_demand: false,
+    };
+    (entry, Request::Do(action))
 }
 
 /// Proposal for the open draft: the metadata table found with its files.
@@ -230,82 +235,74 @@ fn extensions(cx: &PanelContext<'_>) -> PaletteMatches {
     let draft = cx
         .document()
         .is_some_and(|document| document.draft().is_some());
-    let why = (!draft).then(|| {
-        tr!("Extensions add columns to a draft; edit the dataset as a draft first").to_owned()
-    });
+    let why = (!draft)
+        .then(|| tr!("Extensions add columns to a draft; edit the dataset as a draft first"));
     let registry = crate::extensions::builtin();
-    let entry = |entry: &crate::extensions::ExtensionEntry| {
-        let right = match entry.scope {
-            ExtensionScope::Sample => tr!("samples"),
-            ExtensionScope::Tortilla => tr!("tables"),
-            ExtensionScope::Collection => tr!("collection" in "extension"),
-        };
-        let palette = PaletteEntry {
-            group: tr!("Extensions"),
-            icon: icons::PUZZLE_PIECE,
-            text: crate::text::translate_text(entry.title).to_owned(),
-            about: crate::text::translate_text(entry.summary).to_owned(),
-            synonyms: entry.name.replace('_', " "),
-            right: right.to_owned(),
-            blocked: why.clone(),
-            on_demand: true,
-        };
-        (palette, Request::Extension(entry.name))
+    registry
+        .entries()
+        .iter()
+        .map(|entry| make_extension_entry(entry, why))
+        .collect()
+}
+
+fn make_extension_entry(entry: &ExtensionEntry, blocked: Option<&str>) -> (PaletteEntry, Request) {
+    let right = match entry.scope {
+        ExtensionScope::Sample => tr!("samples"),
+        ExtensionScope::Tortilla => tr!("tables"),
+        ExtensionScope::Collection => tr!("collection" in "extension"),
     };
-    registry.entries().iter().map(entry).collect()
+    let palette = PaletteEntry {
+        group: tr!("Extensions"),
+        icon: icons::PUZZLE_PIECE,
+        text: crate::text::translate_text(entry.title).to_owned(),
+        about: crate::text::translate_text(entry.summary).to_owned(),
+        synonyms: entry.name.replace('_', " "),
+        right: right.to_owned(),
+        blocked: blocked.map(str::to_owned),
+        on_demand: true,
+    };
+    (palette, Request::Extension(entry.name))
 }
 
 fn settings() -> PaletteMatches {
-    let entry = |text: String, synonyms: &str, request: Request| {
-        let entry = PaletteEntry {
-            group: tr!("Settings"),
-            icon: icons::GEAR_SIX,
-            text,
-            synonyms: synonyms.to_owned(),
-            right: tr!("Settings").to_owned(),
-            on_demand: true,
-            ..PaletteEntry::default()
-        };
-        (entry, request)
-    };
     let dialog = || Request::Do(Action::Settings);
     let mut found = vec![
-        entry(
+        make_settings_entry(
             tr!("Theme").into(),
             tr!("dark, light, appearance, colours"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Size of everything").into(),
             tr!("zoom, scale, font size, larger, smaller"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Less motion: nothing slides, fades or spins").into(),
             tr!("animation, accessibility"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Threads, from the next start").into(),
             tr!("processors, cpu, parallel, cores"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Requests at one time").into(),
             tr!("network, connections, remote"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Stop waiting for a server after").into(),
             tr!("timeout, network, remote"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Size of the cache on this disk").into(),
             tr!("cache, disk, space, remote"),
             dialog(),
         ),
-        entry(
+        make_settings_entry(
             tr!("Empty the cache").into(),
             tr!("clear, delete, disk, space"),
             dialog(),
@@ -315,11 +312,7 @@ fn settings() -> PaletteMatches {
         "As the system: {language}",
         language = Language::usual().name()
     );
-    let language = |(mut entry, request): (PaletteEntry, Request)| {
-        (entry.icon, entry.right) = (icons::TRANSLATE, tr!("Language").to_owned());
-        (entry, request)
-    };
-    found.push(language(entry(
+    found.push(style_language_entry(make_settings_entry(
         system,
         "language, idioma, system",
         Request::Language(None),
@@ -329,13 +322,31 @@ fn settings() -> PaletteMatches {
             Language::English => "english, inglés, language, idioma",
             Language::Spanish => "spanish, español, castellano, language, idioma",
         };
-        found.push(language(entry(
+        found.push(style_language_entry(make_settings_entry(
             one.name().to_owned(),
             words,
             Request::Language(Some(one)),
         )));
     }
     found
+}
+
+fn make_settings_entry(text: String, synonyms: &str, request: Request) -> (PaletteEntry, Request) {
+    let entry = PaletteEntry {
+        group: tr!("Settings"),
+        icon: icons::GEAR_SIX,
+        text,
+        synonyms: synonyms.to_owned(),
+        right: tr!("Settings").to_owned(),
+        on_demand: true,
+        ..PaletteEntry::default()
+    };
+    (entry, request)
+}
+
+fn style_language_entry((mut entry, request): (PaletteEntry, Request)) -> (PaletteEntry, Request) {
+    (entry.icon, entry.right) = (icons::TRANSLATE, tr!("Language").to_owned());
+    (entry, request)
 }
 
 fn documents(on_demand: bool) -> PaletteMatches {
@@ -363,27 +374,29 @@ fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
         .and_then(|document| document.opened_dataset())
         .map(|open| open.reader.info().path.clone());
     let input = input.and_then(|path| Some(file_word(&path.file_name()?.to_string_lossy())));
-    let entry = |&action: &Action| {
-        let verb = verb(action)?;
-        let line = format!(
-            "taco-studio {}",
-            input
-                .as_ref()
-                .map_or_else(|| verb.to_owned(), |word| verb.replace("INPUT", word))
-        );
-        let entry = PaletteEntry {
-            group: tr!("Elsewhere"),
-            icon: icons::TERMINAL_WINDOW,
-            text: line.clone(),
-            about: tr!("The same from the command line").to_owned(),
-            synonyms: english(action),
-            right: tr!("Copy").to_owned(),
-            on_demand: true,
-            ..PaletteEntry::default()
-        };
-        Some((entry, Request::Copy(line)))
+    Action::ALL
+        .iter()
+        .filter_map(|action| make_command_line_entry(*action, input.as_deref()))
+        .collect()
+}
+
+fn make_command_line_entry(action: Action, input: Option<&str>) -> Option<(PaletteEntry, Request)> {
+    let verb = verb(action)?;
+    let line = format!(
+        "taco-studio {}",
+        input.map_or_else(|| verb.to_owned(), |word| verb.replace("INPUT", word))
+    );
+    let entry = PaletteEntry {
+        group: tr!("Elsewhere"),
+        icon: icons::TERMINAL_WINDOW,
+        text: line.clone(),
+        about: tr!("The same from the command line").to_owned(),
+        synonyms: english(action),
+        right: tr!("Copy").to_owned(),
+        on_demand: true,
+        ..PaletteEntry::default()
     };
-    Action::ALL.iter().filter_map(entry).collect()
+    Some((entry, Request::Copy(line)))
 }
 
 /// The name of a file in the current folder as a word of a command line: quoted, because a stranger
@@ -418,30 +431,35 @@ fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> PaletteMatches {
             }
             Ok(found)
         });
-    let entry = |&at: &RowRef| {
-        let path = document.path(at)?.to_string();
-        let table = &document.tree().levels[at.level];
-        let entry = PaletteEntry {
-            group: tr!("Samples"),
-            icon: if table.folder[at.row as usize] {
-                icons::STACK
-            } else {
-                icons::of_file(table.id(at.row))
-            },
-            text: path,
-            synonyms: wanted.to_owned(),
-            right: tr!("Level {level}", level = at.level),
-            ..PaletteEntry::default()
-        };
-        Some((entry, Request::Select(Some(at))))
-    };
     cx.session
         .palette_samples
         .latest()
         .into_iter()
         .flatten()
-        .filter_map(entry)
+        .filter_map(|at| make_sample_entry(document, wanted, *at))
         .collect()
+}
+
+fn make_sample_entry(
+    document: &Document,
+    wanted: &str,
+    at: RowRef,
+) -> Option<(PaletteEntry, Request)> {
+    let path = document.path(at)?.to_string();
+    let table = &document.tree().levels[at.level];
+    let entry = PaletteEntry {
+        group: tr!("Samples"),
+        icon: if table.folder[at.row as usize] {
+            icons::STACK
+        } else {
+            icons::of_file(table.id(at.row))
+        },
+        text: path,
+        synonyms: wanted.to_owned(),
+        right: tr!("Level {level}", level = at.level),
+        ..PaletteEntry::default()
+    };
+    Some((entry, Request::Select(Some(at))))
 }
 
 fn columns(cx: &PanelContext<'_>) -> PaletteMatches {

@@ -69,7 +69,7 @@ pub enum Request {
     /// Choose the language; `None` for the system's.
     Language(Option<Language>),
     /// Bring a panel to the front.
-    Show(super::dock::Pane),
+    Show(super::pane::Pane),
     /// Open the dialog that changes a field of a level, or adds one.
     Column(usize, Option<crate::model::FieldSpec>),
     /// Show the plan of a fix over many roots.

@@ -48,15 +48,16 @@ fn same_position(
         ),
         None => (root as usize, root as usize + 1),
     };
-    let found = |index: usize| {
-        let path: Vec<u32> = std::iter::once(root_at(index)?)
-            .chain(below.iter().copied())
-            .collect();
-        document.row_of(&NodePath(path))
-    };
+    let found = |index: usize| find_row_below_root(document, root_at(index)?, below);
     if forward {
         (after..count).take(LOOKED_AT).find_map(found)
     } else {
         (0..before.min(count)).rev().take(LOOKED_AT).find_map(found)
     }
+}
+
+/// The row at the position `below` in the tree of a root.
+fn find_row_below_root(document: &Document, root: u32, below: &[u32]) -> Option<RowRef> {
+    let path = std::iter::once(root).chain(below.iter().copied());
+    document.row_of(&NodePath(path.collect()))
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,16 +47,12 @@ pub(super) struct Ending(Receiver<()>);
 
 impl Ending {
     /// Starts ending the studio.
-    pub(super) fn for_studio(mut studio: Studio) -> Self {
+    pub(super) fn for_studio(studio: Studio) -> Self {
         let (sender, receiver) = channel();
-        let end = move || {
-            // Cancelled jobs remove their temporary files.
-            studio.stop_jobs(JOBS_PATIENCE);
-            drop(studio);
-            let _ = sender.send(());
-        };
         // If no thread can be started, dropping the closure ends the studio.
-        let _ = std::thread::Builder::new().name("ending".into()).spawn(end);
+        let _ = std::thread::Builder::new()
+            .name("ending".into())
+            .spawn(move || stop_studio(studio, &sender));
         Self(receiver)
     }
 
@@ -67,6 +63,13 @@ impl Ending {
             Err(RecvTimeoutError::Timeout)
         )
     }
+}
+
+fn stop_studio(mut studio: Studio, sender: &Sender<()>) {
+    // Cancelled jobs remove their temporary files.
+    studio.stop_jobs(JOBS_PATIENCE);
+    drop(studio);
+    let _ = sender.send(());
 }
 
 /// Waits for the work left by a closed window.

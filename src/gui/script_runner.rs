@@ -15,8 +15,8 @@ use egui::{
 
 use super::App;
 use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
-use super::dock::Pane;
 use super::outline::matches;
+use super::pane::Pane;
 use super::panel_context::Request;
 use super::session::Session;
 use super::theme::{self, Theme};
@@ -167,15 +167,9 @@ impl ScriptRunner {
     }
 
     fn field(&self, label: &str, nth: usize) -> Option<NamedNode> {
-        let text = |seen: &&NamedNode| {
-            matches!(
-                seen.role,
-                Role::TextInput | Role::MultilineTextInput | Role::SearchInput
-            )
-        };
         self.seen_nodes()
             .iter()
-            .filter(text)
+            .filter(|seen| is_text_input(seen))
             .filter(|seen| seen.label == label)
             .nth(nth)
             .cloned()
@@ -226,6 +220,13 @@ impl ScriptRunner {
             .unwrap_or_else(PoisonError::into_inner)
             .is_some()
     }
+}
+
+fn is_text_input(node: &NamedNode) -> bool {
+    matches!(
+        node.role,
+        Role::TextInput | Role::MultilineTextInput | Role::SearchInput
+    )
 }
 
 impl App {
@@ -613,51 +614,57 @@ fn save_picture(folder: &Path, path: &Path, image: &ColorImage) -> Result<()> {
 }
 
 fn clicks(at: Pos2, button: PointerButton) -> Vec<Vec<Event>> {
-    let press = |pressed| Event::PointerButton {
-        pos: at,
-        button,
-        pressed,
-        modifiers: Modifiers::NONE,
-    };
     vec![
         vec![Event::PointerMoved(at)],
-        vec![press(true)],
-        vec![press(false)],
+        vec![make_button_event(at, button, true)],
+        vec![make_button_event(at, button, false)],
     ]
 }
 
-fn drag(from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
-    let press = |pos, pressed| Event::PointerButton {
+fn make_button_event(pos: Pos2, button: PointerButton, pressed: bool) -> Event {
+    Event::PointerButton {
         pos,
-        button: PointerButton::Primary,
+        button,
         pressed,
         modifiers: Modifiers::NONE,
-    };
-    let mut moves = vec![vec![Event::PointerMoved(from)], vec![press(from, true)]];
+    }
+}
+
+fn drag(from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
+    let mut moves = vec![
+        vec![Event::PointerMoved(from)],
+        vec![make_button_event(from, PointerButton::Primary, true)],
+    ];
     moves.extend((1..=10).map(|step| {
         vec![Event::PointerMoved(
             from + (to - from) * (step as f32 / 10.0),
         )]
     }));
-    moves.extend([vec![Event::PointerMoved(to)], vec![press(to, false)]]);
+    moves.extend([
+        vec![Event::PointerMoved(to)],
+        vec![make_button_event(to, PointerButton::Primary, false)],
+    ]);
     moves
 }
 
 /// A key press with its modifiers, which are released one frame later.
 fn press(key: Key, modifiers: Modifiers) -> Vec<Vec<Event>> {
-    let event = |pressed| Event::Key {
+    let down = vec![
+        Event::ModifiersChanged(modifiers),
+        make_key_event(key, modifiers, true),
+        make_key_event(key, modifiers, false),
+    ];
+    vec![down, vec![Event::ModifiersChanged(Modifiers::NONE)]]
+}
+
+fn make_key_event(key: Key, modifiers: Modifiers, pressed: bool) -> Event {
+    Event::Key {
         key,
         physical_key: None,
         pressed,
         repeat: false,
         modifiers,
-    };
-    let down = vec![
-        Event::ModifiersChanged(modifiers),
-        event(true),
-        event(false),
-    ];
-    vec![down, vec![Event::ModifiersChanged(Modifiers::NONE)]]
+    }
 }
 
 /// `Ctrl+Shift+Z`, as menus write it.

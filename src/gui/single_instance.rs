@@ -94,16 +94,12 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
     if endpoint.desktop != desktop || endpoint.protocol != PROTOCOL {
         return Ok(false);
     }
-    // The window has another working directory: relative paths become absolute, remote addresses
-    // stay.
-    let here = |path: &PathBuf| {
-        if crate::model::is_remote(path) {
-            Ok(path.clone())
-        } else {
-            std::path::absolute(path)
-        }
-    };
-    let paths = serde_json::to_string(&paths.iter().map(here).collect::<io::Result<Vec<_>>>()?)?;
+    let paths = serde_json::to_string(
+        &paths
+            .iter()
+            .map(|path| make_path_absolute(path))
+            .collect::<io::Result<Vec<_>>>()?,
+    )?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, endpoint.port));
     let mut stream = match TcpStream::connect_timeout(&address, CONNECT) {
         Ok(stream) => stream,
@@ -141,6 +137,16 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
         },
     )?;
     Ok(receive::<Taken>(&mut stream, SHORT)?.taken)
+}
+
+fn make_path_absolute(path: &Path) -> io::Result<PathBuf> {
+    // The window has another working directory: relative paths become absolute, remote addresses
+    // stay.
+    if crate::model::is_remote(path) {
+        Ok(path.to_owned())
+    } else {
+        std::path::absolute(path)
+    }
 }
 
 impl SingleInstance {

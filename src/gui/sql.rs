@@ -108,14 +108,15 @@ const ROW_CHOICES: [&str; 13] = [
 
 /// True for a statement with a clause that leaves rows out, such as WHERE or LIMIT.
 pub fn chooses_rows(sql: &str) -> bool {
-    let is_choice = |text: &str| {
-        ROW_CHOICES
-            .iter()
-            .any(|word| word.eq_ignore_ascii_case(text))
-    };
     lexemes(sql)
         .into_iter()
-        .any(|(range, kind)| kind == Lexeme::Word && sql.get(range).is_some_and(is_choice))
+        .any(|(range, kind)| kind == Lexeme::Word && sql.get(range).is_some_and(is_row_choice))
+}
+
+fn is_row_choice(text: &str) -> bool {
+    ROW_CHOICES
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Functions that are offered while typing.
@@ -173,29 +174,33 @@ const AFTER_WHERE: [&str; 9] = [
 
 /// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
 pub fn pieces(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
-    let kind = |(range, lexeme): (Range<usize>, Lexeme)| {
-        let word = &sql[range.clone()];
-        let kind = match lexeme {
-            Lexeme::Word
-                if KEYWORDS
-                    .iter()
-                    .any(|keyword| keyword.eq_ignore_ascii_case(word)) =>
-            {
-                SqlTokenKind::Keyword
-            }
-            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => {
-                SqlTokenKind::Function
-            }
-            Lexeme::Word => SqlTokenKind::Name,
-            Lexeme::Quoted => SqlTokenKind::Quoted,
-            Lexeme::Text => SqlTokenKind::Text,
-            Lexeme::Number => SqlTokenKind::Number,
-            Lexeme::Comment => SqlTokenKind::Comment,
-            Lexeme::Mark => SqlTokenKind::Mark,
-        };
-        (range, kind)
-    };
-    lexemes(sql).into_iter().map(kind).collect()
+    let lexemes = lexemes(sql).into_iter();
+    lexemes
+        .map(|(range, lexeme)| {
+            let kind = classify_lexeme(sql, &range, lexeme);
+            (range, kind)
+        })
+        .collect()
+}
+
+fn classify_lexeme(sql: &str, range: &Range<usize>, lexeme: Lexeme) -> SqlTokenKind {
+    let word = &sql[range.clone()];
+    match lexeme {
+        Lexeme::Word
+            if KEYWORDS
+                .iter()
+                .any(|keyword| keyword.eq_ignore_ascii_case(word)) =>
+        {
+            SqlTokenKind::Keyword
+        }
+        Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => SqlTokenKind::Function,
+        Lexeme::Word => SqlTokenKind::Name,
+        Lexeme::Quoted => SqlTokenKind::Quoted,
+        Lexeme::Text => SqlTokenKind::Text,
+        Lexeme::Number => SqlTokenKind::Number,
+        Lexeme::Comment => SqlTokenKind::Comment,
+        Lexeme::Mark => SqlTokenKind::Mark,
+    }
 }
 
 /// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside

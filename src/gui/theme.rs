@@ -256,6 +256,13 @@ pub fn rich_text(text: impl AsRef<str>) -> RichText {
     RichText::new(displayed_block(text.as_ref()))
 }
 
+/// As [`rich_text`], in the small style.
+pub fn style_small_text(text: impl AsRef<str>, color: Color32) -> RichText {
+    rich_text(text)
+        .text_style(text_style("small12"))
+        .color(color)
+}
+
 /// Installs fonts and both themes. Call once for each context, before its first pass.
 pub fn install(ctx: &egui::Context) {
     ctx.set_fonts(fonts());
@@ -308,27 +315,43 @@ fn fonts() -> FontDefinitions {
     }
     // Every family falls back to the other embedded fonts, then to system fonts, then to those of
     // `fallback_glyphs`.
-    let mut family = |family: FontFamily, stack: &[&str]| {
-        fonts
-            .families
-            .insert(family, stack.iter().map(|&name| name.to_owned()).collect());
-    };
-    family(FontFamily::Proportional, &["inter", "mono", "phosphor"]);
-    family(FontFamily::Monospace, &["mono", "inter", "phosphor"]);
-    family(
+    insert_family(
+        &mut fonts,
+        FontFamily::Proportional,
+        &["inter", "mono", "phosphor"],
+    );
+    insert_family(
+        &mut fonts,
+        FontFamily::Monospace,
+        &["mono", "inter", "phosphor"],
+    );
+    insert_family(
+        &mut fonts,
         FontFamily::Name("medium".into()),
         &["inter-medium", "mono", "phosphor"],
     );
-    family(
+    insert_family(
+        &mut fonts,
         FontFamily::Name("semibold".into()),
         &["inter-semibold", "mono", "phosphor"],
     );
-    family(
+    insert_family(
+        &mut fonts,
         FontFamily::Name("mono-semibold".into()),
         &["mono-semibold", "inter-semibold", "phosphor"],
     );
-    family(FontFamily::Name("icon".into()), &["phosphor", "inter"]);
+    insert_family(
+        &mut fonts,
+        FontFamily::Name("icon".into()),
+        &["phosphor", "inter"],
+    );
     fonts
+}
+
+fn insert_family(fonts: &mut FontDefinitions, family: FontFamily, stack: &[&str]) {
+    fonts
+        .families
+        .insert(family, stack.iter().map(|&name| name.to_owned()).collect());
 }
 
 /// egui's style for one theme.
@@ -389,27 +412,18 @@ pub fn style(t: &ThemeTokens) -> Style {
 
 /// egui's colours for one theme.
 pub fn visuals(t: &ThemeTokens) -> Visuals {
-    let radius = CornerRadius::same(4);
     let text = Stroke::new(1.0, t.tx);
-    let widget = |fill: Color32, border: Stroke| WidgetVisuals {
-        bg_fill: fill,
-        weak_bg_fill: fill,
-        bg_stroke: border,
-        corner_radius: radius,
-        fg_stroke: text,
-        expansion: 0.0,
-    };
     let mut visuals = if t.dark {
         Visuals::dark()
     } else {
         Visuals::light()
     };
     visuals.widgets = Widgets {
-        noninteractive: widget(t.bg1, Stroke::new(1.0, t.line)),
-        inactive: widget(t.bg3, Stroke::new(1.0, t.ctl)),
-        hovered: widget(t.bg4, Stroke::new(1.0, t.ctl)),
-        active: widget(t.bg4, Stroke::new(1.0, t.accfill)),
-        open: widget(t.bg3, Stroke::new(1.0, t.line2)),
+        noninteractive: style_widget(t.bg1, Stroke::new(1.0, t.line), text),
+        inactive: style_widget(t.bg3, Stroke::new(1.0, t.ctl), text),
+        hovered: style_widget(t.bg4, Stroke::new(1.0, t.ctl), text),
+        active: style_widget(t.bg4, Stroke::new(1.0, t.accfill), text),
+        open: style_widget(t.bg3, Stroke::new(1.0, t.line2), text),
     };
     visuals.weak_text_color = Some(t.tx3);
     visuals.selection.bg_fill = t.sel;
@@ -450,6 +464,17 @@ pub fn visuals(t: &ThemeTokens) -> Visuals {
     visuals.handle_shape = HandleShape::Circle;
     visuals.disabled_alpha = 0.45;
     visuals
+}
+
+fn style_widget(fill: Color32, border: Stroke, text: Stroke) -> WidgetVisuals {
+    WidgetVisuals {
+        bg_fill: fill,
+        weak_bg_fill: fill,
+        bg_stroke: border,
+        corner_radius: CornerRadius::same(4),
+        fg_stroke: text,
+        expansion: 0.0,
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use egui::{Align, Align2, Area, Context, Frame, Id, Layout, Margin, Order, Ui};
 
 use super::action::Action;
-use super::dock::Pane;
 use super::icons;
+use super::pane::Pane;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
 use super::widgets::Button;

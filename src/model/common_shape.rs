@@ -100,14 +100,7 @@ pub fn common_shape(
     children: impl Fn(usize) -> Vec<ShapeChild>,
 ) -> Option<CommonShape> {
     let total: u64 = shapes.iter().map(|shape| shape.roots).sum();
-    let order = |index: usize| {
-        (
-            shapes[index].roots,
-            shapes[index].samples,
-            Reverse(shapes[index].first),
-        )
-    };
-    let most = (0..shapes.len()).max_by_key(|&index| order(index))?;
+    let most = (0..shapes.len()).max_by_key(|&index| rank_shape(&shapes[index]))?;
     let counted: u64 = shapes
         .iter()
         .map(|shape| shape.samples)
@@ -130,8 +123,8 @@ pub fn common_shape(
         });
     }
     let agreements = Agreements::from_shapes(shapes, total, children);
-    let agreed =
-        (0..shapes.len()).max_by_key(|&index| (agreements.of_shape(index), order(index)))?;
+    let agreed = (0..shapes.len())
+        .max_by_key(|&index| (agreements.of_shape(index), rank_shape(&shapes[index])))?;
     if agreements.settle(agreed) {
         return Some(CommonShape {
             index: agreed,
@@ -149,11 +142,15 @@ pub fn common_shape(
         .iter()
         .for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
     let size = |index: usize| sizes.get(&shapes[index].samples).copied().unwrap_or(0);
-    let index = (0..shapes.len()).max_by_key(|&index| (size(index), order(index)))?;
+    let index = (0..shapes.len()).max_by_key(|&index| (size(index), rank_shape(&shapes[index])))?;
     Some(CommonShape {
         index,
         is_common: false,
     })
+}
+
+fn rank_shape(shape: &ShapeUse) -> (u64, u64, Reverse<usize>) {
+    (shape.roots, shape.samples, Reverse(shape.first))
 }
 
 /// How many roots agree with each sample of each shape.
@@ -187,28 +184,13 @@ impl<'a> Agreements<'a> {
                     .map(|child| child.key),
             );
         }
-        let held_by = |key: u64| roots_of.get(&key).copied().unwrap_or(0);
-        let held_of = |children: Vec<ShapeChild>| {
-            let mut padded: Vec<u64> = Vec::with_capacity(children.len());
-            for child in &children {
-                let above = child
-                    .parent
-                    .and_then(|parent| padded.get(parent))
-                    .copied()
-                    .unwrap_or(0);
-                padded.push(above + held_by(child.place));
-            }
-            let real = children
-                .into_iter()
-                .zip(padded)
-                .filter(|(child, _)| !child.is_padding);
-            real.map(|(child, padded)| (child, held_by(child.key) + padded))
-                .collect()
-        };
         Self {
             shapes,
             total,
-            held: all.into_iter().map(held_of).collect(),
+            held: all
+                .into_iter()
+                .map(|children| count_holders(children, &roots_of))
+                .collect(),
             distinct: distinct.len(),
         }
     }
@@ -250,14 +232,43 @@ impl<'a> Agreements<'a> {
             .map(|shape| shape.roots)
             .sum();
         let common = below().filter(|(_, roots)| roots * 2 > self.total).count();
-        let fits_as_well = |other: usize| {
-            let shape = &self.shapes[other];
-            (shape.roots, shape.samples) == (own.roots, own.samples)
-                && self.of_shape(other) == self.of_shape(index)
-                && self.keys(other) != self.keys(index)
-        };
-        larger * 2 <= self.total && common * 2 > count && !(0..self.shapes.len()).any(fits_as_well)
+        larger * 2 <= self.total
+            && common * 2 > count
+            && !(0..self.shapes.len()).any(|other| self.fits_as_well_as(other, index))
     }
+
+    /// True when the shape `other` is as frequent and large as the one at `index`, and its samples,
+    /// which are others, agree with as many roots.
+    fn fits_as_well_as(&self, other: usize, index: usize) -> bool {
+        let (shape, own) = (&self.shapes[other], &self.shapes[index]);
+        (shape.roots, shape.samples) == (own.roots, own.samples)
+            && self.of_shape(other) == self.of_shape(index)
+            && self.keys(other) != self.keys(index)
+    }
+}
+
+/// The samples of a shape that are no padding, with the number of roots that have them, or padding
+/// instead of them or of a FOLDER above them. `roots_of` counts the roots by key.
+fn count_holders(
+    children: Vec<ShapeChild>,
+    roots_of: &HashMap<u64, u64>,
+) -> Vec<(ShapeChild, u64)> {
+    let held_by = |key: u64| roots_of.get(&key).copied().unwrap_or(0);
+    let mut padded: Vec<u64> = Vec::with_capacity(children.len());
+    for child in &children {
+        let above = child
+            .parent
+            .and_then(|parent| padded.get(parent))
+            .copied()
+            .unwrap_or(0);
+        padded.push(above + held_by(child.place));
+    }
+    let real = children
+        .into_iter()
+        .zip(padded)
+        .filter(|(child, _)| !child.is_padding);
+    real.map(|(child, padded)| (child, held_by(child.key) + padded))
+        .collect()
 }
 
 #[cfg(test)]

@@ -136,12 +136,9 @@ impl Consistency {
     /// Positions where the rasters have several types or numbers of bands, of which none is that of
     /// more than half: a tie, without outliers.
     pub fn ties(&self) -> impl Iterator<Item = &Position> {
-        let varies = |position: &&Position| {
-            [Property::DataType, Property::Bands]
-                .into_iter()
-                .any(|property| position.agreement(property).varies())
-        };
-        self.positions.iter().filter(varies)
+        self.positions
+            .iter()
+            .filter(|position| has_mixed_kinds(position))
     }
 
     /// Removes outliers that are accepted, and counts them.
@@ -211,6 +208,12 @@ impl Consistency {
             "positions": positions.collect::<Vec<_>>(),
         })
     }
+}
+
+fn has_mixed_kinds(position: &Position) -> bool {
+    [Property::DataType, Property::Bands]
+        .into_iter()
+        .any(|property| position.agreement(property).varies())
 }
 
 /// Outlier of a consistency finding.

@@ -179,15 +179,24 @@ impl Convention {
         if total == 0 {
             return None;
         }
-        let share = |index: usize| {
-            counts.get(index).map_or(Value::Null, |count| {
-                Value::Float(*count as f64 / total as f64)
-            })
-        };
-        let value = |field: &ConventionField| match field.content {
-            ConventionContent::ClassShare(index) => share(index),
+        Some(
+            self.fields
+                .iter()
+                .map(|field| self.compute_value(field.content, counts, total))
+                .collect(),
+        )
+    }
+
+    fn compute_value(&self, content: ConventionContent, counts: &[u64], total: u64) -> Value {
+        match content {
+            ConventionContent::ClassShare(index) => compute_class_share(counts, total, index),
             ConventionContent::AllShares => {
-                Value::List((0..self.classes.len()).map(share).collect())
+                let classes = 0..self.classes.len();
+                Value::List(
+                    classes
+                        .map(|index| compute_class_share(counts, total, index))
+                        .collect(),
+                )
             }
             ConventionContent::LargestClass => {
                 let most = counts.iter().max().copied().unwrap_or_default();
@@ -199,9 +208,14 @@ impl Convention {
                     .get(index)
                     .map_or(Value::Null, |class| Value::text(class.name))
             }
-        };
-        Some(self.fields.iter().map(value).collect())
+        }
     }
+}
+
+fn compute_class_share(counts: &[u64], total: u64, index: usize) -> Value {
+    counts.get(index).map_or(Value::Null, |count| {
+        Value::Float(*count as f64 / total as f64)
+    })
 }
 
 impl ConventionField {

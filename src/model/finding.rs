@@ -131,13 +131,13 @@ impl Report {
 
     /// Number of findings of a rule, including those that were not stored.
     pub fn count(&self, rule: Rule) -> usize {
-        let stored = || {
-            self.findings
-                .iter()
-                .filter(|finding| finding.rule == rule)
-                .count()
-        };
-        self.added.get(&rule).copied().unwrap_or_else(stored)
+        if let Some(added) = self.added.get(&rule) {
+            return *added;
+        }
+        self.findings
+            .iter()
+            .filter(|finding| finding.rule == rule)
+            .count()
     }
 
     /// True without errors; warnings are allowed.

@@ -45,23 +45,24 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     }
     let (host, path) = text.strip_prefix("https://")?.split_once('/')?;
     let path = path.split(['?', '#']).next().unwrap_or(path);
-    let parts = || {
-        path.split('/')
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-    };
     match host.to_ascii_lowercase().as_str() {
         "huggingface.co" | "www.huggingface.co" | "hf.co" => {
-            HubRepository::of_page(&parts()).map(|repository| repository.address())
+            HubRepository::of_page(&split_page_path(path)).map(|repository| repository.address())
         }
-        "source.coop" | "www.source.coop" | "beta.source.coop" => source_page(&parts()),
-        "zenodo.org" | "www.zenodo.org" => zenodo_page(&parts()),
+        "source.coop" | "www.source.coop" | "beta.source.coop" => {
+            source_page(&split_page_path(path))
+        }
+        "zenodo.org" | "www.zenodo.org" => zenodo_page(&split_page_path(path)),
         "doi.org" | "dx.doi.org" => {
             let number = path.strip_prefix("10.5281/zenodo.")?.trim_end_matches('/');
             is_number(number).then(|| format!("https://zenodo.org/records/{number}"))
         }
         _ => None,
     }
+}
+
+fn split_page_path(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
 }
 
 /// A repository of Hugging Face at a revision, and a path in it.
@@ -109,27 +110,25 @@ impl HubRepository {
             ["spaces", rest @ ..] => (Some("spaces"), rest),
             _ => (None, parts),
         };
-        let repository = |owner: &str, name: &str, revision: &str, path: String| {
-            Some(Self {
-                kind,
-                id: format!("{owner}/{name}"),
-                revision: revision.to_owned(),
-                path,
-            })
-        };
-        match parts {
+        let (owner, name, revision, path) = match parts {
             [
                 owner,
                 name,
                 "blob" | "tree" | "raw" | "resolve",
                 revision,
                 path @ ..,
-            ] => repository(owner, name, revision, path.join("/")),
+            ] => (owner, name, *revision, path.join("/")),
             // The page of the repository, and the pages about it. Two parts alone are also other
             // pages than those of models.
-            [owner, name, ..] if kind.is_some() => repository(owner, name, MAIN, String::new()),
-            _ => None,
-        }
+            [owner, name, ..] if kind.is_some() => (owner, name, MAIN, String::new()),
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            id: format!("{owner}/{name}"),
+            revision: revision.to_owned(),
+            path,
+        })
     }
 
     fn address(&self) -> String {

@@ -161,16 +161,19 @@ pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
 
 /// The nearest portable name: the proposed file name for an id.
 pub fn portable_name(name: &str) -> String {
-    let kept = |letter: char| match check_portable_name(letter.encode_utf8(&mut [0; 4])) {
-        Err(NameFault::Letter(_)) => '_',
-        _ => letter,
-    };
-    let mapped: String = name.chars().map(kept).collect();
+    let mapped: String = name.chars().map(replace_unportable_letter).collect();
     let mapped = mapped.trim_end_matches(['.', ' ']);
     if mapped.is_empty() || check_portable_name(mapped).is_err() {
         format!("_{mapped}")
     } else {
         mapped.to_owned()
+    }
+}
+
+fn replace_unportable_letter(letter: char) -> char {
+    match check_portable_name(letter.encode_utf8(&mut [0; 4])) {
+        Err(NameFault::Letter(_)) => '_',
+        _ => letter,
     }
 }
 

@@ -139,15 +139,9 @@ impl Shapes {
             &self.nodes[wanted as usize].children,
             &self.nodes[found as usize].children,
         );
-        if a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0) {
-            let sorted = |children: &[(u32, ShapeId)]| {
-                let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
-                symbols.sort_unstable();
-                symbols
-            };
-            if sorted(a) == sorted(b) {
-                return false;
-            }
+        let is_other = a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0);
+        if is_other && sort_symbols(a) == sort_symbols(b) {
+            return false;
         }
         a.iter().zip(b.iter()).all(|(a, b)| {
             let same = a.0 == b.0
@@ -188,24 +182,12 @@ impl Shapes {
         } else {
             vec![children.len() as u32]
         };
-        let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
-        symbols.sort_unstable();
+        let symbols = sort_symbols(&children);
         let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
-        let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
-        let bad_id = || {
-            symbols
-                .iter()
-                .any(|&symbol| is_bad(&self.texts[symbol as usize]))
-        };
-        let case_twins = || {
-            let mut names: Vec<String> = symbols
-                .iter()
-                .map(|&symbol| without_case(&self.texts[symbol as usize]))
-                .collect();
-            names.sort_unstable();
-            names.windows(2).any(|pair| pair[0] == pair[1])
-        };
-        let mut faulty = children.is_empty() || twins || bad_id() || case_twins();
+        let mut faulty = children.is_empty()
+            || twins
+            || self.have_invalid_id(&symbols)
+            || self.have_case_twins(&symbols);
         for &(_, below) in &children {
             let node = &self.nodes[below as usize];
             faulty |= node.faulty;
@@ -225,6 +207,22 @@ impl Shapes {
         });
         self.known.insert(children, shape);
         shape
+    }
+
+    fn have_invalid_id(&self, symbols: &[u32]) -> bool {
+        let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
+        symbols
+            .iter()
+            .any(|&symbol| is_bad(&self.texts[symbol as usize]))
+    }
+
+    fn have_case_twins(&self, symbols: &[u32]) -> bool {
+        let mut names: Vec<String> = symbols
+            .iter()
+            .map(|&symbol| without_case(&self.texts[symbol as usize]))
+            .collect();
+        names.sort_unstable();
+        names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
     fn symbol(&mut self, id: &Arc<str>) -> u32 {
@@ -270,6 +268,12 @@ impl Shapes {
         self.known_fields.insert(fields.into(), id);
         id
     }
+}
+
+fn sort_symbols(children: &[(u32, ShapeId)]) -> Vec<u32> {
+    let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
+    symbols.sort_unstable();
+    symbols
 }
 
 /// Cached state of one root: 8 bytes.
@@ -362,11 +366,6 @@ impl RootShapes {
         if Arc::ptr_eq(&self.root, root) {
             return RootChanges::default();
         }
-        let same = |a: &Sample, b: &Sample| match (a.children(), b.children()) {
-            (None, None) => a.id == b.id,
-            (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
-            _ => false,
-        };
         // Unused shapes are dropped once they are the majority.
         let afresh = self.shapes.nodes.len() + self.shapes.texts.len()
             > 4 * root.samples.len() + 200_000
@@ -378,10 +377,10 @@ impl RootShapes {
         let (old, new) = (&old.samples, &root.samples);
         let shorter = old.len().min(new.len());
         let head = (0..shorter)
-            .find(|&index| !same(&old[index], &new[index]))
+            .find(|&index| !is_same_sample(&old[index], &new[index]))
             .unwrap_or(shorter);
         let tail = (0..shorter - head)
-            .find(|&back| !same(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
+            .find(|&back| !is_same_sample(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
         let tail = tail.unwrap_or(shorter - head);
         let (before, after) = (head..old.len() - tail, head..new.len() - tail);
         let aligned = before.len() == after.len();
@@ -391,7 +390,7 @@ impl RootShapes {
         let mut fields = Vec::new();
         let mut reshaped = afresh || !aligned;
         for index in after.clone() {
-            if aligned && same(&old[index], &new[index]) {
+            if aligned && is_same_sample(&old[index], &new[index]) {
                 fresh.push(self.roots[index]);
                 continue;
             }
@@ -475,6 +474,15 @@ impl RootShapes {
             uses[common.index].first,
             common.is_common,
         ))
+    }
+}
+
+/// True for samples of one id whose children, if they have any, are the same object.
+fn is_same_sample(a: &Sample, b: &Sample) -> bool {
+    match (a.children(), b.children()) {
+        (None, None) => a.id == b.id,
+        (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
+        _ => false,
     }
 }
 

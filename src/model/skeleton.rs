@@ -327,20 +327,9 @@ impl PitSchema {
                 if model.is_empty() {
                     continue;
                 }
-                // A position that is padded here gets its id from a FOLDER where it is not.
-                let name = |(position, &row): (usize, &u32)| {
-                    let real = |&parent: &u32| {
-                        let children = above.children(parent);
-                        let id = here.id(*children.get(position)?);
-                        (children.len() == model.len() && !is_padding(id)).then_some(id)
-                    };
-                    if is_padding(here.id(row)) {
-                        parents.iter().find_map(real).unwrap_or(here.id(row))
-                    } else {
-                        here.id(row)
-                    }
-                };
-                let ids: Vec<&str> = model.iter().enumerate().map(name).collect();
+                let ids: Vec<&str> = (0..model.len())
+                    .map(|position| find_position_id(above, here, parents, model, position))
+                    .collect();
                 patterns.push(PitPattern {
                     n: parents
                         .iter()
@@ -355,24 +344,19 @@ impl PitSchema {
                     .filter(|&(position, _)| here.folder[model[position] as usize])
                 {
                     // A FOLDER of padding matches by position, all others by id.
-                    let mine = |parent: u32| {
-                        above
-                            .children(parent)
-                            .iter()
-                            .enumerate()
-                            .filter(move |&(at, &child)| {
-                                let is_same =
-                                    here.id(child) == id || in_nfc(here.id(child)) == in_nfc(id);
-                                here.folder[child as usize]
-                                    && (is_same || (at == position && is_padding(here.id(child))))
-                            })
-                    };
-                    next.push(
-                        parents
-                            .iter()
-                            .flat_map(|&parent| mine(parent).map(|(_, &child)| child))
-                            .collect(),
-                    );
+                    let mut matching = Vec::new();
+                    for &parent in parents {
+                        for (at, &child) in above.children(parent).iter().enumerate() {
+                            let own = here.id(child);
+                            let is_same = own == id || in_nfc(own) == in_nfc(id);
+                            if here.folder[child as usize]
+                                && (is_same || (at == position && is_padding(own)))
+                            {
+                                matching.push(child);
+                            }
+                        }
+                    }
+                    next.push(matching);
                 }
             }
             shape.push(widest as u64);
@@ -388,6 +372,32 @@ impl PitSchema {
             hierarchy,
         })
     }
+}
+
+/// The id at a position of the FOLDER with the children `model`. A position that is padded there
+/// gets its id from one of the FOLDERs `parents` where it is not.
+fn find_position_id<'a>(
+    above: &SkeletonLevel,
+    here: &'a SkeletonLevel,
+    parents: &[u32],
+    model: &[u32],
+    position: usize,
+) -> &'a str {
+    let own = here.id(model[position]);
+    if !is_padding(own) {
+        return own;
+    }
+    for &parent in parents {
+        let children = above.children(parent);
+        if children.len() != model.len() {
+            continue;
+        }
+        let id = here.id(children[position]);
+        if !is_padding(id) {
+            return id;
+        }
+    }
+    own
 }
 
 #[cfg(test)]

@@ -9,38 +9,24 @@ use super::dtype_name;
 /// A type as `taco:metadata` of TACO 3 spells it, with `?` after the types of members that may be
 /// null; `None` for a type that it does not have.
 pub fn taco3_type(dtype: &DataType) -> Option<String> {
-    let unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
-    };
-    let nested = |field: &Arc<Field>| {
-        Some(format!(
-            "{}{}",
-            taco3_type(field.data_type())?,
-            if field.is_nullable() { "?" } else { "" }
-        ))
-    };
     Some(match dtype {
         DataType::Date32 => "date32".into(),
         DataType::Date64 => "date64".into(),
-        DataType::Timestamp(of, Some(zone)) => format!("timestamp[{}, {zone}]", unit(of)),
-        DataType::List(item) => format!("list<{}>", nested(item)?),
-        DataType::LargeList(item) => format!("large_list<{}>", nested(item)?),
+        DataType::Timestamp(of, Some(zone)) => {
+            format!("timestamp[{}, {zone}]", spell_time_unit(of))
+        }
+        DataType::List(item) => format!("list<{}>", spell_nested_type(item)?),
+        DataType::LargeList(item) => format!("large_list<{}>", spell_nested_type(item)?),
         DataType::FixedSizeList(item, size) => {
-            format!("fixed_size_list<{}, {size}>", nested(item)?)
+            format!("fixed_size_list<{}, {size}>", spell_nested_type(item)?)
         }
         DataType::Struct(fields) => {
-            // The library reads the names from this text.
-            let is_plain = |field: &Arc<Field>| {
-                !field.name().is_empty()
-                    && !field.name().contains([':', ',', '<', '>', '?', '(', '['])
+            let member = |field: &Arc<Field>| {
+                Some(format!("{}: {}", field.name(), spell_nested_type(field)?))
             };
-            let member = |field: &Arc<Field>| Some(format!("{}: {}", field.name(), nested(field)?));
             let members: Option<Vec<String>> = fields
                 .iter()
-                .map(|field| member(field).filter(|_| is_plain(field)))
+                .map(|field| member(field).filter(|_| has_plain_name(field)))
                 .collect();
             format!("struct<{}>", members?.join(", "))
         }
@@ -51,7 +37,11 @@ pub fn taco3_type(dtype: &DataType) -> Option<String> {
             let [key, value] = entry.iter().collect::<Vec<_>>()[..] else {
                 return None;
             };
-            format!("map<{}, {}>", taco3_type(key.data_type())?, nested(value)?)
+            format!(
+                "map<{}, {}>",
+                taco3_type(key.data_type())?,
+                spell_nested_type(value)?
+            )
         }
         DataType::Binary
         | DataType::LargeBinary
@@ -65,6 +55,28 @@ pub fn taco3_type(dtype: &DataType) -> Option<String> {
         dtype if dtype.is_numeric() || *dtype == DataType::Boolean => dtype_name(dtype),
         _ => return None,
     })
+}
+
+fn spell_time_unit(unit: &TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+fn spell_nested_type(field: &Field) -> Option<String> {
+    Some(format!(
+        "{}{}",
+        taco3_type(field.data_type())?,
+        if field.is_nullable() { "?" } else { "" }
+    ))
+}
+
+/// True for a name without the letters of a type: the library reads the names from its text.
+fn has_plain_name(field: &Field) -> bool {
+    !field.name().is_empty() && !field.name().contains([':', ',', '<', '>', '?', '(', '['])
 }
 
 #[cfg(test)]

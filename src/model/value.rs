@@ -104,6 +104,16 @@ impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// The value of any numeric type as a float; `None` for other types.
+    pub fn to_float(&self) -> Option<f64> {
+        match self {
+            Value::Int(value) => Some(*value as f64),
+            Value::UInt(value) => Some(*value as f64),
+            Value::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`,
@@ -275,26 +285,31 @@ pub fn dtype_name(dtype: &DataType) -> String {
 /// The type without metadata of nested fields (such as Parquet field ids): it does not affect
 /// values, and Arrow cannot parse its own notation of it.
 fn bare_type(dtype: &DataType) -> DataType {
-    let bare = |field: &FieldRef| {
-        Arc::new(Field::new(
-            field.name(),
-            bare_type(field.data_type()),
-            field.is_nullable(),
-        ))
-    };
     match dtype {
-        DataType::List(item) => DataType::List(bare(item)),
-        DataType::LargeList(item) => DataType::LargeList(bare(item)),
-        DataType::ListView(item) => DataType::ListView(bare(item)),
-        DataType::LargeListView(item) => DataType::LargeListView(bare(item)),
-        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(bare(item), *size),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(bare).collect()),
-        DataType::Map(entries, sorted) => DataType::Map(bare(entries), *sorted),
+        DataType::List(item) => DataType::List(strip_field_metadata(item)),
+        DataType::LargeList(item) => DataType::LargeList(strip_field_metadata(item)),
+        DataType::ListView(item) => DataType::ListView(strip_field_metadata(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(strip_field_metadata(item)),
+        DataType::FixedSizeList(item, size) => {
+            DataType::FixedSizeList(strip_field_metadata(item), *size)
+        }
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(strip_field_metadata).collect())
+        }
+        DataType::Map(entries, sorted) => DataType::Map(strip_field_metadata(entries), *sorted),
         DataType::Dictionary(index, values) => {
             DataType::Dictionary(index.clone(), bare_type(values).into())
         }
         other => other.clone(),
     }
+}
+
+fn strip_field_metadata(field: &FieldRef) -> FieldRef {
+    Arc::new(Field::new(
+        field.name(),
+        bare_type(field.data_type()),
+        field.is_nullable(),
+    ))
 }
 
 /// Serde helper: a field's type in Arrow's notation, which can be parsed again.

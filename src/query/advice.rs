@@ -43,14 +43,6 @@ pub(super) fn of_statement(
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
-    let bare = |token: &TokenWithSpan| match &token.token {
-        Token::Word(Word {
-            value,
-            quote_style: None,
-            ..
-        }) => Some(value.to_lowercase()),
-        _ => None,
-    };
     let words: Vec<(String, bool)> = tokens
         .iter()
         .enumerate()
@@ -58,7 +50,7 @@ pub(super) fn of_statement(
             let called = tokens
                 .get(at + 1)
                 .is_some_and(|next| next.token == Token::LParen);
-            Some((bare(token)?, called))
+            Some((read_unquoted_word(token)?, called))
         })
         .collect();
     let mut found: Vec<String> = Vec::new();
@@ -104,6 +96,18 @@ pub(super) fn of_statement(
         ));
     }
     found
+}
+
+/// The lower-case word of a token without quotes.
+fn read_unquoted_word(token: &TokenWithSpan) -> Option<String> {
+    match &token.token {
+        Token::Word(Word {
+            value,
+            quote_style: None,
+            ..
+        }) => Some(value.to_lowercase()),
+        _ => None,
+    }
 }
 
 /// Known names similar to `name`, best first.

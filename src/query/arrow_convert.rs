@@ -21,8 +21,8 @@ use polars::datatypes::{ArrowDataType, ArrowTimeUnit};
 use polars::prelude::{
     ArrayFromIter, ArrayRef as EngineArray, ArrowField, BinaryType, BooleanType, DataFrame,
     DataType, DecimalType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    LargeListArray, PolarsDataType, PolarsError, PolarsResult, Series, StringType, StructType,
-    TimeUnit, TimeZone, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
+    LargeListArray, PolarsDataType, PolarsResult, Series, StringType, StructType, TimeUnit,
+    TimeZone, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
 };
 
 /// Converts `arrays` to an engine column `name`. `dtype` is the file type, used for columns without
@@ -42,13 +42,6 @@ pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> Pol
 
 /// The Arrow type that a column is cast to before conversion; text and binary become views.
 fn engine_type(dtype: &FileType) -> FileType {
-    let list = |item: &FileField| {
-        FileType::LargeList(Arc::new(FileField::new(
-            "item",
-            engine_type(item.data_type()),
-            true,
-        )))
-    };
     match dtype {
         FileType::Utf8 | FileType::LargeUtf8 | FileType::Utf8View | FileType::Interval(_) => {
             FileType::Utf8View
@@ -71,9 +64,9 @@ fn engine_type(dtype: &FileType) -> FileType {
         FileType::Time32(_) | FileType::Time64(_) => FileType::Time64(FileUnit::Nanosecond),
         FileType::Duration(FileUnit::Second) => FileType::Duration(FileUnit::Millisecond),
         FileType::List(item) | FileType::LargeList(item) | FileType::FixedSizeList(item, _) => {
-            list(item)
+            convert_list_type(item)
         }
-        FileType::Map(entries, _) => list(entries),
+        FileType::Map(entries, _) => convert_list_type(entries),
         FileType::Struct(fields) => {
             let plain = |field: &files::FieldRef| {
                 FileField::new(field.name(), engine_type(field.data_type()), true)
@@ -82,6 +75,14 @@ fn engine_type(dtype: &FileType) -> FileType {
         }
         other => other.clone(),
     }
+}
+
+fn convert_list_type(item: &FileField) -> FileType {
+    FileType::LargeList(Arc::new(FileField::new(
+        "item",
+        engine_type(item.data_type()),
+        true,
+    )))
 }
 
 /// A name of the time zone database as it is; UTC for an offset such as `+05:30` and other names,
@@ -157,6 +158,14 @@ fn engine_array(array: ArrayRef) -> PolarsResult<EngineArray> {
     })
 }
 
+fn convert_file_unit(unit: &FileUnit) -> ArrowTimeUnit {
+    match unit {
+        FileUnit::Second => ArrowTimeUnit::Second,
+        FileUnit::Millisecond => ArrowTimeUnit::Millisecond,
+        FileUnit::Microsecond => ArrowTimeUnit::Microsecond,
+        FileUnit::Nanosecond => ArrowTimeUnit::Nanosecond,
+    }
+}
 /// Converts a non-nested column whose type is a result of [`engine_type`].
 fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! numbers {
@@ -229,12 +238,6 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
             })
         }};
     }
-    let unit = |unit: &FileUnit| match unit {
-        FileUnit::Second => ArrowTimeUnit::Second,
-        FileUnit::Millisecond => ArrowTimeUnit::Millisecond,
-        FileUnit::Microsecond => ArrowTimeUnit::Microsecond,
-        FileUnit::Nanosecond => ArrowTimeUnit::Nanosecond,
-    };
     let dtype = array.data_type().clone();
     Ok(match &dtype {
         FileType::Boolean => {
@@ -277,7 +280,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
                 numbers,
                 files::Int64Type,
                 Int64Type,
-                ArrowDataType::Timestamp(unit(in_unit), zone)
+                ArrowDataType::Timestamp(convert_file_unit(in_unit), zone)
             )
         }
         FileType::Duration(in_unit) => {
@@ -287,7 +290,7 @@ fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
                 numbers,
                 files::Int64Type,
                 Int64Type,
-                ArrowDataType::Duration(unit(in_unit))
+                ArrowDataType::Duration(convert_file_unit(in_unit))
             )
         }
         FileType::Utf8View => views!(array.as_string_view(), StringType, ArrowDataType::Utf8View),
@@ -463,15 +466,11 @@ fn file_list(series: &Series) -> PolarsResult<ArrayRef> {
     let Some(chunk) = lists.downcast_iter().next() else {
         return Err(polars_err!(ComputeError: "a list has no values"));
     };
-    let narrow = |offset: &i64| {
-        i32::try_from(*offset)
-            .map_err(|_| -> PolarsError { polars_err!(ComputeError: "the lists are too long") })
-    };
     let offsets = chunk
         .offsets()
         .as_slice()
         .iter()
-        .map(narrow)
+        .map(narrow_offset)
         .collect::<PolarsResult<Vec<i32>>>()?;
     let known: NullBuffer = whole
         .is_not_null()
@@ -483,6 +482,10 @@ fn file_list(series: &Series) -> PolarsResult<ArrayRef> {
     let made = ListArray::try_new(field, OffsetBuffer::new(offsets.into()), item, known);
     made.map(|made| Arc::new(made) as ArrayRef)
         .map_err(|error| polars_err!(ComputeError: "{error}"))
+}
+
+fn narrow_offset(offset: &i64) -> PolarsResult<i32> {
+    i32::try_from(*offset).map_err(|_| polars_err!(ComputeError: "the lists are too long"))
 }
 
 fn file_unit(unit: TimeUnit) -> FileUnit {

@@ -48,11 +48,7 @@ pub(super) fn information_schema(
             ))
         }
         "columns" => {
-            let all = || {
-                tables.iter().flat_map(|(table, schema)| {
-                    schema.iter().map(move |column| (table.as_str(), column))
-                })
-            };
+            let all = || list_columns(tables);
             let count = all().count();
             Some(df!(
                 "table_catalog" => vec!["memory"; count],
@@ -68,6 +64,15 @@ pub(super) fn information_schema(
         }
         _ => None,
     }
+}
+
+/// The columns of all tables: the name of the table, then the name and type of the column.
+fn list_columns(
+    tables: &[(String, SchemaRef)],
+) -> impl Iterator<Item = (&str, (&PlSmallStr, &DataType))> {
+    tables
+        .iter()
+        .flat_map(|(table, schema)| schema.iter().map(move |column| (table.as_str(), column)))
 }
 
 fn names(schema: &Schema) -> Vec<&str> {

@@ -36,18 +36,19 @@ pub(super) fn part(of: &TemporalFunction) -> Option<UserDefinedFunction> {
         TemporalFunction::Nanosecond => |micros| micros % SECOND * 1000,
         _ => return None,
     };
-    let values = move |columns: &[Column]| {
-        let parts = micros(&columns[0])?
-            .iter()
-            .map(|micros| micros.map(part))
-            .collect::<Int64Chunked>();
-        Ok(parts.into_column())
-    };
     Some(elementwise(
         "part_of_duration",
         |_| Ok(DataType::Int64),
-        values,
+        move |columns| take_duration_part(&columns[0], part),
     ))
+}
+
+fn take_duration_part(durations: &Column, part: fn(i64) -> i64) -> PolarsResult<Column> {
+    let parts = micros(durations)?
+        .iter()
+        .map(|micros| micros.map(part))
+        .collect::<Int64Chunked>();
+    Ok(parts.into_column())
 }
 
 /// `1 day 03:00:00`, `-2 days`, `00:00:00.5`.
@@ -80,15 +81,11 @@ pub(super) fn text(micros: i64) -> String {
 /// Durations of so many units, as `to_days(3)`.
 pub(super) fn of_units(columns: &[Column], unit: i64) -> PolarsResult<Column> {
     let micros = if columns[0].dtype().is_float() {
-        let of = |number: f64| {
-            let micros = number * unit as f64;
-            (micros.abs() < i64::MAX as f64).then(|| micros.round() as i64)
-        };
         columns[0]
             .cast(&DataType::Float64)?
             .f64()?
             .iter()
-            .map(|number| fail_on_overflow(number.map(of)))
+            .map(|number| fail_on_overflow(number.map(|number| round_to_micros(number, unit))))
             .collect::<PolarsResult<Int64Chunked>>()?
     } else {
         let numbers = columns[0].cast(&DataType::Int64)?;
@@ -99,6 +96,12 @@ pub(super) fn of_units(columns: &[Column], unit: i64) -> PolarsResult<Column> {
             .collect::<PolarsResult<Int64Chunked>>()?
     };
     Ok(micros.into_duration(TimeUnit::Microseconds).into_column())
+}
+
+/// A number of units in microseconds; `None` beyond 64 bits.
+fn round_to_micros(number: f64, unit: i64) -> Option<i64> {
+    let micros = number * unit as f64;
+    (micros.abs() < i64::MAX as f64).then(|| micros.round() as i64)
 }
 
 fn fail_on_overflow(micros: Option<Option<i64>>) -> PolarsResult<Option<i64>> {

@@ -69,11 +69,7 @@ impl<'a> SqlEngine<'a> {
         let registry = function_registry::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
         context.register("t", frame);
-        let is_column = |name: &str| {
-            self.columns
-                .iter()
-                .any(|(_, columns)| columns.iter().any(|column| column == name))
-        };
+        let is_column = |name: &str| contains_column(self.columns, name);
         context.execute(sql).map_err(|error| {
             let error = engine_error(&error);
             advice::of_statement(self.tokens, &is_column)
@@ -262,4 +258,11 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         _ => "another type",
     };
     name.to_owned()
+}
+
+/// True for the name of a column of any of these tables.
+pub(super) fn contains_column(tables: &[(String, Vec<String>)], name: &str) -> bool {
+    tables
+        .iter()
+        .any(|(_, columns)| columns.iter().any(|column| column == name))
 }

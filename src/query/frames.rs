@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use polars::prelude::*;
+use sqlparser::tokenizer::TokenWithSpan;
 
 use super::engine::engine_error;
 use super::filter::Filter;
@@ -188,23 +189,26 @@ impl<'a> Views<'a> {
     /// [`crate::error::Kind::Format`] for a level with column types that can't be queried, or
     /// without the columns that link it to its parent.
     pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
-        let shown = |level: usize, frame: LazyFrame| {
-            let names = self
-                .tables
-                .columns(&format!("level{level}"))
-                .unwrap_or_default();
-            frame.select(
-                names
-                    .iter()
-                    .map(|field| col(field.name.as_str()))
-                    .collect::<Vec<_>>(),
-            )
-        };
         match name {
-            TableName::Level(level) => Ok(shown(level, self.level(level, ctx)?)),
-            TableName::Data => Ok(shown(0, self.start(0, ctx)?)),
+            TableName::Level(level) => {
+                Ok(self.select_shown_columns(level, self.level(level, ctx)?))
+            }
+            TableName::Data => Ok(self.select_shown_columns(0, self.start(0, ctx)?)),
             TableName::Flat(level) => flat_frame(self, level, ctx),
         }
+    }
+
+    fn select_shown_columns(&self, level: usize, frame: LazyFrame) -> LazyFrame {
+        let names = self
+            .tables
+            .columns(&format!("level{level}"))
+            .unwrap_or_default();
+        frame.select(
+            names
+                .iter()
+                .map(|field| col(field.name.as_str()))
+                .collect::<Vec<_>>(),
+        )
     }
 }
 
@@ -265,19 +269,8 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let schema = frame
         .collect_schema()
         .map_err(|error| engine_error(&error))?;
-    let columns = vec![(
-        "data".to_owned(),
-        schema
-            .iter_names()
-            .map(|name| name.to_string())
-            .collect::<Vec<_>>(),
-    )];
-    let condition_of = || {
-        let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;
-        Planner::new(source, &tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
-    };
     // Positions refer to the condition, not the statement, so the cause is dropped.
-    condition_of().map_err(|error| {
+    plan_condition(frame, source, &tokens, &schema).map_err(|error| {
         let summary = Error::usage(format!(
             "the condition could not be understood: {}",
             condition.printable_line()
@@ -293,6 +286,23 @@ fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
             .fold(summary, |summary, hint| summary.hint(hint))
             .hint("write it as after WHERE: \"eo:cloud_cover\" < 10 AND id LIKE 'T18%'")
     })
+}
+
+fn plan_condition(
+    frame: LazyFrame,
+    source: StatementSource,
+    tokens: &[TokenWithSpan],
+    schema: &Schema,
+) -> Result<LazyFrame> {
+    let columns = vec![(
+        "data".to_owned(),
+        schema
+            .iter_names()
+            .map(|name| name.to_string())
+            .collect::<Vec<_>>(),
+    )];
+    let tree = sql_dialect::condition(&source, tokens, &|name| schema.contains(name))?;
+    Planner::new(source, tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
 }
 
 /// True when a row's key is its number within its part, as no column has it.
@@ -410,24 +420,16 @@ fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
     }
     let text = |name: &str| col(name).cast(DataType::String);
     let joined = |parts: Vec<Expr>| concat_str(parts, "", false);
-    let range = || {
-        vec![
-            lit("/vsisubfile/"),
-            text("internal:offset"),
-            lit("_"),
-            text("internal:size"),
-        ]
-    };
     let path = match &tables.base {
         VsiBase::None => return None,
         VsiBase::Zip(container) => joined(
-            range()
+            subfile_parts()
                 .into_iter()
                 .chain([lit(format!(",{container}"))])
                 .collect(),
         ),
         VsiBase::Parts(folder) => joined(
-            range()
+            subfile_parts()
                 .into_iter()
                 .chain([lit(format!(",{folder}/")), text("internal:source_file")])
                 .collect(),
@@ -448,6 +450,16 @@ fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
         }
     };
     Some(path.alias(VSI))
+}
+
+/// The parts of a GDAL path that name the byte range of a row.
+fn subfile_parts() -> Vec<Expr> {
+    vec![
+        lit("/vsisubfile/"),
+        col("internal:offset").cast(DataType::String),
+        lit("_"),
+        col("internal:size").cast(DataType::String),
+    ]
 }
 
 /// Level `level` joined with every level above it. Parents are found by `internal:current_id`, in

@@ -19,24 +19,24 @@ impl FunctionRegistry for Functions {
     }
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
-        let extra = || {
-            self.extras
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, function)| function.clone())
-        };
-        let ours = || {
-            duckdb_functions::function(name)
-                .or_else(|| list_functions::function(name))
-                .or_else(|| functions::function(name))
-        };
         Ok(spatial_functions::function(name)
-            .or_else(ours)
-            .or_else(extra))
+            .or_else(|| duckdb_functions::function(name))
+            .or_else(|| list_functions::function(name))
+            .or_else(|| functions::function(name))
+            .or_else(|| self.find_extra(name)))
     }
 
     fn contains(&self, name: &str) -> bool {
         is_known(name) || self.extras.iter().any(|(known, _)| known == name)
+    }
+}
+
+impl Functions {
+    fn find_extra(&self, name: &str) -> Option<UserDefinedFunction> {
+        self.extras
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, function)| function.clone())
     }
 }
 

@@ -85,32 +85,31 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
 /// Formats a geometry as GeoJSON (RFC 7946).
 pub(super) fn to_json(geometry: &Geometry) -> Json {
     let point = |at: Coord| json!([at.x, at.y]);
-    let line = |line: &LineString| line.0.iter().copied().map(point).collect::<Vec<_>>();
-    let rings = |polygon: &Polygon| {
-        std::iter::once(polygon.exterior())
-            .chain(polygon.interiors())
-            .map(line)
-            .collect::<Vec<_>>()
-    };
     let of = |name: &str, coordinates: Json| json!({"type": name, "coordinates": coordinates});
     match geometry {
         Geometry::Point(one) => of("Point", point(one.0)),
-        Geometry::LineString(one) => of("LineString", line(one).into()),
+        Geometry::LineString(one) => of("LineString", list_coordinates(one).into()),
         Geometry::Line(one) => of("LineString", json!([point(one.start), point(one.end)])),
-        Geometry::Polygon(one) => of("Polygon", json!(rings(one))),
-        Geometry::Rect(one) => of("Polygon", json!(rings(&one.to_polygon()))),
-        Geometry::Triangle(one) => of("Polygon", json!(rings(&one.to_polygon()))),
+        Geometry::Polygon(one) => of("Polygon", json!(list_ring_coordinates(one))),
+        Geometry::Rect(one) => of("Polygon", json!(list_ring_coordinates(&one.to_polygon()))),
+        Geometry::Triangle(one) => of("Polygon", json!(list_ring_coordinates(&one.to_polygon()))),
         Geometry::MultiPoint(many) => of(
             "MultiPoint",
             many.0.iter().map(|one| point(one.0)).collect(),
         ),
         Geometry::MultiLineString(many) => of(
             "MultiLineString",
-            many.0.iter().map(|one| json!(line(one))).collect(),
+            many.0
+                .iter()
+                .map(|one| json!(list_coordinates(one)))
+                .collect(),
         ),
         Geometry::MultiPolygon(many) => of(
             "MultiPolygon",
-            many.0.iter().map(|one| json!(rings(one))).collect(),
+            many.0
+                .iter()
+                .map(|one| json!(list_ring_coordinates(one)))
+                .collect(),
         ),
         Geometry::GeometryCollection(many) => {
             json!({
@@ -119,6 +118,19 @@ pub(super) fn to_json(geometry: &Geometry) -> Json {
             })
         }
     }
+}
+
+/// The coordinates of a line in GeoJSON.
+fn list_coordinates(line: &LineString) -> Vec<Json> {
+    line.0.iter().map(|at| json!([at.x, at.y])).collect()
+}
+
+/// The coordinates of the rings of a polygon in GeoJSON, the outer one first.
+fn list_ring_coordinates(polygon: &Polygon) -> Vec<Vec<Json>> {
+    std::iter::once(polygon.exterior())
+        .chain(polygon.interiors())
+        .map(list_coordinates)
+        .collect()
 }
 
 /// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for

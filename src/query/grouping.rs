@@ -120,28 +120,15 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
             ));
         }
         let names: Vec<&str> = keys.iter().map(|(_, name)| name.as_str()).collect();
-        let by = |names: &[&str], frame: LazyFrame| {
-            let by: Vec<String> = names.iter().map(|name| column(name).to_string()).collect();
-            let mut texts: Vec<String> = by.iter().chain(&printed).cloned().collect();
-            if texts.is_empty() {
-                texts.push("count(*) AS \"__rows\"".into());
-            }
-            let by = if by.is_empty() {
-                String::new()
-            } else {
-                format!(" GROUP BY {}", by.join(", "))
-            };
-            engine.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
-        };
         let Some(sets) = sets else {
-            return by(&names, frame);
+            return group_frame(engine, frame, &names, &printed);
         };
         let in_some: HashSet<&String> = sets.iter().flatten().collect();
         let mut frames = Vec::with_capacity(sets.len());
         for set in &sets {
             let is_key = |name: &str| set.contains(name) || !in_some.contains(&name.to_owned());
             let own: Vec<&str> = names.iter().copied().filter(|name| is_key(name)).collect();
-            let grouped = by(&own, frame.clone())?;
+            let grouped = group_frame(engine, frame.clone(), &own, &printed)?;
             let missing = names.iter().filter(|name| !is_key(name)).map(|name| {
                 let dtype = schema.get(name).cloned().unwrap_or(DataType::Null);
                 lit(NULL).cast(dtype).alias(*name)
@@ -294,4 +281,24 @@ impl VisitorMut for SelectGroups<'_, '_> {
             Err(error) => ControlFlow::Break(Box::new(error)),
         }
     }
+}
+
+/// Runs GROUP BY on a frame; without keys and aggregates it counts the rows.
+fn group_frame(
+    engine: &SqlEngine,
+    frame: LazyFrame,
+    keys: &[&str],
+    aggregates: &[String],
+) -> Result<LazyFrame> {
+    let by: Vec<String> = keys.iter().map(|name| column(name).to_string()).collect();
+    let mut texts: Vec<String> = by.iter().chain(aggregates).cloned().collect();
+    if texts.is_empty() {
+        texts.push("count(*) AS \"__rows\"".into());
+    }
+    let by = if by.is_empty() {
+        String::new()
+    } else {
+        format!(" GROUP BY {}", by.join(", "))
+    };
+    engine.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
 }

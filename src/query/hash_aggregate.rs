@@ -197,21 +197,22 @@ impl GroupKey<'_> {
     fn take_rows(&self, rows: &[IdxSize]) -> PolarsResult<Column> {
         Ok(match self {
             GroupKey::Read(column) => column.take_slice(rows)?,
-            GroupKey::Texts(name, numbered) => {
-                let text = |row: &IdxSize| {
-                    numbered
-                        .texts
-                        .get(*numbered.numbers.get(*row as usize)? as usize)?
-                        .as_deref()
-                };
-                rows.iter()
-                    .map(text)
-                    .collect::<StringChunked>()
-                    .with_name(name.clone())
-                    .into_column()
-            }
+            GroupKey::Texts(name, numbered) => rows
+                .iter()
+                .map(|row| find_numbered_text(numbered, *row))
+                .collect::<StringChunked>()
+                .with_name(name.clone())
+                .into_column(),
         })
     }
+}
+
+/// The text of a row of a numbered column; `None` for null.
+fn find_numbered_text(numbered: &Numbered, row: IdxSize) -> Option<&str> {
+    numbered
+        .texts
+        .get(*numbered.numbers.get(row as usize)? as usize)?
+        .as_deref()
 }
 
 /// Group number of each row, numbered from 0 in order of first appearance.

@@ -11,8 +11,8 @@ use super::duckdb_arithmetic::{apply_duckdb_arithmetic, is_of_mixed_signs, narro
 use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
-    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys,
-    row_count, stack_columns, take_places,
+    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
+    order_keys, row_count, stack_columns, take_places,
 };
 
 /// True for expressions that [`rewrite_nested`] may change.
@@ -41,11 +41,7 @@ fn is_comparison(op: Operator) -> bool {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that are not compared, or have no type in common.
 pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
-    let dtype = |part: &Expr| {
-        part.to_field(schema)
-            .ok()
-            .map(|field| field.dtype().clone())
-    };
+    let dtype = |part: &Expr| find_dtype(part, schema);
     let is_nested_part = |part: &Expr| dtype(part).as_ref().is_some_and(is_nested);
     Ok(match part {
         Expr::BinaryExpr {
@@ -60,14 +56,10 @@ pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> 
                 return Ok(part);
             }
             let common = comparable_type(&one, &other)?;
-            let key = |side: &Expr, dtype: &DataType| match dtype {
-                DataType::Null => side.clone().cast(DataType::Binary),
-                _ => order_key(common.clone()).call(vec![side.clone()]),
-            };
             Expr::BinaryExpr {
-                left: Arc::new(key(left, &one)),
+                left: Arc::new(key_compared_side(left, &one, &common)),
                 op,
-                right: Arc::new(key(right, &other)),
+                right: Arc::new(key_compared_side(right, &other, &common)),
             }
         }
         // The engine stops at arithmetic of lists.
@@ -153,6 +145,20 @@ pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> 
     })
 }
 
+fn find_dtype(part: &Expr, schema: &Schema) -> Option<DataType> {
+    part.to_field(schema)
+        .ok()
+        .map(|field| field.dtype().clone())
+}
+
+/// The key of one side of a comparison; nulls of no type are compared as null keys.
+fn key_compared_side(side: &Expr, dtype: &DataType, common: &DataType) -> Expr {
+    match dtype {
+        DataType::Null => side.clone().cast(DataType::Binary),
+        _ => order_key(common.clone()).call(vec![side.clone()]),
+    }
+}
+
 /// Both frames with lists and structs of the same types in columns of the same name, as for UNION.
 ///
 /// # Errors
@@ -207,11 +213,16 @@ pub(super) fn with_common_types(
 
 /// Sort keys with DuckDB's order.
 pub(super) fn sort_keys(by: Vec<Expr>, schema: &Schema) -> Vec<Expr> {
-    let key = |by: Expr| match by.to_field(schema).map(|field| field.dtype().clone()) {
-        Ok(dtype) if is_nested(&dtype) => order_key(dtype).call(vec![by]),
+    by.into_iter()
+        .map(|by| key_nested_values(by, schema))
+        .collect()
+}
+
+fn key_nested_values(by: Expr, schema: &Schema) -> Expr {
+    match find_dtype(&by, schema) {
+        Some(dtype) if is_nested(&dtype) => order_key(dtype).call(vec![by]),
         _ => by,
-    };
-    by.into_iter().map(key).collect()
+    }
 }
 
 /// [`order_keys`] as a function of the engine.
@@ -248,74 +259,77 @@ fn picked_by(function: &FunctionExpr) -> Option<Pick> {
 /// UBIGINT and signed ones a type of fractions, and null structs fields of nulls.
 fn picking_function(pick: Pick, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &[Column]| -> PolarsResult<Column> {
-        let rows = row_count(columns);
-        let (condition, values) = match (pick, columns) {
-            (Pick::Condition, [values @ .., condition]) => {
-                (Some(condition.cast(&DataType::Boolean)?), values)
-            }
-            _ => (None, columns),
-        };
-        let (all, starts) = stack_columns(values, &of)?;
-        let place = |at: usize, row: usize| starts[at] + broadcast_row(values[at].len(), row);
-        if let Some(condition) = condition {
-            let condition = condition.bool()?;
-            let is_met = |row: usize| {
-                condition
-                    .get(broadcast_row(condition.len(), row))
-                    .unwrap_or(false)
-            };
-            let places = (0..rows).map(|row| Some(place(if is_met(row) { 0 } else { 1 }, row)));
-            return Ok(take_places(&all, places)?.into_column());
+    elementwise(
+        "picked",
+        move |_| Ok(dtype.clone()),
+        move |columns| pick_values(columns, pick, &of),
+    )
+}
+
+fn pick_values(columns: &[Column], pick: Pick, dtype: &DataType) -> PolarsResult<Column> {
+    let rows = row_count(columns);
+    let (condition, values) = match (pick, columns) {
+        (Pick::Condition, [values @ .., condition]) => {
+            (Some(condition.cast(&DataType::Boolean)?), values)
         }
-        if matches!(pick, Pick::FirstKnown) {
-            let known: Vec<bool> = all
-                .is_not_null()
-                .iter()
-                .map(|known| known.unwrap_or(false))
-                .collect();
-            let places = (0..rows).map(|row| {
-                (0..values.len())
-                    .map(|at| place(at, row))
-                    .find(|place| known[*place])
-            });
-            return Ok(take_places(&all, places)?.into_column());
-        }
-        let keys = order_keys(&all.clone().into_column(), &of)?;
-        let places = (0..rows).map(|row| {
-            let places = (0..values.len()).map(|at| place(at, row));
-            extreme_of(
-                places.filter_map(|place| keys.get(place).map(|key| (key, place))),
-                matches!(pick, Pick::Greatest),
-            )
-        });
-        Ok(take_places(&all, places)?.into_column())
+        _ => (None, columns),
     };
-    elementwise("picked", move |_| Ok(dtype.clone()), values)
+    let (all, starts) = stack_columns(values, dtype)?;
+    let place = |at: usize, row: usize| starts[at] + broadcast_row(values[at].len(), row);
+    if let Some(condition) = condition {
+        let condition = condition.bool()?;
+        let places = (0..rows).map(|row| {
+            let is_met = condition
+                .get(broadcast_row(condition.len(), row))
+                .unwrap_or(false);
+            Some(place(if is_met { 0 } else { 1 }, row))
+        });
+        return Ok(take_places(&all, places)?.into_column());
+    }
+    if matches!(pick, Pick::FirstKnown) {
+        let known: Vec<bool> = all
+            .is_not_null()
+            .iter()
+            .map(|known| known.unwrap_or(false))
+            .collect();
+        let places = (0..rows).map(|row| {
+            (0..values.len())
+                .map(|at| place(at, row))
+                .find(|place| known[*place])
+        });
+        return Ok(take_places(&all, places)?.into_column());
+    }
+    let keys = order_keys(&all.clone().into_column(), dtype)?;
+    let places = (0..rows).map(|row| {
+        let places = (0..values.len()).map(|at| place(at, row));
+        extreme_of(
+            places.filter_map(|place| keys.get(place).map(|key| (key, place))),
+            matches!(pick, Pick::Greatest),
+        )
+    });
+    Ok(take_places(&all, places)?.into_column())
 }
 
 /// The least or the greatest value of a group.
 fn extreme(greatest: bool) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else {
-            return Err(refusal("an extreme is of one column"));
-        };
-        let keys = order_keys(values, &values.dtype().clone())?;
-        let known = (0..keys.len()).filter_map(|row| keys.get(row).map(|key| (key, row)));
-        let best = take_places(
-            values.as_materialized_series(),
-            [extreme_of(known, greatest)],
-        )?;
-        Ok(best.into_column().with_name(values.name().clone()))
-    };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(fields
-            .first()
-            .cloned()
-            .unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)))
-    };
-    let mut function =
-        UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
+    let values = move |columns: &mut [Column]| take_extreme(columns, greatest);
+    let mut function = UserDefinedFunction::new(
+        "extreme".into(),
+        BaseColumnUdf::new(values, keep_first_field),
+    );
     function.options = FunctionOptions::aggregation();
     function
+}
+
+fn take_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
+    let [values] = columns else {
+        return Err(refusal("an extreme is of one column"));
+    };
+    let keys = order_keys(values, &values.dtype().clone())?;
+    let known = (0..keys.len()).filter_map(|row| keys.get(row).map(|key| (key, row)));
+    let best = take_places(
+        values.as_materialized_series(),
+        [extreme_of(known, greatest)],
+    )?;
+    Ok(best.into_column().with_name(values.name().clone()))
 }

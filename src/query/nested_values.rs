@@ -23,6 +23,31 @@ pub(super) fn row_count(columns: &[Column]) -> usize {
         .unwrap_or(1)
 }
 
+/// The column with `rows` rows; one of one row is broadcast.
+pub(super) fn broadcast_column(column: &Column, rows: usize) -> Column {
+    if column.len() == rows {
+        column.clone()
+    } else {
+        column.new_from_index(0, rows)
+    }
+}
+
+/// The field of the result of an aggregate that is one of the values of its argument.
+pub(super) fn keep_first_field(_: &Schema, fields: &[Field]) -> PolarsResult<Field> {
+    Ok(fields
+        .first()
+        .cloned()
+        .unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)))
+}
+
+/// The field of a result of the type `dtype`, which is named as the first argument.
+pub(super) fn build_result_field(arguments: &[Field], dtype: &DataType) -> Field {
+    let name = arguments
+        .first()
+        .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
+    Field::new(name, dtype.clone())
+}
+
 /// The row of a column that belongs to `row` of all arguments.
 pub(super) fn broadcast_row(length: usize, row: usize) -> usize {
     if length == 1 { 0 } else { row }
@@ -46,15 +71,10 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
         let DataType::Unknown(kind) = written else {
             continue;
         };
-        let fits = |dtype: &DataType| match (kind, limits(dtype)) {
-            (UnknownKind::Int(number), Some((least, most))) => (least..=most).contains(number),
-            (UnknownKind::Int(_), None) => dtype.is_float(),
-            // A written fraction is DOUBLE, also beside FLOAT.
-            (UnknownKind::Float, _) => *dtype == DataType::Float64,
-            (UnknownKind::Str, _) => dtype.is_string(),
-            (UnknownKind::Any, _) => false,
-        };
-        if known.as_ref().is_some_and(fits) {
+        if known
+            .as_ref()
+            .is_some_and(|dtype| holds_written_value(dtype, kind))
+        {
             continue;
         }
         let own = match kind {
@@ -70,6 +90,18 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
         known = Some(known.map_or_else(|| Ok(own.clone()), |known| unify_types(&known, &own))?);
     }
     Ok(known.unwrap_or(DataType::Null))
+}
+
+/// True for types that hold a written value of this kind without the type of the value.
+fn holds_written_value(dtype: &DataType, kind: &UnknownKind) -> bool {
+    match (kind, limits(dtype)) {
+        (UnknownKind::Int(number), Some((least, most))) => (least..=most).contains(number),
+        (UnknownKind::Int(_), None) => dtype.is_float(),
+        // A written fraction is DOUBLE, also beside FLOAT.
+        (UnknownKind::Float, _) => *dtype == DataType::Float64,
+        (UnknownKind::Str, _) => dtype.is_string(),
+        (UnknownKind::Any, _) => false,
+    }
 }
 
 /// The type that holds the values of two known types.
@@ -93,21 +125,13 @@ fn unify_types(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
         }
         (String | Categorical(..) | Enum(..), String | Categorical(..) | Enum(..)) => String,
         (List(one), List(other)) => List(Box::new(unify_types(one, other)?)),
-        (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
-            let field = |(one, other): (&Field, &Field)| {
-                Ok(Field::new(
-                    one.name().clone(),
-                    unify_types(one.dtype(), other.dtype())?,
-                ))
-            };
-            Struct(
-                fields
-                    .iter()
-                    .zip(others)
-                    .map(field)
-                    .collect::<PolarsResult<_>>()?,
-            )
-        }
+        (Struct(fields), Struct(others)) if are_named_alike(fields, others) => Struct(
+            fields
+                .iter()
+                .zip(others)
+                .map(|(one, other)| unify_fields(one, other))
+                .collect::<PolarsResult<_>>()?,
+        ),
         (one, other) => match (limits(one), limits(other)) {
             (Some(limit), Some(other_limit)) => {
                 whole_type(limit.0.min(other_limit.0), limit.1.max(other_limit.1))
@@ -120,6 +144,13 @@ fn unify_types(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
             }
         },
     })
+}
+
+fn unify_fields(one: &Field, other: &Field) -> PolarsResult<Field> {
+    Ok(Field::new(
+        one.name().clone(),
+        unify_types(one.dtype(), other.dtype())?,
+    ))
 }
 
 fn are_named_alike(fields: &[Field], others: &[Field]) -> bool {
@@ -361,41 +392,43 @@ pub(super) fn comparable_type(one: &DataType, other: &DataType) -> PolarsResult<
 fn find_comparison_type(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{List, Struct};
     let is_whole = |dtype: &DataType| dtype.is_integer() || dtype.is_bool();
-    let is_number = |dtype: &DataType| {
-        dtype.is_numeric()
-            || matches!(
-                dtype,
-                DataType::Unknown(UnknownKind::Int(_) | UnknownKind::Float)
-            )
-    };
     Some(match (one, other) {
         (one, other) if one == other => one.clone(),
         (DataType::Null, dtype) | (dtype, DataType::Null) => dtype.clone(),
         (List(one), List(other)) => List(Box::new(find_comparison_type(one, other)?)),
-        (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
-            let field = |(one, other): (&Field, &Field)| {
-                Some(Field::new(
-                    one.name().clone(),
-                    find_comparison_type(one.dtype(), other.dtype())?,
-                ))
-            };
-            Struct(
-                fields
-                    .iter()
-                    .zip(others)
-                    .map(field)
-                    .collect::<Option<_>>()?,
-            )
-        }
+        (Struct(fields), Struct(others)) if are_named_alike(fields, others) => Struct(
+            fields
+                .iter()
+                .zip(others)
+                .map(|(one, other)| find_comparison_field(one, other))
+                .collect::<Option<_>>()?,
+        ),
         // Keys of all integer types are alike.
         (one, other) if is_whole(one) && is_whole(other) => one.clone(),
-        (one, other) if is_number(one) && is_number(other) => DataType::Float64,
+        (one, other) if is_number_or_written(one) && is_number_or_written(other) => {
+            DataType::Float64
+        }
         (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => {
             one.clone()
         }
         (one, other) if is_text(one) && is_text(other) => DataType::String,
         _ => return None,
     })
+}
+
+fn is_number_or_written(dtype: &DataType) -> bool {
+    dtype.is_numeric()
+        || matches!(
+            dtype,
+            DataType::Unknown(UnknownKind::Int(_) | UnknownKind::Float)
+        )
+}
+
+fn find_comparison_field(one: &Field, other: &Field) -> Option<Field> {
+    Some(Field::new(
+        one.name().clone(),
+        find_comparison_type(one.dtype(), other.dtype())?,
+    ))
 }
 
 fn is_text(dtype: &DataType) -> bool {
@@ -427,22 +460,16 @@ enum KeyValues {
     },
 }
 
+fn nanoseconds_per_unit(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Nanoseconds => 1,
+        TimeUnit::Microseconds => 1_000,
+        TimeUnit::Milliseconds => 1_000_000,
+    }
+}
 impl KeyValues {
     fn from_column(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
         let series = column.as_materialized_series().rechunk();
-        let wholes = |numbers: &Int64Chunked, scale: i128| {
-            Self::Wholes(
-                numbers
-                    .iter()
-                    .map(|number| number.map(|number| i128::from(number) * scale))
-                    .collect(),
-            )
-        };
-        let nanoseconds = |unit: TimeUnit| match unit {
-            TimeUnit::Nanoseconds => 1,
-            TimeUnit::Microseconds => 1_000,
-            TimeUnit::Milliseconds => 1_000_000,
-        };
         let physical = || series.to_physical_repr().cast(&DataType::Int64);
         Ok(match series.dtype() {
             DataType::Null => Self::Nulls,
@@ -460,13 +487,13 @@ impl KeyValues {
                     .collect(),
             ),
             dtype if dtype.is_integer() || dtype.is_bool() => {
-                wholes(series.cast(&DataType::Int64)?.i64()?, 1)
+                Self::scale_wholes(series.cast(&DataType::Int64)?.i64()?, 1)
             }
             DataType::Decimal(..) => Self::Wholes(series.decimal()?.physical().iter().collect()),
-            DataType::Date => wholes(physical()?.i64()?, 86_400_000_000_000),
-            DataType::Time => wholes(physical()?.i64()?, 1),
+            DataType::Date => Self::scale_wholes(physical()?.i64()?, 86_400_000_000_000),
+            DataType::Time => Self::scale_wholes(physical()?.i64()?, 1),
             DataType::Datetime(unit, _) | DataType::Duration(unit) => {
-                wholes(physical()?.i64()?, nanoseconds(*unit))
+                Self::scale_wholes(physical()?.i64()?, nanoseconds_per_unit(*unit))
             }
             DataType::Binary => Self::Bytes(series.binary()?.clone()),
             dtype if is_text(dtype) => Self::Bytes(
@@ -511,6 +538,15 @@ impl KeyValues {
                 )));
             }
         })
+    }
+
+    fn scale_wholes(numbers: &Int64Chunked, scale: i128) -> Self {
+        Self::Wholes(
+            numbers
+                .iter()
+                .map(|number| number.map(|number| i128::from(number) * scale))
+                .collect(),
+        )
     }
 
     fn unlike(one: &DataType, other: &DataType) -> PolarsError {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use arrow::datatypes::{DataType as FileType, Schema};
+use arrow::datatypes::{DataType as FileType, Fields, Schema};
 use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
@@ -127,32 +127,29 @@ impl QueryResult {
                 cut(name)
             ));
         }
-        let formula = |(column, name): (usize, &str)| {
-            let text = |row: usize| match self.json(row, column) {
-                Json::String(text) if is_formula(&text) => Some(text),
-                _ => None,
-            };
-            let (row, text) = (0..self.row_count).find_map(|row| Some((row, text(row)?)))?;
-            Some(format!(
-                "spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}",
-                cut(&text),
-                row + 1,
-                cut(name)
-            ))
-        };
-        let of_text = |dtype: &FileType| match dtype {
-            FileType::Dictionary(_, values) => is_text(values),
-            other => is_text(other),
-        };
         let text_columns: Vec<bool> = fields
             .fields()
             .iter()
-            .map(|field| of_text(field.data_type()))
+            .map(|field| holds_text(field.data_type()))
             .collect();
         names
             .enumerate()
             .filter(|(column, _)| text_columns[*column])
-            .find_map(formula)
+            .find_map(|(column, name)| self.find_formula(column, name))
+    }
+
+    /// What a user should know of the first text of a column that is a formula for spreadsheets.
+    fn find_formula(&self, column: usize, name: &str) -> Option<String> {
+        let (row, text) = (0..self.row_count).find_map(|row| match self.json(row, column) {
+            Json::String(text) if is_formula(&text) => Some((row, text)),
+            _ => None,
+        })?;
+        Some(format!(
+            "spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}",
+            cut(&text),
+            row + 1,
+            cut(name)
+        ))
     }
 
     /// Fixed-width text table of at most `rows` rows; long cells are cut, numbers right-aligned.
@@ -178,21 +175,10 @@ impl QueryResult {
             })
             .collect();
         let mut out = String::new();
-        let mut line = |cells: &[String]| {
-            for (column, cell) in cells.iter().enumerate() {
-                let space = " ".repeat(widths[column].saturating_sub(length(cell)));
-                let gap = if column == 0 { "" } else { "  " };
-                let _ = if fields[column].data_type().is_numeric() {
-                    write!(out, "{gap}{space}{cell}")
-                } else {
-                    write!(out, "{gap}{cell}{space}")
-                };
-            }
-            out.truncate(out.trim_end_matches(' ').len());
-            out.push('\n');
-        };
-        line(&names);
-        cells.iter().for_each(|row| line(row));
+        push_text_row(&mut out, &names, &widths, fields);
+        for row in &cells {
+            push_text_row(&mut out, row, &widths, fields);
+        }
         if shown < self.row_count || self.truncated {
             let more = if self.truncated {
                 "more"
@@ -220,6 +206,28 @@ const AS_TEXT: &str = "import the CSV with its columns as text, or write Parquet
 /// tab or a line break, and is no number.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
+}
+
+fn holds_text(dtype: &FileType) -> bool {
+    match dtype {
+        FileType::Dictionary(_, values) => is_text(values),
+        other => is_text(other),
+    }
+}
+
+/// Adds a line of cells to a table of text, numbers right-aligned.
+fn push_text_row(out: &mut String, cells: &[String], widths: &[usize], fields: &Fields) {
+    for (column, cell) in cells.iter().enumerate() {
+        let space = " ".repeat(widths[column].saturating_sub(length(cell)));
+        let gap = if column == 0 { "" } else { "  " };
+        let _ = if fields[column].data_type().is_numeric() {
+            write!(out, "{gap}{space}{cell}")
+        } else {
+            write!(out, "{gap}{cell}{space}")
+        };
+    }
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
 }
 
 fn length(text: &str) -> usize {
@@ -297,11 +305,13 @@ impl TextBuffer {
             }
             _ => Vec::new(),
         };
-        let one = |(held, unfolded): (usize, usize)| Self {
-            held: held as u64,
-            unfolded: unfolded as u64,
-        };
-        parts.into_iter().map(one).fold(Self::default(), Self::add)
+        parts
+            .into_iter()
+            .map(|(held, unfolded)| Self {
+                held: held as u64,
+                unfolded: unfolded as u64,
+            })
+            .fold(Self::default(), Self::add)
     }
 
     fn add(self, other: Self) -> Self {

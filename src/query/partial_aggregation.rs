@@ -86,22 +86,8 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         .collect::<Option<Vec<_>>>()
         .filter(|_| plain);
     let tally = measures.map(|measures| GroupBy::new(keys, measures));
-    let of_group = |group: usize| -> PolarsResult<DataFrame> {
-        let rows = LazyFrame::from(replace_scan(input, &scan.one_group(group))?);
-        if let Some(tally) = &tally {
-            let numbered = keys.iter().map(|key| match stored_column(input, key) {
-                Some(name) => scan.read_dictionary_column(group, &name),
-                None => Ok(None),
-            });
-            let numbered = numbered.collect::<PolarsResult<Vec<_>>>()?;
-            if let Some(answer) =
-                tally.aggregate_rows(rows.clone(), numbered, scan.group_rows(group), part_name)?
-            {
-                return Ok(answer);
-            }
-        }
-        rows.group_by(keys).agg(&first).collect()
-    };
+    let of_group =
+        |group: usize| aggregate_row_group(scan, group, input, keys, &first, tally.as_ref());
     let trial = scan.group_count() / 2;
     let tried = of_group(trial)?;
     if tried.height() > scan.group_rows(trial) / MANY + 1 {
@@ -124,6 +110,31 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     }
     let keys: Vec<Expr> = names.into_iter().map(col).collect();
     Ok(Some(all.lazy().group_by(keys).agg(last)))
+}
+
+/// The groups of one row group: by hash aggregation where that is possible.
+fn aggregate_row_group(
+    scan: &LevelScan,
+    group: usize,
+    input: &DslPlan,
+    keys: &[Expr],
+    first: &[Expr],
+    tally: Option<&GroupBy>,
+) -> PolarsResult<DataFrame> {
+    let rows = LazyFrame::from(replace_scan(input, &scan.one_group(group))?);
+    if let Some(tally) = tally {
+        let numbered = keys.iter().map(|key| match stored_column(input, key) {
+            Some(name) => scan.read_dictionary_column(group, &name),
+            None => Ok(None),
+        });
+        let numbered = numbered.collect::<PolarsResult<Vec<_>>>()?;
+        if let Some(answer) =
+            tally.aggregate_rows(rows.clone(), numbered, scan.group_rows(group), part_name)?
+        {
+            return Ok(answer);
+        }
+    }
+    rows.group_by(keys).agg(first).collect()
 }
 
 /// The scan of a plan that consists of one scan and row-wise operations only.
@@ -159,17 +170,11 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
         Expr::Alias(inner, _) => return stored_column(plan, inner),
         _ => return None,
     };
-    let named = |exprs: &[Expr]| {
-        let is_it = |expr: &&Expr| match expr {
-            Expr::Column(column) => column == name,
-            Expr::Alias(_, alias) => alias == name,
-            _ => false,
-        };
-        exprs.iter().find(is_it).cloned()
-    };
     match plan {
         DslPlan::Scan { .. } => Some(name.clone()),
-        DslPlan::Select { expr, input, .. } => stored_column(input, &named(expr)?),
+        DslPlan::Select { expr, input, .. } => {
+            stored_column(input, &find_expression_named(expr, name)?)
+        }
         DslPlan::HStack { exprs, input, .. }
             if exprs
                 .iter()
@@ -180,6 +185,17 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
         DslPlan::IR { dsl, .. } => stored_column(dsl, key),
         _ => None,
     }
+}
+
+fn find_expression_named(exprs: &[Expr], name: &PlSmallStr) -> Option<Expr> {
+    exprs
+        .iter()
+        .find(|expr| match expr {
+            Expr::Column(column) => column == name,
+            Expr::Alias(_, alias) => alias == name,
+            _ => false,
+        })
+        .cloned()
 }
 
 /// The same plan over another scan.
@@ -252,11 +268,6 @@ impl PartialAggregates {
     /// not supported.
     fn build_final_aggregate(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
         let by_row = |inner: &Arc<Expr>| is_by_row(inner).then(|| inner.as_ref().clone());
-        let is_number = |inner: &Arc<Expr>| {
-            inner
-                .to_field(schema)
-                .is_ok_and(|field| field.dtype().is_primitive_numeric())
-        };
         Some(match expression {
             Expr::Alias(inner, name) => self
                 .build_final_aggregate(inner, schema)?
@@ -329,11 +340,11 @@ impl PartialAggregates {
                 let measure = Some(Measure::Most(by_row(input)?)).filter(|_| !propagate_nans);
                 self.add(expression.clone(), measure, schema).max()
             }
-            Expr::Agg(AggExpr::Sum(input)) if is_number(input) => {
+            Expr::Agg(AggExpr::Sum(input)) if has_number_type(input, schema) => {
                 let measure = Measure::Sum(by_row(input)?);
                 self.add(expression.clone(), Some(measure), schema).sum()
             }
-            Expr::Agg(AggExpr::Mean(input)) if is_number(input) => {
+            Expr::Agg(AggExpr::Mean(input)) if has_number_type(input, schema) => {
                 let input = by_row(input)?;
                 let number = input.clone().cast(DataType::Float64);
                 let sum = self
@@ -348,4 +359,10 @@ impl PartialAggregates {
             _ => return None,
         })
     }
+}
+
+fn has_number_type(expression: &Expr, schema: &Schema) -> bool {
+    expression
+        .to_field(schema)
+        .is_ok_and(|field| field.dtype().is_primitive_numeric())
 }

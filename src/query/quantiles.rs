@@ -1,27 +1,31 @@
 //! Medians and quantiles as DuckDB has them: those between two values also of infinite ones and of
 //! fractions of 32 bits, discrete ones of every type that has an order.
+use std::cmp::Ordering;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
+use super::nested_values::build_result_field;
 
 /// The discrete quantile from 0 to 1 of values of `dtype`, as an aggregate: one of the values.
 pub(super) fn discrete(at: f64, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else {
-            return Err(refusal("a quantile is of one column"));
-        };
-        let known = values.drop_nulls().sort_with(SortOptions::default())?;
-        let name = values.name().clone();
-        Ok(match discrete_place(known.len(), at) {
-            None => Column::full_null(name, 1, &of),
-            Some(place) => known.slice(place as i64, 1).with_name(name),
-        })
-    };
+    let values = move |columns: &mut [Column]| take_discrete_quantile(columns, at, &of);
     aggregate("quantile_disc", values, dtype)
+}
+
+fn take_discrete_quantile(columns: &[Column], at: f64, dtype: &DataType) -> PolarsResult<Column> {
+    let [values] = columns else {
+        return Err(refusal("a quantile is of one column"));
+    };
+    let known = values.drop_nulls().sort_with(SortOptions::default())?;
+    let name = values.name().clone();
+    Ok(match discrete_place(known.len(), at) {
+        None => Column::full_null(name, 1, dtype),
+        Some(place) => known.slice(place as i64, 1).with_name(name),
+    })
 }
 
 /// The place of the discrete quantile among `count` ordered values; `None` of no values.
@@ -36,14 +40,7 @@ fn aggregate(
     values: impl Fn(&mut [Column]) -> PolarsResult<Column> + Send + Sync + 'static,
     dtype: DataType,
 ) -> UserDefinedFunction {
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
+    let field = move |_: &Schema, fields: &[Field]| Ok(build_result_field(fields, &dtype));
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::aggregation();
     function
@@ -52,38 +49,36 @@ fn aggregate(
 /// The quantile from 0 to 1 of fractions of `dtype`, as an aggregate.
 pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else {
-            return Err(refusal("a quantile is of one column"));
-        };
-        let wide = numbers.cast(&DataType::Float64)?;
-        let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
-        let quantile = [of_values(&mut known, at, of == DataType::Float32)]
-            .into_iter()
-            .collect::<Float64Chunked>();
-        Ok(quantile
-            .into_column()
-            .cast(&of)?
-            .with_name(numbers.name().clone()))
-    };
+    let values = move |columns: &mut [Column]| compute_quantile(columns, at, &of);
     aggregate("quantile", values, dtype)
+}
+
+fn compute_quantile(columns: &[Column], at: f64, dtype: &DataType) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("a quantile is of one column"));
+    };
+    let wide = numbers.cast(&DataType::Float64)?;
+    let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
+    let quantile = [of_values(&mut known, at, *dtype == DataType::Float32)]
+        .into_iter()
+        .collect::<Float64Chunked>();
+    Ok(quantile
+        .into_column()
+        .cast(dtype)?
+        .with_name(numbers.name().clone()))
 }
 
 /// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values.
 /// Values of 32 bits are joined as DuckDB does: by their difference, in 32 bits.
 fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     let place = (values.len().checked_sub(1)? as f64) * at;
-    let order = |one: &f64, other: &f64| {
-        one.is_nan()
-            .cmp(&other.is_nan())
-            .then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
-    };
-    let (_, lower, above) = values.select_nth_unstable_by(place.floor() as usize, order);
+    let (_, lower, above) =
+        values.select_nth_unstable_by(place.floor() as usize, compare_with_nan_greatest);
     let part = place.fract();
     if part == 0.0 {
         return Some(*lower);
     }
-    let upper = above.iter().copied().min_by(order)?;
+    let upper = above.iter().copied().min_by(compare_with_nan_greatest)?;
     if is_single {
         let (lower, upper) = (*lower as f32, upper as f32);
         let step = (f64::from(upper - lower) * part) as f32;
@@ -92,6 +87,12 @@ fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities
     // NaN.
     Some(*lower * (1.0 - part) + upper * part)
+}
+
+fn compare_with_nan_greatest(one: &f64, other: &f64) -> Ordering {
+    one.is_nan()
+        .cmp(&other.is_nan())
+        .then_with(|| one.partial_cmp(other).unwrap_or(Ordering::Equal))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, df};
+use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, PolarsResult, df};
 
-use super::engine::{engine_error, values_error};
+use super::engine::{contains_column, engine_error, values_error};
 use super::filter::Filter;
 use super::planner::Planner;
 use super::source_span::StatementSource;
@@ -234,29 +234,33 @@ pub fn kept_rows(
     let (tables, filters) = (tables.clone(), filters.to_vec());
     on_thread(ctx, move |ctx| {
         let views = frames::Views::new(&tables, &filters, ctx)?;
-        let level = |level: usize| -> Result<Option<Vec<u32>>> {
+        let mut kept = Vec::with_capacity(tables.levels.len());
+        for level in 0..tables.levels.len() {
             let Some(frame) = views.places(level) else {
-                return Ok(None);
+                kept.push(None);
+                continue;
             };
             ctx.check()?;
-            let places = || -> std::result::Result<Option<Vec<u32>>, PolarsError> {
-                let rows = duckdb_arithmetic::apply_duckdb_arithmetic(frame)?.collect()?;
-                let Some(places) = rows.columns().first() else {
-                    return Ok(None);
-                };
-                Ok(Some(
-                    places
-                        .cast(&DataType::UInt32)?
-                        .u32()?
-                        .iter()
-                        .flatten()
-                        .collect(),
-                ))
-            };
-            places().map_err(|error| engine_error(&error))
-        };
-        (0..tables.levels.len()).map(level).collect()
+            kept.push(collect_places(frame).map_err(|error| engine_error(&error))?);
+        }
+        Ok(kept)
     })
+}
+
+/// The row numbers in the first column of a frame; `None` without columns.
+fn collect_places(frame: LazyFrame) -> PolarsResult<Option<Vec<u32>>> {
+    let rows = duckdb_arithmetic::apply_duckdb_arithmetic(frame)?.collect()?;
+    let Some(places) = rows.columns().first() else {
+        return Ok(None);
+    };
+    Ok(Some(
+        places
+            .cast(&DataType::UInt32)?
+            .u32()?
+            .iter()
+            .flatten()
+            .collect(),
+    ))
 }
 
 /// Runs `work` on a thread with a large stack and detaches it when the job is cancelled. Panics
@@ -267,21 +271,13 @@ fn on_thread<T: Send + 'static>(
 ) -> Result<T> {
     let (sender, receiver) = sync_channel(1);
     let inner = ctx.clone();
-    let work = move || {
-        let outcome = catch_quietly(|| work(&inner));
-        let outcome = outcome.unwrap_or_else(|panic| {
-            let error = Error::unsupported("the query engine could not run this query");
-            Err(error
-                .because(panic_error("the query", panic.as_ref()))
-                .hint("write it in a simpler form"))
-        });
-        // The receiver is gone after cancellation.
-        let _ = sender.send(outcome);
-    };
     let thread = std::thread::Builder::new()
         .name(THREAD.into())
         .stack_size(STACK_BYTES)
-        .spawn(work);
+        .spawn(move || {
+            // The receiver is gone after cancellation.
+            let _ = sender.send(catch_query_panics(work, &inner));
+        });
     thread.map_err(|error| Error::internal("the query could not be started").because(error))?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(50)) {
@@ -296,6 +292,19 @@ fn on_thread<T: Send + 'static>(
             }
         }
     }
+}
+
+/// The outcome of `work`, in which a panic is an error.
+fn catch_query_panics<T>(
+    work: impl FnOnce(&JobContext) -> Result<T>,
+    ctx: &JobContext,
+) -> Result<T> {
+    catch_quietly(|| work(ctx)).unwrap_or_else(|panic| {
+        let error = Error::unsupported("the query engine could not run this query");
+        Err(error
+            .because(panic_error("the query", panic.as_ref()))
+            .hint("write it in a simpler form"))
+    })
 }
 
 /// What is shown of the last statement.
@@ -342,16 +351,9 @@ fn collect_statements(
             _ => &all[..],
         };
         let given = before.clone();
-        let table = |name: &str| match (&given, TableName::parse(name, tables.levels.len())) {
-            (Some(given), _) if name == "data" => Ok(Some(given.clone())),
-            (_, Some(table)) => views.frame(table, ctx).map(Some),
-            (_, None) => Ok(None),
-        };
-        let is_column = |name: &str| {
-            columns
-                .iter()
-                .any(|(_, columns)| columns.iter().any(|column| column == name))
-        };
+        let levels = tables.levels.len();
+        let table = |name: &str| find_table(name, given.as_ref(), &views, levels, ctx);
+        let is_column = |name: &str| contains_column(&columns, name);
         let located = |error: Error| source.locate_statement(error);
         let (tree, samplings) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
@@ -405,4 +407,19 @@ fn collect_statements(
         before = Some(frame);
     }
     Err(Error::internal("a query has no statement"))
+}
+
+/// The rows of a table; `data` is the result of the statement before, if there is one.
+fn find_table(
+    name: &str,
+    before: Option<&LazyFrame>,
+    views: &frames::Views,
+    levels: usize,
+    ctx: &JobContext,
+) -> Result<Option<LazyFrame>> {
+    match (before, TableName::parse(name, levels)) {
+        (Some(before), _) if name == "data" => Ok(Some(before.clone())),
+        (_, Some(table)) => views.frame(table, ctx).map(Some),
+        (_, None) => Ok(None),
+    }
 }

@@ -96,20 +96,27 @@ pub(super) fn sample_rows(frame: LazyFrame, sampling: RowSampling) -> LazyFrame 
     let seed = sampling
         .seed
         .unwrap_or_else(|| RandomState::new().hash_one(0));
-    let draw = move |rows: DataFrame| {
-        let height = rows.height();
-        let count = match sampling.size {
-            SampleSize::Rows(count) => count.min(height),
-            SampleSize::Percent(percent) => {
-                ((height as f64 * percent / 100.0).round() as usize).min(height)
-            }
-        };
-        let all = IdxCa::from_vec(PlSmallStr::EMPTY, (0..height as IdxSize).collect());
-        rows.take(
-            &all.sample_n(count, false, Some(false), Some(seed))?
-                .sort(false),
-        )
-    };
     let name = SAMPLE_NAMES.next_name();
-    frame.map(draw, AllowedOptimizations::PROJECTION_PUSHDOWN, None, name)
+    frame.map(
+        move |rows| draw_rows(&rows, sampling.size, seed),
+        AllowedOptimizations::PROJECTION_PUSHDOWN,
+        None,
+        name,
+    )
+}
+
+/// Random rows, in their order; a seed gives the same rows each time.
+fn draw_rows(rows: &DataFrame, size: SampleSize, seed: u64) -> PolarsResult<DataFrame> {
+    let height = rows.height();
+    let count = match size {
+        SampleSize::Rows(count) => count.min(height),
+        SampleSize::Percent(percent) => {
+            ((height as f64 * percent / 100.0).round() as usize).min(height)
+        }
+    };
+    let all = IdxCa::from_vec(PlSmallStr::EMPTY, (0..height as IdxSize).collect());
+    rows.take(
+        &all.sample_n(count, false, Some(false), Some(seed))?
+            .sort(false),
+    )
 }

@@ -235,13 +235,13 @@ impl LevelScan {
             texts.iter().map(|text| text.map(str::to_owned)).collect();
         let none = texts.len() as u32;
         texts.push(None);
-        let number = |number: Option<i32>| {
+        let numbers = read.keys().iter().map(|number| {
             number
                 .and_then(|number| u32::try_from(number).ok())
                 .unwrap_or(none)
-        };
+        });
         Ok(Some(Numbered {
-            numbers: read.keys().iter().map(number).collect(),
+            numbers: numbers.collect(),
             texts,
         }))
     }
@@ -350,34 +350,17 @@ impl LevelScan {
         };
         let (first, count) = self.only.map_or((0, possible.len()), |only| (only, 1));
         let (mins, maxes) = (mins.slice(first, count), maxes.slice(first, count));
-        let side = |bounds: &ArrayRef, op: Operator| -> Option<Vec<bool>> {
-            let bounds =
-                arrow_convert::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
-            let frame = DataFrame::new(bounds.len(), vec![bounds.into_column()]).ok()?;
-            let test = Expr::BinaryExpr {
-                left: Arc::new(col(name.clone())),
-                op,
-                right: Arc::new(value.clone()),
-            };
-            let mask = holds(&frame, &test).ok()?;
-            Some(mask.iter().map(|met| met.unwrap_or(true)).collect())
-        };
-        let mut narrow = |met: Option<Vec<bool>>| {
-            possible
-                .iter_mut()
-                .skip(first)
-                .zip(met.into_iter().flatten())
-                .for_each(|(possible, met)| *possible &= met);
-        };
+        let test = |bounds: &ArrayRef, op: Operator| test_bounds(name, bounds, op, value);
+        let mut narrow = |met: Option<Vec<bool>>| narrow_possible(possible, first, met);
         if matches!(op, Operator::Lt | Operator::LtEq) {
-            narrow(side(&mins, op));
+            narrow(test(&mins, op));
         }
         if matches!(op, Operator::Gt | Operator::GtEq) && !floating {
-            narrow(side(&maxes, op));
+            narrow(test(&maxes, op));
         }
         if op == Operator::Eq && !floating {
-            narrow(side(&mins, Operator::LtEq));
-            narrow(side(&maxes, Operator::GtEq));
+            narrow(test(&mins, Operator::LtEq));
+            narrow(test(&maxes, Operator::GtEq));
         }
     }
 
@@ -691,22 +674,55 @@ fn padding_possible(groups: &RowGroups, column: usize) -> Vec<bool> {
     let Some((mins, maxes)) = groups.text_bounds(column) else {
         return vec![true; groups.count()];
     };
-    let texts = |bounds: &ArrayRef| -> Vec<Option<String>> {
-        match bounds.as_string_view_opt() {
-            Some(texts) => texts.iter().map(|text| text.map(str::to_owned)).collect(),
-            None => vec![None; bounds.len()],
-        }
+    read_bound_texts(&mins)
+        .into_iter()
+        .zip(read_bound_texts(&maxes))
+        .map(|(min, max)| !excludes_padding(min.as_deref(), max.as_deref()))
+        .collect()
+}
+
+/// The rows of `bounds` for which the value of column `name` may meet the comparison; `None` when
+/// they can't be compared.
+fn test_bounds(
+    name: &PlSmallStr,
+    bounds: &ArrayRef,
+    op: Operator,
+    value: &Expr,
+) -> Option<Vec<bool>> {
+    let bounds = arrow_convert::series(name, bounds.data_type(), vec![bounds.clone()]).ok()?;
+    let frame = DataFrame::new(bounds.len(), vec![bounds.into_column()]).ok()?;
+    let test = Expr::BinaryExpr {
+        left: Arc::new(col(name.clone())),
+        op,
+        right: Arc::new(value.clone()),
     };
-    let excluded = |(min, max): (Option<String>, Option<String>)| match (min, max) {
+    let mask = holds(&frame, &test).ok()?;
+    Some(mask.iter().map(|met| met.unwrap_or(true)).collect())
+}
+
+/// Marks the groups from `first` on that do not meet a condition.
+fn narrow_possible(possible: &mut [bool], first: usize, met: Option<Vec<bool>>) {
+    possible
+        .iter_mut()
+        .skip(first)
+        .zip(met.into_iter().flatten())
+        .for_each(|(possible, met)| *possible &= met);
+}
+
+fn read_bound_texts(bounds: &ArrayRef) -> Vec<Option<String>> {
+    match bounds.as_string_view_opt() {
+        Some(texts) => texts.iter().map(|text| text.map(str::to_owned)).collect(),
+        None => vec![None; bounds.len()],
+    }
+}
+
+/// True if no id from `min` to `max` has the padding prefix.
+fn excludes_padding(min: Option<&str>, max: Option<&str>) -> bool {
+    match (min, max) {
         // Strings with the prefix sort from the prefix itself up to the next string without it.
         (Some(min), Some(max)) => {
-            max.as_str() < PAD_PREFIX || (min.as_str() > PAD_PREFIX && !min.starts_with(PAD_PREFIX))
+            max < PAD_PREFIX || (min > PAD_PREFIX && !min.starts_with(PAD_PREFIX))
         }
         _ => false,
-    };
-    texts(&mins)
-        .into_iter()
-        .zip(texts(&maxes))
-        .map(|bounds| !excluded(bounds))
-        .collect()
+    }
 }

@@ -16,6 +16,17 @@ pub(super) struct ScopeColumn {
     pub qualified_only: bool,
 }
 
+impl ScopeColumn {
+    /// A column that has the name of the statement in the frame too.
+    fn from_name(name: String) -> Self {
+        Self {
+            inner: name.clone(),
+            name,
+            qualified_only: false,
+        }
+    }
+}
+
 /// A table in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct Relation {
@@ -27,18 +38,32 @@ pub(super) struct Relation {
 impl Relation {
     /// A relation whose columns have these names in the frame too.
     pub fn of_columns(alias: &str, names: impl IntoIterator<Item = impl ToString>) -> Self {
-        let column = |name: String| ScopeColumn {
-            inner: name.clone(),
-            name,
-            qualified_only: false,
-        };
         Self {
             alias: alias.to_owned(),
             columns: names
                 .into_iter()
-                .map(|name| column(name.to_string()))
+                .map(|name| ScopeColumn::from_name(name.to_string()))
                 .collect(),
         }
+    }
+
+    /// The column with this name: exactly, in any case, or without the level, as `bands` for
+    /// `l1:bands`.
+    fn find_column(&self, name: &str) -> Option<&ScopeColumn> {
+        let columns = || self.columns.iter();
+        columns()
+            .find(|column| column.name == name)
+            .or_else(|| columns().find(|column| column.name.eq_ignore_ascii_case(name)))
+            .or_else(|| self.find_column_without_level(name))
+    }
+
+    /// The column with this name behind its level, if there is only one.
+    fn find_column_without_level(&self, name: &str) -> Option<&ScopeColumn> {
+        let mut found = self
+            .columns
+            .iter()
+            .filter(|column| without_level(&column.name) == Some(name));
+        found.next().filter(|_| found.next().is_none())
     }
 }
 
@@ -111,29 +136,11 @@ impl<'a> SelectScope<'a> {
                 .relations
                 .iter()
                 .find(|relation| relation.alias.eq_ignore_ascii_case(&first.value));
-            if let Some(relation) = table {
-                let exact = relation
-                    .columns
-                    .iter()
-                    .find(|column| column.name == second.value);
-                let alike = || {
-                    relation
-                        .columns
-                        .iter()
-                        .find(|column| column.name.eq_ignore_ascii_case(&second.value))
+            if let Some(column) = table.and_then(|relation| relation.find_column(&second.value)) {
+                return NameLookup::Column {
+                    inner: column.inner.clone(),
+                    parts: 2,
                 };
-                let short = || {
-                    let mut found = relation.columns.iter().filter(|column| {
-                        without_level(&column.name) == Some(second.value.as_str())
-                    });
-                    found.next().filter(|_| found.next().is_none())
-                };
-                if let Some(column) = exact.or_else(alike).or_else(short) {
-                    return NameLookup::Column {
-                        inner: column.inner.clone(),
-                        parts: 2,
-                    };
-                }
             }
         }
         let lower = first.value.to_lowercase();
@@ -159,17 +166,23 @@ impl<'a> SelectScope<'a> {
                 inner: column(only).inner.clone(),
                 parts: 1,
             },
-            several => {
-                let written = |place: &&(usize, usize)| {
-                    let (alias, name) = (&self.relations[place.0].alias, &column(place).name);
-                    if self.relations.len() > 1 {
-                        format!("{alias}.\"{name}\"")
-                    } else {
-                        format!("\"{name}\"")
-                    }
-                };
-                NameLookup::Ambiguous(several.iter().map(written).collect())
-            }
+            several => NameLookup::Ambiguous(
+                several
+                    .iter()
+                    .map(|place| self.write_candidate(**place))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// A column of an ambiguous name, with its table if there are several.
+    fn write_candidate(&self, (table, at): (usize, usize)) -> String {
+        let relation = &self.relations[table];
+        let (alias, name) = (&relation.alias, &relation.columns[at].name);
+        if self.relations.len() > 1 {
+            format!("{alias}.\"{name}\"")
+        } else {
+            format!("\"{name}\"")
         }
     }
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    RenameSelectItem, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned,
-    Value, WildcardAdditionalOptions, visit_expressions,
+    ObjectName, RenameSelectItem, Select, SelectFlavor, SelectItem,
+    SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -26,6 +26,17 @@ pub(super) struct ResultColumn {
     pub unnests: bool,
 }
 
+impl ResultColumn {
+    fn new(expr: Expr, name: String, is_alias: bool) -> Self {
+        Self {
+            expr,
+            name,
+            is_alias,
+            unnests: false,
+        }
+    }
+}
+
 /// Expands a SELECT list to named columns. `schema` is that of the frame of FROM.
 ///
 /// # Errors
@@ -37,18 +48,12 @@ pub(super) fn select_list(
     schema: &Schema,
 ) -> Result<Vec<ResultColumn>> {
     let mut items = Vec::new();
-    let plain = |expr: Expr, name: String, is_alias: bool| ResultColumn {
-        expr,
-        name,
-        is_alias,
-        unnests: false,
-    };
     if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
         let columns = scope.visible(None).unwrap_or_default();
         items.extend(
             columns
                 .into_iter()
-                .map(|found| plain(column(&found.inner), found.name.clone(), false)),
+                .map(|found| ResultColumn::new(column(&found.inner), found.name.clone(), false)),
         );
     }
     for item in &select.projection {
@@ -60,22 +65,22 @@ pub(super) fn select_list(
                 items.extend(
                     fields
                         .into_iter()
-                        .map(|(expr, name)| plain(expr, name, false)),
+                        .map(|(expr, name)| ResultColumn::new(expr, name, false)),
                 );
             }
             SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
-                None => items.push(plain(
+                None => items.push(ResultColumn::new(
                     expr.clone(),
                     column_names::result_column_name(expr),
                     false,
                 )),
                 Some(each) => items.extend(each.into_iter().map(|expr| {
                     let name = column_names::result_column_name(&expr);
-                    plain(expr, name, false)
+                    ResultColumn::new(expr, name, false)
                 })),
             },
             SelectItem::ExprWithAlias { expr, alias } => {
-                items.push(plain(expr.clone(), alias.value.clone(), true))
+                items.push(ResultColumn::new(expr.clone(), alias.value.clone(), true))
             }
             SelectItem::ExprWithAliases { expr, .. } => {
                 let error =
@@ -101,7 +106,7 @@ pub(super) fn select_list(
                     items.extend(
                         fields
                             .into_iter()
-                            .map(|(expr, name)| plain(expr, name, false)),
+                            .map(|(expr, name)| ResultColumn::new(expr, name, false)),
                     );
                     continue;
                 }
@@ -192,12 +197,7 @@ fn wildcard(
             .iter()
             .find(|(old, _)| same(&old.value, &found.name))
             .map_or(&found.name, |(_, new)| &new.value);
-        items.push(ResultColumn {
-            expr,
-            name: name.clone(),
-            is_alias: false,
-            unnests: false,
-        });
+        items.push(ResultColumn::new(expr, name.clone(), false));
     }
     Ok(())
 }
@@ -259,17 +259,18 @@ fn text_literal(expr: &Expr) -> Option<String> {
 
 /// Names behind EXCLUDE.
 fn excluded_names(options: &WildcardAdditionalOptions) -> Vec<String> {
-    let name_of = |name: &sqlparser::ast::ObjectName| {
-        name.0
-            .last()
-            .and_then(|part| part.as_ident())
-            .map(|ident| ident.value.clone())
-    };
     match &options.opt_exclude {
-        Some(ExcludeSelectItem::Single(name)) => name_of(name).into_iter().collect(),
-        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(name_of).collect(),
+        Some(ExcludeSelectItem::Single(name)) => last_ident(name).into_iter().collect(),
+        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(last_ident).collect(),
         None => Vec::new(),
     }
+}
+
+fn last_ident(name: &ObjectName) -> Option<String> {
+    name.0
+        .last()
+        .and_then(|part| part.as_ident())
+        .map(|ident| ident.value.clone())
 }
 
 /// Expands `COLUMNS(…)` to one expression per column; `None` without it.
@@ -278,10 +279,8 @@ fn columns_of(
     expr: &Expr,
     scope: &SelectScope,
 ) -> Result<Option<Vec<Expr>>> {
-    let is_columns =
-        |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
     let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns(part) => {
+        Expr::Function(function) if is_columns_call(part) => {
             ControlFlow::Break((Chosen::from_function(function), span_of(function)))
         }
         _ => ControlFlow::Continue(()),
@@ -298,23 +297,29 @@ fn columns_of(
         ));
     };
     let columns = scope.visible(None).unwrap_or_default();
-    let of = |found: &super::scope::ScopeColumn| {
-        let mut expr = expr.clone();
-        let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
-            if is_columns(part) {
-                *part = column(&found.name);
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        expr
-    };
     Ok(Some(
         columns
             .into_iter()
             .filter(|found| chosen.has(&found.name))
-            .map(of)
+            .map(|found| replace_columns_call(expr, &found.name))
             .collect(),
     ))
+}
+
+fn is_columns_call(part: &Expr) -> bool {
+    matches!(part, Expr::Function(function) if name_of(function) == "columns")
+}
+
+/// The expression with this column in place of `COLUMNS(…)`.
+fn replace_columns_call(expr: &Expr, name: &str) -> Expr {
+    let mut expr = expr.clone();
+    let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+        if is_columns_call(part) {
+            *part = column(name);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    expr
 }
 
 /// A field of a struct.

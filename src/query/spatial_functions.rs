@@ -14,6 +14,7 @@ use polars::sql::FunctionOptions;
 
 use super::engine::refusal;
 use super::geometry::{from_text, to_json, to_text};
+use super::nested_values::{broadcast_row, build_result_field};
 use crate::raster::CrsTransform;
 use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
 use crate::text::PrintableLine;
@@ -231,33 +232,33 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
 fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunction {
     let values =
         move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
-    let field = move |_: &Schema, fields: &[Field]| {
-        let first = fields.first();
-        let dtype = match kind {
-            SpatialSignature::Measure(_) | SpatialSignature::Between(_) => DataType::Float64,
-            SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => {
-                DataType::Boolean
-            }
-            SpatialSignature::Count(_) => DataType::Int64,
-            SpatialSignature::WithNumber(_)
-            | SpatialSignature::Transform
-            | SpatialSignature::Made(_)
-            | SpatialSignature::OfNumbers(..)
-            | SpatialSignature::OfText => DataType::Binary,
-            SpatialSignature::Text(_) => DataType::String,
-            SpatialSignature::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
-        };
-        Ok(Field::new(
-            first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype,
-        ))
-    };
+    let field = move |_: &Schema, fields: &[Field]| build_spatial_field(kind, fields);
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = match kind {
         SpatialSignature::Mode => FunctionOptions::aggregation(),
         _ => FunctionOptions::elementwise(),
     };
     function
+}
+
+/// The field of a result; that of `mode` has the type of its argument.
+fn build_spatial_field(kind: SpatialSignature, arguments: &[Field]) -> PolarsResult<Field> {
+    let first = arguments.first();
+    let dtype = match kind {
+        SpatialSignature::Measure(_) | SpatialSignature::Between(_) => DataType::Float64,
+        SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => {
+            DataType::Boolean
+        }
+        SpatialSignature::Count(_) => DataType::Int64,
+        SpatialSignature::WithNumber(_)
+        | SpatialSignature::Transform
+        | SpatialSignature::Made(_)
+        | SpatialSignature::OfNumbers(..)
+        | SpatialSignature::OfText => DataType::Binary,
+        SpatialSignature::Text(_) => DataType::String,
+        SpatialSignature::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
+    };
+    Ok(build_result_field(arguments, &dtype))
 }
 
 fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsResult<Column> {
@@ -278,10 +279,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         )));
     };
     let called = first.name().clone();
-    let wrong = |_| {
-        polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid \
-        or ST_GeomFromText('POINT (1 2)')")
-    };
+    let wrong = |_| refuse_geometry_arguments(name);
     Ok(match kind {
         SpatialSignature::Measure(measure) => {
             let numbers: Float64Chunked = first
@@ -315,18 +313,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         SpatialSignature::WithNumber(made) => {
             let numbers = columns[1].cast(&DataType::Float64)?;
             let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
-            let of = |row: usize| {
-                let geometry = geometries
-                    .get(if geometries.len() == 1 { 0 } else { row })
-                    .and_then(parse_wkb);
-                let number = numbers
-                    .get(if numbers.len() == 1 { 0 } else { row })
-                    .filter(|number| number.is_finite());
-                let (Some(geometry), Some(number)) = (geometry, number) else {
-                    return Ok(None);
-                };
-                made(&geometry, number).map(|geometry| Some(write(&geometry)))
-            };
+            let of = |row: usize| make_with_number(geometries, numbers, row, made);
             let all = (0..common_length(name, columns)?)
                 .map(of)
                 .collect::<PolarsResult<Vec<_>>>()?;
@@ -360,15 +347,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         SpatialSignature::OfText => {
             let mut column = Vec::with_capacity(first.len());
             for text in first.str()?.iter() {
-                let unreadable = |text: &str| {
-                    refusal(format!("{name}: this is no WKT: {}", text.printable_line()))
-                };
-                let geometry = |text| {
-                    from_text(text)
-                        .map(|geometry| write(&geometry))
-                        .ok_or_else(|| unreadable(text))
-                };
-                column.push(text.map(geometry).transpose()?);
+                column.push(text.map(|text| read_wkt(name, text)).transpose()?);
             }
             BinaryChunked::from_iter(column)
                 .with_name(called)
@@ -384,18 +363,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
                 .map(|column| column.f64())
                 .collect::<PolarsResult<_>>()?;
             let rows = common_length(name, columns)?;
-            let row = |row: usize| -> Option<Vec<u8>> {
-                let at = |column: &&Float64Chunked| {
-                    column
-                        .get(if column.len() == 1 { 0 } else { row })
-                        .filter(|n| n.is_finite())
-                };
-                numbers
-                    .iter()
-                    .map(at)
-                    .collect::<Option<Vec<f64>>>()
-                    .map(|numbers| write(&made(&numbers)))
-            };
+            let row = |row: usize| make_of_numbers(&numbers, row, made);
             (0..rows)
                 .map(row)
                 .collect::<BinaryChunked>()
@@ -461,13 +429,54 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
     })
 }
 
+fn refuse_geometry_arguments(name: &str) -> PolarsError {
+    polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid \
+        or ST_GeomFromText('POINT (1 2)')")
+}
+
+/// The geometry that `made` computes of the geometry and the number of a row, as WKB.
+fn make_with_number(
+    geometries: &BinaryChunked,
+    numbers: &Float64Chunked,
+    row: usize,
+    made: fn(&Geometry, f64) -> PolarsResult<Geometry>,
+) -> PolarsResult<Option<Vec<u8>>> {
+    let geometry = geometries
+        .get(broadcast_row(geometries.len(), row))
+        .and_then(parse_wkb);
+    let number = numbers
+        .get(broadcast_row(numbers.len(), row))
+        .filter(|number| number.is_finite());
+    let (Some(geometry), Some(number)) = (geometry, number) else {
+        return Ok(None);
+    };
+    made(&geometry, number).map(|geometry| Some(write(&geometry)))
+}
+
+/// The geometry that `made` computes of the numbers of a row, as WKB; `None` unless all are finite.
+fn make_of_numbers(
+    numbers: &[&Float64Chunked],
+    row: usize,
+    made: fn(&[f64]) -> Geometry,
+) -> Option<Vec<u8>> {
+    let mut of_row = Vec::with_capacity(numbers.len());
+    for column in numbers {
+        let number = column.get(broadcast_row(column.len(), row))?;
+        of_row.push(Some(number).filter(|number| number.is_finite())?);
+    }
+    Some(write(&made(&of_row)))
+}
+
+/// A geometry as WKB.
+fn read_wkt(name: &str, text: &str) -> PolarsResult<Vec<u8>> {
+    from_text(text)
+        .map(|geometry| write(&geometry))
+        .ok_or_else(|| refusal(format!("{name}: this is no WKT: {}", text.printable_line())))
+}
+
 /// The geometries in another coordinate system; null where a point has no place there.
 fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
-    let wrong = |_| {
-        refusal(format!(
-            "{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"
-        ))
-    };
+    let wrong = |_| refuse_transform_arguments(name);
     let geometries = columns[0].binary().map_err(wrong)?;
     let (from, to) = (
         columns[1].str().map_err(wrong)?,
@@ -508,6 +517,12 @@ fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryCh
     Ok(rows.into_iter().collect())
 }
 
+fn refuse_transform_arguments(name: &str) -> PolarsError {
+    refusal(format!(
+        "{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"
+    ))
+}
+
 /// Radius of the Earth of `ST_Distance_Sphere`, in metres.
 const EARTH_RADIUS: f64 = 6_371_000.0;
 
@@ -526,19 +541,20 @@ fn on_a_sphere(one: &Geometry, other: &Geometry) -> f64 {
 
 /// Length of the rings of polygons; of other geometries 0.
 fn perimeter(geometry: &Geometry) -> f64 {
-    let of = |polygon: &Polygon| {
-        std::iter::once(polygon.exterior())
-            .chain(polygon.interiors())
-            .map(|ring| geo::Euclidean.length(ring))
-            .sum::<f64>()
-    };
     match geometry {
-        Geometry::Polygon(polygon) => of(polygon),
-        Geometry::MultiPolygon(polygons) => polygons.iter().map(of).sum(),
+        Geometry::Polygon(polygon) => sum_ring_lengths(polygon),
+        Geometry::MultiPolygon(polygons) => polygons.iter().map(sum_ring_lengths).sum(),
         Geometry::GeometryCollection(all) => all.iter().map(perimeter).sum(),
-        Geometry::Rect(bounds) => of(&bounds.to_polygon()),
+        Geometry::Rect(bounds) => sum_ring_lengths(&bounds.to_polygon()),
         _ => 0.0,
     }
+}
+
+fn sum_ring_lengths(polygon: &Polygon) -> f64 {
+    std::iter::once(polygon.exterior())
+        .chain(polygon.interiors())
+        .map(|ring| geo::Euclidean.length(ring))
+        .sum()
 }
 
 fn type_of(geometry: &Geometry) -> &'static str {
@@ -607,16 +623,7 @@ fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
     use geo::algorithm::buffer::{Buffer, BufferStyle, LineCap, LineJoin};
     let step = std::f64::consts::FRAC_PI_2 / f64::from(QUARTER_SEGMENTS);
     match geometry {
-        Geometry::Point(centre) if distance > 0.0 => {
-            let corner = |at: u32| {
-                let angle = -step * f64::from(at);
-                Coord {
-                    x: centre.x() + distance * angle.cos(),
-                    y: centre.y() + distance * angle.sin(),
-                }
-            };
-            Ok(Polygon::new((0..4 * QUARTER_SEGMENTS).map(corner).collect(), Vec::new()).into())
-        }
+        Geometry::Point(centre) if distance > 0.0 => Ok(make_circle(centre, distance, step).into()),
         _ => {
             let is_bounded = |number: f64| number.abs() <= COORDINATE_MAX;
             if geometry.coords_count() > BUFFERED_MAX
@@ -643,6 +650,19 @@ fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
     }
 }
 
+/// A circle with a corner for each angle of `step` radians.
+fn make_circle(centre: &Point, radius: f64, step: f64) -> Polygon {
+    let mut corners = Vec::with_capacity(4 * QUARTER_SEGMENTS as usize);
+    for at in 0..4 * QUARTER_SEGMENTS {
+        let angle = -step * f64::from(at);
+        corners.push(Coord {
+            x: centre.x() + radius * angle.cos(),
+            y: centre.y() + radius * angle.sin(),
+        });
+    }
+    Polygon::new(LineString::new(corners), Vec::new())
+}
+
 /// Length of lines; of other geometries 0.
 fn length(geometry: &Geometry) -> f64 {
     match geometry {
@@ -660,11 +680,7 @@ fn distances(
     number: fn(&Geometry, &Geometry) -> f64,
 ) -> PolarsResult<Float64Chunked> {
     let rows = common_length(name, columns)?;
-    let wrong = |_| {
-        refusal(format!(
-            "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"
-        ))
-    };
+    let wrong = |_| refuse_distance_arguments(name);
     let [left, right, ..] = columns else {
         return Err(refusal(format!("{name} takes two geometries")));
     };
@@ -683,6 +699,12 @@ fn distances(
         );
     }
     Ok(numbers.into_iter().collect())
+}
+
+fn refuse_distance_arguments(name: &str) -> PolarsError {
+    refusal(format!(
+        "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"
+    ))
 }
 
 /// Common length of the arguments; a column of one row is broadcast.

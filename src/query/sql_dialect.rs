@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LambdaFunction,
     LambdaFunctionParameter, LambdaSyntax, NullTreatment, OneOrManyWithParens, Query,
     UnaryOperator, VisitMut, visit_expressions_mut,
 };
@@ -127,11 +127,8 @@ impl Dialect for DuckDb {
         }
         // Unary minus binds tighter than `**`: -2 ** 2 is 4.
         if parser.consume_token(&Token::Minus) {
-            let negated = |expr| Expr::UnaryOp {
-                op: UnaryOperator::Minus,
-                expr: Box::new(expr),
-            };
-            return Some(parser.parse_subexpr(POWER_PRECEDENCE).map(negated));
+            let negated = parser.parse_subexpr(POWER_PRECEDENCE);
+            return Some(negated.map(|expr| apply_unary(UnaryOperator::Minus, expr)));
         }
         // NOT binds looser than what follows EXISTS: NOT EXISTS (…) IS NULL is NOT (EXISTS (…) IS
         // NULL).
@@ -148,10 +145,7 @@ impl Dialect for DuckDb {
                     subquery,
                     negated: !negated,
                 },
-                expr => Expr::UnaryOp {
-                    op: UnaryOperator::Not,
-                    expr: Box::new(expr),
-                },
+                expr => apply_unary(UnaryOperator::Not, expr),
             }));
         }
         if parser.peek_token_ref().token == Token::LBracket && is_comprehension(parser) {
@@ -202,12 +196,11 @@ impl Dialect for DuckDb {
         if is_power {
             parser.advance_token();
             let right = parser.parse_subexpr(POWER_PRECEDENCE);
-            let power = |right| Expr::BinaryOp {
+            return Some(right.map(|right| Expr::BinaryOp {
                 left: Box::new(left.clone()),
                 op: BinaryOperator::Custom(POWER.into()),
                 right: Box::new(right),
-            };
-            return Some(right.map(power));
+            }));
         }
         if let Some(postfix) = postfix_of(parser) {
             return Some(self.with_postfix(parser, left, postfix));
@@ -244,13 +237,9 @@ enum Postfix {
 /// The operator of the next tokens.
 fn postfix_of(parser: &Parser) -> Option<Postfix> {
     let token = |at: usize| &parser.peek_nth_token_ref(at).token;
-    let word = |at: usize| match token(at) {
-        Token::Word(word) if word.quote_style.is_none() => Some(word),
-        _ => None,
-    };
-    let negated = word(0).is_some_and(|word| word.keyword == Keyword::NOT);
+    let negated = find_unquoted_word(parser, 0).is_some_and(|word| word.keyword == Keyword::NOT);
     let at = usize::from(negated);
-    let next = word(at)?;
+    let next = find_unquoted_word(parser, at)?;
     if next.keyword == Keyword::IN && *token(at + 1) == Token::LBracket {
         Some(Postfix::InList { negated })
     } else if next.value.eq_ignore_ascii_case("glob")
@@ -262,6 +251,29 @@ fn postfix_of(parser: &Parser) -> Option<Postfix> {
     }
 }
 
+/// The word without quotes that is `at` tokens ahead.
+fn find_unquoted_word<'p>(parser: &'p Parser, at: usize) -> Option<&'p Word> {
+    match &parser.peek_nth_token_ref(at).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word),
+        _ => None,
+    }
+}
+
+fn apply_unary(op: UnaryOperator, expr: Expr) -> Expr {
+    Expr::UnaryOp {
+        op,
+        expr: Box::new(expr),
+    }
+}
+
+fn negate_if(negated: bool, expr: Expr) -> Expr {
+    if negated {
+        apply_unary(UnaryOperator::Not, expr)
+    } else {
+        expr
+    }
+}
+
 impl DuckDb {
     fn with_postfix(
         &self,
@@ -269,16 +281,6 @@ impl DuckDb {
         left: &Expr,
         postfix: Postfix,
     ) -> Result<Expr, ParserError> {
-        let negate = |negated: bool, expr: Expr| {
-            if negated {
-                Expr::UnaryOp {
-                    op: UnaryOperator::Not,
-                    expr: Box::new(expr),
-                }
-            } else {
-                expr
-            }
-        };
         if let Postfix::Glob { negated: true } | Postfix::InList { negated: true } = postfix {
             parser.advance_token();
         }
@@ -288,7 +290,7 @@ impl DuckDb {
             Postfix::Glob { negated } => {
                 let pattern =
                     parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Like))?;
-                Ok(negate(
+                Ok(negate_if(
                     negated,
                     call_with("glob_match", vec![left.clone(), pattern]),
                 ))
@@ -296,7 +298,7 @@ impl DuckDb {
             Postfix::InList { negated } => {
                 let list = parser
                     .parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Between))?;
-                Ok(negate(
+                Ok(negate_if(
                     negated,
                     call_with("list_contains", vec![list, left.clone()]),
                 ))
@@ -349,24 +351,29 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
     let name = parser.parse_identifier()?;
     parser.expect_keyword(Keyword::IN)?;
     let mut list = parser.parse_expr()?;
-    let lambda = |body: Expr| {
-        let parameter = LambdaFunctionParameter {
-            name: name.clone(),
-            data_type: None,
-        };
-        let params = OneOrManyWithParens::One(parameter);
-        Expr::Lambda(LambdaFunction {
-            params,
-            body: Box::new(body),
-            syntax: LambdaSyntax::Arrow,
-        })
-    };
     if parser.parse_keyword(Keyword::IF) {
         let condition = parser.parse_expr()?;
-        list = call_with("list_filter", vec![list, lambda(condition)]);
+        list = call_with("list_filter", vec![list, build_lambda(&name, condition)]);
     }
     parser.expect_token(&Token::RBracket)?;
-    Ok(call_with("list_transform", vec![list, lambda(body)]))
+    Ok(call_with(
+        "list_transform",
+        vec![list, build_lambda(&name, body)],
+    ))
+}
+
+/// `name -> body`.
+fn build_lambda(name: &Ident, body: Expr) -> Expr {
+    let parameter = LambdaFunctionParameter {
+        name: name.clone(),
+        data_type: None,
+    };
+    let params = OneOrManyWithParens::One(parameter);
+    Expr::Lambda(LambdaFunction {
+        params,
+        body: Box::new(body),
+        syntax: LambdaSyntax::Arrow,
+    })
 }
 
 /// Tokenizes a statement and checks its size.
@@ -485,11 +492,7 @@ pub(super) fn verb(
     source: &StatementSource,
     tokens: &[TokenWithSpan],
 ) -> Result<(StatementKind, usize)> {
-    let word = |at: usize| {
-        tokens.get(at).map_or(String::new(), |token| {
-            token.token.to_string().to_uppercase()
-        })
-    };
+    let word = |at: usize| read_upper_word(tokens, at);
     let start = tokens
         .iter()
         .position(|token| token.token != Token::LParen)
@@ -541,6 +544,13 @@ pub(super) fn verb(
     }
 }
 
+/// The token `at` in capitals; empty behind the last.
+fn read_upper_word(tokens: &[TokenWithSpan], at: usize) -> String {
+    tokens.get(at).map_or(String::new(), |token| {
+        token.token.to_string().to_uppercase()
+    })
+}
+
 /// The statements of a text with semicolons between them, each behind blanks in the place of the
 /// others; none for a text with fewer than two.
 ///
@@ -567,15 +577,20 @@ pub(super) fn statements(text: &str) -> Result<Vec<String>> {
             found.len()
         )));
     }
+    let alone = found.into_iter();
+    Ok(alone
+        .map(|(start, end)| isolate_statement(text, start, end))
+        .collect())
+}
+
+/// The bytes from `start` to `end` of a text behind blanks in the place of what is before them.
+fn isolate_statement(text: &str, start: usize, end: usize) -> String {
     let blank = |letter: char| if letter == '\n' { '\n' } else { ' ' };
-    let alone = |(start, end): (usize, usize)| {
-        text[..start]
-            .chars()
-            .map(blank)
-            .chain(text[start..end].chars())
-            .collect()
-    };
-    Ok(found.into_iter().map(alone).collect())
+    text[..start]
+        .chars()
+        .map(blank)
+        .chain(text[start..end].chars())
+        .collect()
 }
 
 /// The table or query of DESCRIBE and SUMMARIZE, as a query.
@@ -830,23 +845,6 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
         with: bool,
         select: bool,
     }
-    let has_select = |from: usize| {
-        let mut depth = 0usize;
-        for token in &tokens[from..] {
-            match &token.token {
-                Token::LParen => depth += 1,
-                Token::RParen if depth == 0 => return false,
-                Token::RParen => depth -= 1,
-                Token::Word(word) if depth == 0 => match word.keyword {
-                    Keyword::SELECT => return true,
-                    Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => return false,
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-        false
-    };
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut levels = vec![Level::default()];
     let mut begins = true;
@@ -877,7 +875,7 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
                 if (begins || level.with) && !level.select =>
             {
                 level.select = true;
-                if keyword == Keyword::TABLE || !has_select(at) {
+                if keyword == Keyword::TABLE || !has_select(&tokens[at..]) {
                     found.push(word_at("SELECT", Keyword::SELECT, token.span));
                     found.push(TokenWithSpan::new(Token::Mul, token.span));
                 }
@@ -893,6 +891,25 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
         found.push(token.clone());
     }
     found
+}
+
+/// True if a SELECT is before the end of the brackets and of the part of a set operation.
+fn has_select(tokens: &[TokenWithSpan]) -> bool {
+    let mut depth = 0usize;
+    for token in tokens {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return false,
+            Token::RParen => depth -= 1,
+            Token::Word(word) if depth == 0 => match word.keyword {
+                Keyword::SELECT => return true,
+                Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => return false,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Removes each USING SAMPLE and returns it with the position of its SELECT; spells each
@@ -985,20 +1002,10 @@ fn sampling(
     span: Span,
 ) -> Result<(RowSampling, usize)> {
     const METHODS: [&str; 3] = ["reservoir", "system", "bernoulli"];
-    let refused = |at: usize| {
-        let error = Error::usage("a sample has a number of rows, or a percentage from 0 to 100");
-        let hint =
-            "USING SAMPLE 10, USING SAMPLE 5%, USING SAMPLE reservoir(10 ROWS) REPEATABLE (42)";
-        source.locate(
-            error.hint(hint),
-            tokens.get(at).map_or(span, |token| token.span),
-        )
-    };
+    let refused =
+        |at: usize| refuse_sample(source, tokens.get(at).map_or(span, |token| token.span));
     let is_method = |at: usize| METHODS.iter().any(|method| is_word(tokens, at, method));
-    let whole = |at: usize| match tokens.get(at).map(|token| &token.token) {
-        Some(Token::Number(number, _)) => number.parse::<u64>().ok(),
-        _ => None,
-    };
+    let whole = |at: usize| find_whole_number(tokens, at);
     let named = is_method(at);
     at += usize::from(named);
     let bracket = is_word(tokens, at, "(");
@@ -1051,6 +1058,19 @@ fn sampling(
         SampleSize::Rows(number as usize)
     };
     Ok((RowSampling { size, seed }, at))
+}
+
+fn refuse_sample(source: &StatementSource, span: Span) -> Error {
+    let error = Error::usage("a sample has a number of rows, or a percentage from 0 to 100");
+    let hint = "USING SAMPLE 10, USING SAMPLE 5%, USING SAMPLE reservoir(10 ROWS) REPEATABLE (42)";
+    source.locate(error.hint(hint), span)
+}
+
+fn find_whole_number(tokens: &[TokenWithSpan], at: usize) -> Option<u64> {
+    match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Number(number, _)) => number.parse::<u64>().ok(),
+        _ => None,
+    }
 }
 
 /// `TABLESAMPLE (10 ROWS) REPEATABLE (42)`.

@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::engine::refusal;
 use super::list_functions::elementwise;
-use super::nested_values::row_count;
+use super::nested_values::{broadcast_column, row_count};
 use crate::text::PrintableLine;
 
 /// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty
@@ -25,92 +25,94 @@ pub(super) fn repeated_name(names: &[String]) -> Option<&String> {
 /// A function that makes structs of its arguments, with these names of fields.
 pub(super) fn struct_value(called: &str, names: Vec<String>) -> UserDefinedFunction {
     let fields = names.clone();
-    let dtype = move |dtypes: &[DataType]| {
-        let fields = fields.iter().zip(dtypes).map(|(name, dtype)| {
-            Ok(Field::new(
-                name.as_str().into(),
-                dtype.clone().materialize_unknown(false)?,
-            ))
-        });
-        Ok(DataType::Struct(fields.collect::<PolarsResult<_>>()?))
-    };
-    let values = move |columns: &[Column]| {
-        let rows = row_count(columns);
-        let field = |(name, column): (&String, &Column)| {
-            let column = if column.len() == rows {
-                column.clone()
-            } else {
-                column.new_from_index(0, rows)
-            };
-            column
-                .with_name(name.as_str().into())
-                .as_materialized_series()
-                .clone()
-        };
-        let fields: Vec<Series> = names.iter().zip(columns).map(field).collect();
-        if fields.len() != names.len() {
-            return Err(refusal("a struct has as many values as names"));
-        }
-        Ok(StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_column())
-    };
-    elementwise(called, dtype, values)
+    elementwise(
+        called,
+        move |dtypes| {
+            let fields = list_typed_fields(&fields, dtypes);
+            Ok(DataType::Struct(fields.collect::<PolarsResult<_>>()?))
+        },
+        move |columns| build_structs(&names, columns),
+    )
+}
+
+/// The fields of structs with these names and types; written numbers have their usual type.
+fn list_typed_fields(
+    names: &[String],
+    dtypes: &[DataType],
+) -> impl Iterator<Item = PolarsResult<Field>> {
+    names.iter().zip(dtypes).map(|(name, dtype)| {
+        Ok(Field::new(
+            name.as_str().into(),
+            dtype.clone().materialize_unknown(false)?,
+        ))
+    })
+}
+
+/// The values of a field: a column of one row is repeated for all rows.
+fn repeat_field_values(name: &str, column: &Column, rows: usize) -> Series {
+    broadcast_column(column, rows)
+        .with_name(name.into())
+        .as_materialized_series()
+        .clone()
+}
+
+fn build_structs(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
+    let rows = row_count(columns);
+    let fields: Vec<Series> = names
+        .iter()
+        .zip(columns)
+        .map(|(name, column)| repeat_field_values(name, column, rows))
+        .collect();
+    if fields.len() != names.len() {
+        return Err(refusal("a struct has as many values as names"));
+    }
+    Ok(StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_column())
 }
 
 /// A function that adds fields with these names to structs, its first argument.
 pub(super) fn longer_struct(called: &str, names: Vec<String>) -> UserDefinedFunction {
     let more = names.clone();
-    let dtype = move |dtypes: &[DataType]| {
-        let Some((DataType::Struct(fields), rest)) = dtypes.split_first() else {
-            return Err(refusal(
-                "struct_insert takes a struct, and fields such as b := 1",
-            ));
-        };
-        let added = more.iter().zip(rest).map(|(name, dtype)| {
-            Ok(Field::new(
-                name.as_str().into(),
-                dtype.clone().materialize_unknown(false)?,
-            ))
-        });
-        let fields: Vec<Field> = fields
-            .iter()
-            .cloned()
-            .map(Ok)
-            .chain(added)
-            .collect::<PolarsResult<_>>()?;
-        let all: Vec<String> = fields
-            .iter()
-            .map(|field| field.name().to_string())
-            .collect();
-        match repeated_name(&all) {
-            Some(name) => Err(refusal(format!(
-                "the struct has a field {} already",
-                name.printable_line()
-            ))),
-            None => Ok(DataType::Struct(fields)),
-        }
+    elementwise(
+        called,
+        move |dtypes| find_longer_type(&more, dtypes),
+        move |columns| add_fields(&names, columns),
+    )
+}
+
+/// The type of structs with more fields: the first of `dtypes`, then those of the added fields.
+fn find_longer_type(names: &[String], dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let Some((DataType::Struct(fields), rest)) = dtypes.split_first() else {
+        return Err(refusal(
+            "struct_insert takes a struct, and fields such as b := 1",
+        ));
     };
-    let values = move |columns: &[Column]| {
-        let rows = row_count(columns);
-        let whole = |column: &Column| {
-            if column.len() == rows {
-                column.clone()
-            } else {
-                column.new_from_index(0, rows)
-            }
-        };
-        let structs = whole(&columns[0]);
-        let mut fields = structs.struct_()?.fields_as_series();
-        let added = names.iter().zip(&columns[1..]).map(|(name, column)| {
-            whole(column)
-                .with_name(name.as_str().into())
-                .as_materialized_series()
-                .clone()
-        });
-        fields.extend(added);
-        let made =
-            StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
-        let nulls = Series::full_null(PlSmallStr::EMPTY, rows, made.dtype());
-        Ok(made.zip_with(&structs.is_not_null(), &nulls)?.into_column())
-    };
-    elementwise(called, dtype, values)
+    let fields: Vec<Field> = fields
+        .iter()
+        .cloned()
+        .map(Ok)
+        .chain(list_typed_fields(names, rest))
+        .collect::<PolarsResult<_>>()?;
+    let all: Vec<String> = fields
+        .iter()
+        .map(|field| field.name().to_string())
+        .collect();
+    match repeated_name(&all) {
+        Some(name) => Err(refusal(format!(
+            "the struct has a field {} already",
+            name.printable_line()
+        ))),
+        None => Ok(DataType::Struct(fields)),
+    }
+}
+
+/// Structs, the first of `columns`, with the others as more fields.
+fn add_fields(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
+    let rows = row_count(columns);
+    let structs = broadcast_column(&columns[0], rows);
+    let mut fields = structs.struct_()?.fields_as_series();
+    let added = names.iter().zip(&columns[1..]);
+    fields.extend(added.map(|(name, column)| repeat_field_values(name, column, rows)));
+    let made = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
+    let nulls = Series::full_null(PlSmallStr::EMPTY, rows, made.dtype());
+    Ok(made.zip_with(&structs.is_not_null(), &nulls)?.into_column())
 }

@@ -70,11 +70,7 @@ pub(super) fn summarize_columns(
 fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
     let mut texts = SummaryTexts::default();
     let keys = order_keys(column, column.dtype())?;
-    let known = || {
-        keys.iter()
-            .enumerate()
-            .filter_map(|(row, key)| Some((key?, row)))
-    };
+    let known = || list_known_keys(&keys);
     let count = known()
         .map(|(key, _)| key)
         .collect::<HashSet<&[u8]>>()
@@ -126,6 +122,13 @@ fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
         }
     }
     Ok((texts, count))
+}
+
+/// The keys that are not null, with their row.
+fn list_known_keys(keys: &BinaryChunked) -> impl Iterator<Item = (&[u8], usize)> {
+    keys.iter()
+        .enumerate()
+        .filter_map(|(row, key)| Some((key?, row)))
 }
 
 /// The value below which a share of the sorted numbers is, each of them in the middle of its own

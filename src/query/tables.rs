@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, Int64Array};
+use arrow::datatypes::Field;
 
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -163,19 +164,22 @@ impl Tables {
         match TableName::parse(name, self.levels.len())? {
             TableName::Level(level) => Some(self.level_columns(level)),
             TableName::Data => Some(self.level_columns(0)),
-            TableName::Flat(level) => {
-                let flat = |level: usize| {
-                    let columns = self
-                        .level_columns(level)
-                        .into_iter()
-                        .filter(|field| !is_key(&field.name));
-                    columns.map(move |field| {
-                        FieldSpec::new(format!("l{level}:{}", field.name), field.dtype)
-                    })
-                };
-                Some((0..=level).rev().flat_map(flat).collect())
-            }
+            TableName::Flat(level) => Some(
+                (0..=level)
+                    .rev()
+                    .flat_map(|level| self.flat_columns(level))
+                    .collect(),
+            ),
         }
+    }
+
+    /// The columns of a level in a flat view.
+    fn flat_columns(&self, level: usize) -> impl Iterator<Item = FieldSpec> {
+        let columns = self
+            .level_columns(level)
+            .into_iter()
+            .filter(|field| !is_key(&field.name));
+        columns.map(move |field| FieldSpec::new(format!("l{level}:{}", field.name), field.dtype))
     }
 
     fn level_columns(&self, level: usize) -> Vec<FieldSpec> {
@@ -194,15 +198,22 @@ impl Tables {
             Some(LevelData::Decoded(table)) => table.schema(),
             None => return Vec::new(),
         };
-        let spec = |field: &Arc<arrow::datatypes::Field>| FieldSpec {
+        schema
+            .fields()
+            .iter()
+            .map(|field| self.describe_field(level, field))
+            .collect()
+    }
+
+    fn describe_field(&self, level: usize, field: &Field) -> FieldSpec {
+        FieldSpec {
             description: self
                 .collection
                 .column_description(level, field.name())
                 .unwrap_or_default()
                 .to_owned(),
             ..FieldSpec::new(field.name(), field.data_type().clone())
-        };
-        schema.fields().iter().map(spec).collect()
+        }
     }
 
     /// True when no row of a level lacks a value in a column, as far as is known without reading
@@ -251,13 +262,7 @@ pub(super) enum TableName {
 
 impl TableName {
     pub fn parse(name: &str, levels: usize) -> Option<Self> {
-        let number = |digits: &str| -> Option<usize> {
-            let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            plain
-                .then(|| digits.parse().ok())
-                .flatten()
-                .filter(|level| *level < levels)
-        };
+        let number = |digits: &str| parse_level_number(digits, levels);
         match name {
             "data" if levels > 0 => Some(TableName::Data),
             _ => match (
@@ -270,4 +275,14 @@ impl TableName {
             },
         }
     }
+}
+
+/// The number of a level in the name of a table; `None` for other texts and for levels that are
+/// not there.
+fn parse_level_number(digits: &str, levels: usize) -> Option<usize> {
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain
+        .then(|| digits.parse().ok())
+        .flatten()
+        .filter(|level| *level < levels)
 }

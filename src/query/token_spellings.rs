@@ -47,15 +47,19 @@ fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
 
 /// True for `JOIN`, `LEFT JOIN`, `LEFT OUTER JOIN` and so on.
 fn joins(tokens: &[TokenWithSpan]) -> bool {
-    let is_kind = |token: &TokenWithSpan| {
-        [Keyword::LEFT, Keyword::INNER, Keyword::OUTER]
-            .iter()
-            .any(|keyword| is_keyword(Some(token), *keyword))
-    };
-    is_keyword(tokens.iter().find(|token| !is_kind(token)), Keyword::JOIN)
+    is_keyword(
+        tokens.iter().find(|token| !is_join_kind(token)),
+        Keyword::JOIN,
+    )
 }
 
-/// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
+fn is_join_kind(token: &TokenWithSpan) -> bool {
+    [Keyword::LEFT, Keyword::INNER, Keyword::OUTER]
+        .iter()
+        .any(|keyword| is_keyword(Some(token), *keyword))
+}
+
+/// Marks ASOF joins in their condition, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
 /// WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every WITH is planned in one
 /// way.
 pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
@@ -102,6 +106,13 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
             at += 3;
         } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
             waits_for_condition = true;
+            at += 1;
+        } else if is_word(Some(token), "POSITIONAL") && is_keyword(next(1), Keyword::JOIN) {
+            found.push(word("STRAIGHT_JOIN", Keyword::STRAIGHT_JOIN, span));
+            at += 2;
+        } else if is_keyword(Some(token), Keyword::STRAIGHT_JOIN) {
+            // A name like others to DuckDB.
+            found.push(word("straight_join", Keyword::NoKeyword, span));
             at += 1;
         } else if waits_for_condition && is_keyword(Some(token), Keyword::ON) {
             waits_for_condition = false;

@@ -212,22 +212,23 @@ fn find_top_rows<T: PartialOrd + Copy>(
         .enumerate()
         .filter_map(|(row, value)| value.map(|value| (value, row as IdxSize)))
         .collect();
-    // As in the engine, NaN (the only value without an order to itself) is above every number.
-    let ordered = |a: &(T, IdxSize), b: &(T, IdxSize)| {
-        let is_nan = |value: &T| value.partial_cmp(value).is_none();
-        let order =
-            a.0.partial_cmp(&b.0)
-                .unwrap_or_else(|| is_nan(&a.0).cmp(&is_nan(&b.0)));
-        if descending {
-            Ordering::reverse(order)
-        } else {
-            order
-        }
-    };
     let wanted = most.min(known.len());
     if let Some(last) = wanted.checked_sub(1) {
-        known.select_nth_unstable_by(last, ordered);
+        known.select_nth_unstable_by(last, |a, b| compare_numbers(&a.0, &b.0, descending));
     }
     known.truncate(wanted);
     known.into_iter().map(|(_, row)| row).collect()
+}
+
+/// As in the engine, NaN (the only value without an order to itself) is above every number.
+fn compare_numbers<T: PartialOrd>(a: &T, b: &T, descending: bool) -> Ordering {
+    let is_nan = |value: &T| value.partial_cmp(value).is_none();
+    let order = a
+        .partial_cmp(b)
+        .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)));
+    if descending {
+        Ordering::reverse(order)
+    } else {
+        order
+    }
 }

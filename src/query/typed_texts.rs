@@ -25,19 +25,9 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
             .collect::<UInt64Chunked>()
             .into_column(),
         DataType::Decimal(precision, scale) => {
-            let fits = |number: &i128| {
-                10u128
-                    .checked_pow(*precision as u32)
-                    .is_none_or(|end| number.unsigned_abs() < end)
-            };
-            let number = |text: &str| {
-                WrittenNumber::read(text)?
-                    .scale_to_integer(*scale)
-                    .filter(fits)
-            };
             let numbers = texts
                 .iter()
-                .map(|text| number(text?))
+                .map(|text| read_decimal(text?, *precision, *scale))
                 .collect::<Int128Chunked>();
             numbers
                 .into_decimal_unchecked(*precision, *scale)
@@ -62,12 +52,8 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
             let times = texts
                 .iter()
                 .map(|text| read_time(text, dtype, time_texts::time_of_day));
-            let nanos = |time: NaiveTime| {
-                i64::from(time.num_seconds_from_midnight()) * 1_000_000_000
-                    + i64::from(time.nanosecond())
-            };
             times
-                .map(|time| Ok(time?.map(nanos)))
+                .map(|time| Ok(time?.map(nanoseconds_of_day)))
                 .collect::<PolarsResult<Int64Chunked>>()?
                 .into_time()
                 .into_column()
@@ -92,6 +78,21 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
         }
     };
     Ok(column)
+}
+
+/// The number of a text times `10^scale`; `None` for other texts and beyond the precision.
+fn read_decimal(text: &str, precision: usize, scale: usize) -> Option<i128> {
+    WrittenNumber::read(text)?
+        .scale_to_integer(scale)
+        .filter(|number| {
+            10u128
+                .checked_pow(precision as u32)
+                .is_none_or(|end| number.unsigned_abs() < end)
+        })
+}
+
+fn nanoseconds_of_day(time: NaiveTime) -> i64 {
+    i64::from(time.num_seconds_from_midnight()) * 1_000_000_000 + i64::from(time.nanosecond())
 }
 
 /// A text as a time; `None` for a text that is none.
@@ -136,17 +137,21 @@ pub(super) fn fraction(text: &str) -> Option<f64> {
     if text.starts_with('+') {
         return None;
     }
-    let between_digits = |at: usize| {
-        let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
-        at > 0 && is_digit(text.as_bytes().get(at - 1)) && is_digit(text.as_bytes().get(at + 1))
-    };
     match text.contains('_') {
-        true if text.match_indices('_').all(|(at, _)| between_digits(at)) => {
+        true if text
+            .match_indices('_')
+            .all(|(at, _)| is_between_digits(text, at)) =>
+        {
             text.replace('_', "").parse().ok()
         }
         true => None,
         false => text.parse().ok(),
     }
+}
+
+fn is_between_digits(text: &str, at: usize) -> bool {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    at > 0 && is_digit(text.as_bytes().get(at - 1)) && is_digit(text.as_bytes().get(at + 1))
 }
 
 /// A number with a fraction or a power of ten too, rounded with halves away from zero.
@@ -161,6 +166,14 @@ pub(super) fn parse_unsigned(text: &str) -> Option<u64> {
         Some(digits) if !is_zeros(digits) => None,
         _ => u64::try_from(integer(text)?).ok(),
     }
+}
+
+/// The digit at a place; 0 before and behind the digits.
+fn digit_at(digits: &str, at: i64) -> i128 {
+    usize::try_from(at)
+        .ok()
+        .and_then(|at| digits.as_bytes().get(at))
+        .map_or(0, |byte| i128::from(byte - b'0'))
 }
 
 /// A number as a text has it: a sign, digits that `_` may group, a point and a power of ten. DuckDB
@@ -207,17 +220,11 @@ impl WrittenNumber {
         let end = i64::try_from(all.len() + digits).ok()?
             - i64::try_from(self.fraction.len()).ok()?
             + i64::from(self.power);
-        let digit = |at: i64| {
-            usize::try_from(at)
-                .ok()
-                .and_then(|at| all.as_bytes().get(at))
-                .map_or(0, |byte| i128::from(byte - b'0'))
-        };
         let mut number: i128 = 0;
         for at in 0..if all.is_empty() { 0 } else { end } {
-            number = number.checked_mul(10)?.checked_add(digit(at))?;
+            number = number.checked_mul(10)?.checked_add(digit_at(all, at))?;
         }
-        let rounded = number + i128::from(digit(end) >= 5);
+        let rounded = number + i128::from(digit_at(all, end) >= 5);
         Some(if self.is_negative { -rounded } else { rounded })
     }
 }

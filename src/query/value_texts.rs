@@ -9,7 +9,7 @@ use polars::sql::FunctionOptions;
 
 use super::durations;
 use super::engine::refusal;
-use super::nested_values::ListRanges;
+use super::nested_values::{ListRanges, build_result_field};
 use super::scan::fault;
 use crate::error::Error;
 use crate::text::PrintableLine;
@@ -21,15 +21,20 @@ const PLAIN_POWERS: std::ops::Range<i32> = -4..16;
 /// as DuckDB does.
 pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
     let write = texts_writer(dtype)?;
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [column] = columns else {
-            return Err(refusal("a text is of one value"));
-        };
-        Ok(write(column)?
-            .into_column()
-            .with_name(column.name().clone()))
-    };
+    let values = move |columns: &mut [Column]| write_texts(columns, write);
     Some(function("value_text", DataType::String, values))
+}
+
+fn write_texts(
+    columns: &[Column],
+    write: fn(&Column) -> PolarsResult<StringChunked>,
+) -> PolarsResult<Column> {
+    let [column] = columns else {
+        return Err(refusal("a text is of one value"));
+    };
+    Ok(write(column)?
+        .into_column()
+        .with_name(column.name().clone()))
 }
 
 /// The texts of the values of a type; `None` for types whose texts are those of the engine.
@@ -55,17 +60,6 @@ fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringCh
             Ok(days.i32()?.iter().map(|days| days.and_then(text)).collect())
         },
         DataType::Time => |column| {
-            let text = |nanos: i64| {
-                let (seconds, rest) = (
-                    nanos.div_euclid(1_000_000_000),
-                    nanos.rem_euclid(1_000_000_000),
-                );
-                NaiveTime::from_num_seconds_from_midnight_opt(
-                    u32::try_from(seconds).ok()?,
-                    u32::try_from(rest).ok()?,
-                )
-                .map(time_text)
-            };
             let times = column
                 .as_materialized_series()
                 .to_physical_repr()
@@ -73,7 +67,7 @@ fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringCh
             Ok(times
                 .i64()?
                 .iter()
-                .map(|nanos| nanos.and_then(text))
+                .map(|nanos| nanos.and_then(time_of_day_text))
                 .collect())
         },
         DataType::Duration(_) => |column| {
@@ -96,37 +90,55 @@ fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringCh
     })
 }
 
+/// The text of a time of day in nanoseconds; `None` beyond one day.
+fn time_of_day_text(nanos: i64) -> Option<String> {
+    let (seconds, rest) = (
+        nanos.div_euclid(1_000_000_000),
+        nanos.rem_euclid(1_000_000_000),
+    );
+    NaiveTime::from_num_seconds_from_midnight_opt(
+        u32::try_from(seconds).ok()?,
+        u32::try_from(rest).ok()?,
+    )
+    .map(time_text)
+}
+
 /// A function that reads texts as bytes, in which `\x41` is one byte; `is_try` makes a text that is
 /// no bytes null.
 pub(super) fn bytes_reader(is_try: bool) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [texts] = columns else {
-            return Err(refusal("bytes are read from one text"));
-        };
-        let read = |text: Option<&str>| match text.map(|text| (text, bytes_of_text(text))) {
-            Some((text, None)) if !is_try => {
-                let error = Error::usage(format!(
-                    "the text '{}' cannot be read as a BLOB",
-                    text.printable_line()
-                ));
-                Err(fault(&error.hint(
-                    "write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts",
-                )))
-            }
-            read => Ok(read.and_then(|(_, bytes)| bytes)),
-        };
-        let bytes = texts
-            .str()?
-            .iter()
-            .map(read)
-            .collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
-        Ok(bytes
-            .into_iter()
-            .collect::<BinaryChunked>()
-            .into_column()
-            .with_name(texts.name().clone()))
-    };
+    let values = move |columns: &mut [Column]| read_bytes_column(columns, is_try);
     function("bytes_of_text", DataType::Binary, values)
+}
+
+fn read_bytes_column(columns: &[Column], is_try: bool) -> PolarsResult<Column> {
+    let [texts] = columns else {
+        return Err(refusal("bytes are read from one text"));
+    };
+    let bytes = texts
+        .str()?
+        .iter()
+        .map(|text| read_bytes(text, is_try))
+        .collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
+    Ok(bytes
+        .into_iter()
+        .collect::<BinaryChunked>()
+        .into_column()
+        .with_name(texts.name().clone()))
+}
+
+fn read_bytes(text: Option<&str>, is_try: bool) -> PolarsResult<Option<Vec<u8>>> {
+    match text.map(|text| (text, bytes_of_text(text))) {
+        Some((text, None)) if !is_try => {
+            let error = Error::usage(format!(
+                "the text '{}' cannot be read as a BLOB",
+                text.printable_line()
+            ));
+            Err(fault(&error.hint(
+                "write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts",
+            )))
+        }
+        read => Ok(read.and_then(|(_, bytes)| bytes)),
+    }
 }
 
 fn function(
@@ -134,14 +146,7 @@ fn function(
     dtype: DataType,
     values: impl Fn(&mut [Column]) -> PolarsResult<Column> + Send + Sync + 'static,
 ) -> UserDefinedFunction {
-    let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            dtype.clone(),
-        ))
-    };
+    let field = move |_: &Schema, fields: &[Field]| Ok(build_result_field(fields, &dtype));
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
@@ -169,12 +174,7 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
                 .map(|field| texts_within(&field.clone().into_column()))
                 .collect::<PolarsResult<Vec<_>>>()?;
             let text = |row: usize| {
-                let fields: Vec<String> = names
-                    .iter()
-                    .zip(&texts)
-                    .map(|(name, texts)| format!("{name}: {}", texts[row]))
-                    .collect();
-                (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(", ")))
+                (known.get(row) == Some(true)).then(|| join_struct_text(&names, &texts, row))
             };
             Ok((0..column.len()).map(text).collect())
         }
@@ -188,15 +188,32 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
     }
 }
 
+/// The text of one struct, of the texts of its fields.
+fn join_struct_text(names: &[String], texts: &[Vec<String>], row: usize) -> String {
+    let fields: Vec<String> = names
+        .iter()
+        .zip(texts)
+        .map(|(name, texts)| format!("{name}: {}", texts[row]))
+        .collect();
+    format!("{{{}}}", fields.join(", "))
+}
+
 /// The texts of values within a list or a struct.
 fn texts_within(column: &Column) -> PolarsResult<Vec<String>> {
     let is_nested = matches!(column.dtype(), DataType::List(_) | DataType::Struct(_));
-    let text = |text: Option<String>| match text {
+    Ok(texts_of(column)?
+        .into_iter()
+        .map(|text| quote_nested_text(text, is_nested))
+        .collect())
+}
+
+/// The text of a value within a list or a struct; those of lists and structs have no quotes.
+fn quote_nested_text(text: Option<String>, is_nested: bool) -> String {
+    match text {
         None => "NULL".to_owned(),
         Some(text) if is_nested || !needs_quotes(&text) => text,
         Some(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
-    };
-    Ok(texts_of(column)?.into_iter().map(text).collect())
+    }
 }
 
 /// True for texts that a list would be read back from in another way.
@@ -251,19 +268,20 @@ fn times(column: &Column, zone: &'static str) -> PolarsResult<StringChunked> {
         .as_materialized_series()
         .to_physical_repr()
         .into_owned();
-    let text = |micros: i64| {
-        let time = DateTime::from_timestamp_micros(micros)?.naive_utc();
-        Some(format!(
-            "{} {}{zone}",
-            date_text(time.date()),
-            time_text(time.time())
-        ))
-    };
     Ok(times
         .i64()?
         .iter()
-        .map(|micros| micros.and_then(text))
+        .map(|micros| print_timestamp(micros?, zone))
         .collect())
+}
+
+fn print_timestamp(micros: i64, zone: &str) -> Option<String> {
+    let time = DateTime::from_timestamp_micros(micros)?.naive_utc();
+    Some(format!(
+        "{} {}{zone}",
+        date_text(time.date()),
+        time_text(time.time())
+    ))
 }
 
 /// A date, whose year has no sign: one before the year 1 is `(BC)`.

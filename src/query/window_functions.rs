@@ -8,7 +8,7 @@ use polars::sql::{FunctionOptions, SQLContext};
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine::refusal;
 use super::function_registry;
-use super::nested_values::sortable;
+use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
 use super::whole_numbers::too_large;
 use crate::error::Error;
@@ -89,27 +89,25 @@ impl WindowDefinition {
     pub fn into_function(self, name: &str) -> UserDefinedFunction {
         let window = self.clone();
         let values = move |columns: &mut [Column]| window.column(columns);
-        let field = move |_: &Schema, fields: &[Field]| {
-            let arguments = fields
-                .get(self.partition + self.order.len()..fields.len().saturating_sub(1))
-                .unwrap_or_default();
-            // The engine stops for a type that is not known, as that of a written number.
-            Ok(Field::new(
-                "window".into(),
-                self.dtype(arguments)?.materialize_unknown(false)?,
-            ))
-        };
+        let field = move |_: &Schema, fields: &[Field]| self.build_field(fields);
         let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
         function.options = FunctionOptions::groupwise();
         function
     }
 
+    fn build_field(&self, fields: &[Field]) -> PolarsResult<Field> {
+        let arguments = fields
+            .get(self.partition + self.order.len()..fields.len().saturating_sub(1))
+            .unwrap_or_default();
+        // The engine stops for a type that is not known, as that of a written number.
+        Ok(Field::new(
+            "window".into(),
+            self.dtype(arguments)?.materialize_unknown(false)?,
+        ))
+    }
+
     fn dtype(&self, arguments: &[Field]) -> PolarsResult<DataType> {
-        let first = || {
-            arguments
-                .first()
-                .map_or(DataType::Null, |field| field.dtype().clone())
-        };
+        let first = || find_first_type(arguments);
         Ok(match &self.function {
             WindowFunction::PercentRank | WindowFunction::CumeDist | WindowFunction::Avg => {
                 DataType::Float64
@@ -141,13 +139,7 @@ impl WindowDefinition {
         let count = any.len();
         let all: Vec<Column> = columns
             .iter()
-            .map(|column| {
-                if column.len() == count {
-                    column.clone()
-                } else {
-                    column.new_from_index(0, count)
-                }
-            })
+            .map(|column| broadcast_column(column, count))
             .collect();
         let (keys, arguments) = all.split_at(self.partition + self.order.len());
         let rows = self.rows(keys, count)?;
@@ -158,16 +150,7 @@ impl WindowDefinition {
             | WindowFunction::LastValue
             | WindowFunction::NthValue => self.pick_row_values(&rows, arguments)?,
             WindowFunction::PercentRank | WindowFunction::CumeDist => {
-                let value = |at: usize| {
-                    let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
-                    match self.function {
-                        WindowFunction::CumeDist => {
-                            f64::from(last - start) / f64::from(end - start)
-                        }
-                        _ if end - start == 1 => 0.0,
-                        _ => f64::from(first - start) / f64::from(end - start - 1),
-                    }
-                };
+                let value = |at: usize| self.compute_rank_share(&rows, at);
                 restore_row_order(&rows, (0..count).map(|at| Some(value(at))))
                     .collect::<Float64Chunked>()
                     .into_column()
@@ -180,6 +163,16 @@ impl WindowDefinition {
             _ => self.aggregate_frames(&rows, arguments)?,
         };
         Ok(column.with_name("window".into()))
+    }
+
+    /// PERCENT_RANK or CUME_DIST of the row at position `at`.
+    fn compute_rank_share(&self, rows: &PartitionedRows, at: usize) -> f64 {
+        let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
+        match self.function {
+            WindowFunction::CumeDist => f64::from(last - start) / f64::from(end - start),
+            _ if end - start == 1 => 0.0,
+            _ => f64::from(first - start) / f64::from(end - start - 1),
+        }
     }
 
     fn rows(&self, keys: &[Column], count: usize) -> PolarsResult<PartitionedRows> {
@@ -202,31 +195,15 @@ impl WindowDefinition {
             .map(named)
             .collect::<PolarsResult<Vec<Column>>>()?;
         columns.push(IdxCa::from_vec("row".into(), (0..count as IdxSize).collect()).into_column());
-        let of_order = |of: fn(&(bool, bool)) -> bool, otherwise: bool| -> Vec<bool> {
-            std::iter::repeat_n(otherwise, self.partition)
-                .chain(self.order.iter().map(of))
-                .collect()
-        };
         let options = SortMultipleOptions::default()
-            .with_order_descending_multi(of_order(|(descending, _)| *descending, false))
-            .with_nulls_last_multi(of_order(|(_, last)| *last, true))
+            .with_order_descending_multi(
+                self.list_key_options(|(descending, _)| *descending, false),
+            )
+            .with_nulls_last_multi(self.list_key_options(|(_, last)| *last, true))
             .with_maintain_order(true);
         let sorted = DataFrame::new(count, columns)?.sort(names.clone(), options)?;
-        let begins = |names: &[PlSmallStr]| -> PolarsResult<Vec<bool>> {
-            let mut begins = vec![false; count];
-            for name in names {
-                let values = sorted.column(name)?.as_materialized_series();
-                let changed = values.not_equal_missing(&values.shift(1))?;
-                begins
-                    .iter_mut()
-                    .zip(changed.iter())
-                    .for_each(|(begins, changed)| *begins |= changed.unwrap_or(true));
-            }
-            begins[0] = true;
-            Ok(begins)
-        };
-        let part_begins = begins(&names[..self.partition])?;
-        let mut peer_begins = begins(&names[self.partition..])?;
+        let part_begins = find_changes(&sorted, &names[..self.partition])?;
+        let mut peer_begins = find_changes(&sorted, &names[self.partition..])?;
         peer_begins
             .iter_mut()
             .zip(&part_begins)
@@ -258,6 +235,13 @@ impl WindowDefinition {
         })
     }
 
+    /// An option of each sort key: `otherwise` for keys of the partition.
+    fn list_key_options(&self, of: fn(&(bool, bool)) -> bool, otherwise: bool) -> Vec<bool> {
+        std::iter::repeat_n(otherwise, self.partition)
+            .chain(self.order.iter().map(of))
+            .collect()
+    }
+
     fn has_offsets(&self) -> bool {
         [self.frame.start, self.frame.end]
             .iter()
@@ -266,48 +250,20 @@ impl WindowDefinition {
 
     /// Start and end position of the frame of the row at position `at`.
     fn frame(&self, rows: &PartitionedRows, at: usize) -> (usize, usize) {
-        let ((start, end), peers) = (rows.parts[at], rows.peers[at]);
-        let (start, end) = (start as usize, end as usize);
-        if self.frame.by_range {
-            let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
-            let known = || {
-                // Null keys are at one end of the partition.
-                let part = &rows.keys[start..end];
-                let first = start + part.iter().take_while(|key| key.is_nan()).count();
-                let last = end - part.iter().rev().take_while(|key| key.is_nan()).count();
-                (first, last.max(first))
-            };
-            let place = |bound: FrameBound, is_start: bool| match bound {
-                FrameBound::Unbounded => {
-                    if is_start {
-                        start
-                    } else {
-                        end
-                    }
-                }
-                FrameBound::Offset(offset) if offset == 0.0 || key.is_nan() => {
-                    if is_start {
-                        peers.0 as usize
-                    } else {
-                        peers.1 as usize
-                    }
-                }
-                FrameBound::Offset(offset) => {
-                    let (first, last) = known();
-                    let found = rows.keys[first..last].partition_point(|other| {
-                        if is_start {
-                            *other < key + offset
-                        } else {
-                            *other <= key + offset
-                        }
-                    });
-                    first + found
-                }
-            };
-            let from = place(self.frame.start, true);
-            return (from, place(self.frame.end, false).max(from));
-        }
-        let place = |bound: FrameBound, is_start: bool| match bound {
+        let from = self.find_bound(rows, at, self.frame.start, true);
+        let to = self.find_bound(rows, at, self.frame.end, false);
+        (from, to.max(from))
+    }
+
+    fn find_bound(
+        &self,
+        rows: &PartitionedRows,
+        at: usize,
+        bound: FrameBound,
+        is_start: bool,
+    ) -> usize {
+        let (start, end) = (rows.parts[at].0 as usize, rows.parts[at].1 as usize);
+        match bound {
             FrameBound::Unbounded => {
                 if is_start {
                     start
@@ -315,13 +271,14 @@ impl WindowDefinition {
                     end
                 }
             }
+            FrameBound::Offset(offset) if self.frame.by_range => {
+                find_range_place(rows, at, offset, is_start)
+            }
             FrameBound::Offset(offset) => {
                 let place = at as i64 + offset as i64 + i64::from(!is_start);
                 usize::try_from(place).unwrap_or(0).clamp(start, end)
             }
-        };
-        let from = place(self.frame.start, true);
-        (from, place(self.frame.end, false).max(from))
+        }
     }
 
     fn ranks(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
@@ -504,14 +461,8 @@ impl WindowDefinition {
                 .flatten()
                 .enumerate()
                 .for_each(|(rank, row)| ranks[row as usize] = rank as u32);
-            let better = |best: Option<usize>, at: usize| {
-                let rank = |at: usize| ranks[rows.order[at] as usize];
-                match best {
-                    _ if !known[at] => best,
-                    Some(best) if (rank(best) > rank(at)) == greatest => Some(best),
-                    _ => Some(at),
-                }
-            };
+            let rank = |at: usize| ranks[rows.order[at] as usize];
+            let better = |best, at| pick_better_rank(best, at, &known, rank, greatest);
             let best = running(&frames, None, better)?;
             let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
             best.into_iter().enumerate().for_each(|(at, best)| {
@@ -549,14 +500,7 @@ impl WindowDefinition {
                     .collect::<Float64Chunked>()
                     .into_column());
             }
-            let whole = |frame: &(usize, usize)| -> PolarsResult<Option<i64>> {
-                if count(*frame) == 0 {
-                    return Ok(None);
-                }
-                i64::try_from(sum(frame))
-                    .map(Some)
-                    .map_err(|_| too_large(format!("{} does not fit in BIGINT", sum(frame))))
-            };
+            let whole = |frame: &(usize, usize)| fit_sum(sum(frame), count(*frame));
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
             return Ok(restore_row_order(rows, sums.into_iter())
                 .collect::<Int64Chunked>()
@@ -566,19 +510,22 @@ impl WindowDefinition {
         let values = values.f64()?;
         let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
         let sums = running(&frames, 0.0, |sum: f64, at| sum + number(at))?;
-        let value = |(frame, sum): (&(usize, usize), f64)| {
-            let count = count(*frame);
-            (count > 0).then(|| {
-                if self.function == WindowFunction::Avg {
-                    sum / f64::from(count)
-                } else {
-                    sum
-                }
-            })
-        };
+        let value =
+            |(frame, sum): (&(usize, usize), f64)| self.compute_mean_or_sum(sum, count(*frame));
         Ok(restore_row_order(rows, frames.iter().zip(sums).map(value))
             .collect::<Float64Chunked>()
             .into_column())
+    }
+
+    /// The aggregate of `count` numbers with this sum; `None` of no numbers.
+    fn compute_mean_or_sum(&self, sum: f64, count: u32) -> Option<f64> {
+        (count > 0).then(|| {
+            if self.function == WindowFunction::Avg {
+                sum / f64::from(count)
+            } else {
+                sum
+            }
+        })
     }
 
     /// An aggregate of the engine over each frame; adjacent rows with equal frames share the
@@ -661,6 +608,75 @@ fn aggregate_ranges(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> 
     context.execute(&format!(
         "SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""
     ))
+}
+
+fn find_first_type(arguments: &[Field]) -> DataType {
+    arguments
+        .first()
+        .map_or(DataType::Null, |field| field.dtype().clone())
+}
+
+/// The position where RANGE starts or ends, `offset` of the key away from the row at `at`.
+fn find_range_place(rows: &PartitionedRows, at: usize, offset: f64, is_start: bool) -> usize {
+    let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
+    if offset == 0.0 || key.is_nan() {
+        let (first, last) = rows.peers[at];
+        let place = if is_start { first } else { last };
+        return place as usize;
+    }
+    let (start, end) = (rows.parts[at].0 as usize, rows.parts[at].1 as usize);
+    // Null keys are at one end of the partition.
+    let part = &rows.keys[start..end];
+    let first = start + part.iter().take_while(|key| key.is_nan()).count();
+    let last = end - part.iter().rev().take_while(|key| key.is_nan()).count();
+    let last = last.max(first);
+    let found = rows.keys[first..last].partition_point(|other| {
+        if is_start {
+            *other < key + offset
+        } else {
+            *other <= key + offset
+        }
+    });
+    first + found
+}
+
+/// Marks the rows whose values in these columns differ from those of the row before.
+fn find_changes(sorted: &DataFrame, names: &[PlSmallStr]) -> PolarsResult<Vec<bool>> {
+    let mut begins = vec![false; sorted.height()];
+    for name in names {
+        let values = sorted.column(name)?.as_materialized_series();
+        let changed = values.not_equal_missing(&values.shift(1))?;
+        begins
+            .iter_mut()
+            .zip(changed.iter())
+            .for_each(|(begins, changed)| *begins |= changed.unwrap_or(true));
+    }
+    begins[0] = true;
+    Ok(begins)
+}
+
+fn pick_better_rank(
+    best: Option<usize>,
+    at: usize,
+    known: &[bool],
+    rank: impl Fn(usize) -> u32,
+    greatest: bool,
+) -> Option<usize> {
+    match best {
+        _ if !known[at] => best,
+        Some(best) if (rank(best) > rank(at)) == greatest => Some(best),
+        _ => Some(at),
+    }
+}
+
+/// A sum of `count` whole numbers as BIGINT; `None` of no numbers.
+fn fit_sum(sum: i128, count: u32) -> PolarsResult<Option<i64>> {
+    if count == 0 {
+        return Ok(None);
+    }
+    i64::try_from(sum)
+        .map(Some)
+        .map_err(|_| too_large(format!("{sum} does not fit in BIGINT")))
 }
 
 /// Start and end position of the run that contains each position; `begins` marks the starts.

@@ -107,39 +107,40 @@ impl<'p> NamedWindows<'p> {
     }
 
     fn spec(&self, over: &WindowType, depth: usize) -> Result<WindowSpec> {
-        let named = |name: &Ident| {
-            let found = self
-                .named
-                .iter()
-                .find(|(known, _)| known.value.eq_ignore_ascii_case(&name.value));
-            let error = || {
-                self.source.locate(
-                    Error::usage(format!("there is no window {}", name.value)),
-                    name.span,
-                )
-            };
-            let (_, window) = found.filter(|_| depth < 10).ok_or_else(error)?;
-            match window {
-                NamedWindowExpr::NamedWindow(other) => {
-                    self.spec(&WindowType::NamedWindow(other.clone()), depth + 1)
-                }
-                NamedWindowExpr::WindowSpec(spec) => {
-                    self.spec(&WindowType::WindowSpec(spec.clone()), depth + 1)
-                }
-            }
-        };
         match over {
-            WindowType::NamedWindow(name) => named(name),
+            WindowType::NamedWindow(name) => self.find_window(name, depth),
             WindowType::WindowSpec(spec) => match &spec.window_name {
                 None => Ok(spec.clone()),
                 Some(name) => {
-                    let mut base = named(name)?;
+                    let mut base = self.find_window(name, depth)?;
                     base.partition_by.extend(spec.partition_by.iter().cloned());
                     base.order_by.extend(spec.order_by.iter().cloned());
                     base.window_frame = spec.window_frame.clone().or(base.window_frame);
                     Ok(base)
                 }
             },
+        }
+    }
+
+    fn find_window(&self, name: &Ident, depth: usize) -> Result<WindowSpec> {
+        let found = self
+            .named
+            .iter()
+            .find(|(known, _)| known.value.eq_ignore_ascii_case(&name.value));
+        // A window may refer to itself.
+        let Some((_, window)) = found.filter(|_| depth < 10) else {
+            return Err(self.source.locate(
+                Error::usage(format!("there is no window {}", name.value)),
+                name.span,
+            ));
+        };
+        match window {
+            NamedWindowExpr::NamedWindow(other) => {
+                self.spec(&WindowType::NamedWindow(other.clone()), depth + 1)
+            }
+            NamedWindowExpr::WindowSpec(spec) => {
+                self.spec(&WindowType::WindowSpec(spec.clone()), depth + 1)
+            }
         }
     }
 }
@@ -272,12 +273,7 @@ fn window(
     }
     if let (Some(filter), false) = (&function.filter, matches!(kind, F::Engine(_))) {
         let one = || Expr::value(Value::Number("1".into(), false));
-        let met = |value: Expr| {
-            expression(
-                "CASE WHEN _1 THEN _0 END",
-                vec![value, filter.as_ref().clone()],
-            )
-        };
+        let met = |value: Expr| nullify_unmet(value, filter);
         match (arguments.first_mut(), &kind) {
             (Some(first), F::Count | F::Sum | F::Avg | F::Min | F::Max) => {
                 *first = met(first.clone())
@@ -347,6 +343,11 @@ fn window(
     ))
 }
 
+/// The value where the condition of FILTER is met, otherwise null.
+fn nullify_unmet(value: Expr, filter: &Expr) -> Expr {
+    expression("CASE WHEN _1 THEN _0 END", vec![value, filter.clone()])
+}
+
 fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<Frame> {
     let by_range = match frame.units {
         WindowFrameUnits::Rows => false,
@@ -357,28 +358,7 @@ fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<
             return Err(source.locate(error, span));
         }
     };
-    let offset = |expr: &Expr| {
-        let error = || {
-            let error = Error::usage(format!("{expr} is no distance in a frame"));
-            error.hint(
-                "ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS \
-                PRECEDING AND CURRENT ROW",
-            )
-        };
-        distance(expr)
-            .filter(|distance| by_range || distance.fract() == 0.0)
-            .ok_or_else(|| source.locate(error(), expr.span()))
-    };
-    let bound = |bound: &WindowFrameBound| {
-        Ok::<FrameBound, Error>(match bound {
-            WindowFrameBound::CurrentRow => FrameBound::Offset(0.0),
-            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => {
-                FrameBound::Unbounded
-            }
-            WindowFrameBound::Preceding(Some(expr)) => FrameBound::Offset(-offset(expr)?),
-            WindowFrameBound::Following(Some(expr)) => FrameBound::Offset(offset(expr)?),
-        })
-    };
+    let bound = |bound: &WindowFrameBound| read_frame_bound(source, bound, by_range);
     let start = bound(&frame.start_bound)?;
     let end = frame
         .end_bound
@@ -391,23 +371,57 @@ fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<
     })
 }
 
+fn read_frame_bound(
+    source: StatementSource,
+    bound: &WindowFrameBound,
+    by_range: bool,
+) -> Result<FrameBound> {
+    Ok(match bound {
+        WindowFrameBound::CurrentRow => FrameBound::Offset(0.0),
+        WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => {
+            FrameBound::Unbounded
+        }
+        WindowFrameBound::Preceding(Some(expr)) => {
+            FrameBound::Offset(-read_frame_distance(source, expr, by_range)?)
+        }
+        WindowFrameBound::Following(Some(expr)) => {
+            FrameBound::Offset(read_frame_distance(source, expr, by_range)?)
+        }
+    })
+}
+
+fn read_frame_distance(source: StatementSource, expr: &Expr, by_range: bool) -> Result<f64> {
+    let found = distance(expr).filter(|distance| by_range || distance.fract() == 0.0);
+    found.ok_or_else(|| {
+        let error = Error::usage(format!("{expr} is no distance in a frame")).hint(
+            "ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS \
+                PRECEDING AND CURRENT ROW",
+        );
+        source.locate(error, expr.span())
+    })
+}
+
 /// Frame offset: rows, units of a number, or microseconds.
 fn distance(expr: &Expr) -> Option<f64> {
-    let number = |expr: &Expr| match strip_parentheses(expr) {
-        Expr::Value(value) => match &value.value {
-            Value::Number(text, _) | Value::SingleQuotedString(text) => Some(text.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
     match strip_parentheses(expr) {
         Expr::Interval(interval) => interval_parts(interval)?
             .fixed_micros()
             .filter(|micros| *micros >= 0)
             .map(|micros| micros as f64),
-        other => number(other)?
+        other => find_number_text(other)?
             .parse()
             .ok()
             .filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
+    }
+}
+
+/// The text of a written number, which may be in quotes.
+fn find_number_text(expr: &Expr) -> Option<String> {
+    match strip_parentheses(expr) {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) | Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! claim any size. A raster whose bytes could hold the pixels that its header claims is refused
 //! only for its block size or above 64 TiB.
 
-use super::{BandIndex, RasterInfo, RasterSource};
+use super::{BandIndex, BandInfo, RasterInfo, RasterSource};
 use crate::error::{Error, Result};
 
 /// Maximum bytes of a decoded block. GDAL decodes whole blocks and caches at least one per band.
@@ -208,28 +208,33 @@ pub(super) fn check_look(
         return Ok(());
     }
     let out_pixels = (out.0 as u64).saturating_mul(out.1 as u64);
-    let cost = |index: &BandIndex| {
-        let band = info.band(*index)?;
-        let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
-        // GDAL reads the smallest overview with at least the requested pixels.
-        let nearest = band
-            .overviews
-            .iter()
-            .map(|&(w, h)| w as u64 * h as u64)
-            .filter(|&held| held >= out_pixels)
-            .min();
-        let decoded = nearest
-            .unwrap_or(u64::MAX)
-            .min(pixels)
-            .min(out_pixels.saturating_mul(block));
-        Some(decoded.saturating_mul(value_bytes(&band.dtype)))
-    };
-    let whole = bands.iter().filter_map(cost).fold(0, u64::saturating_add);
+    let whole = bands
+        .iter()
+        .filter_map(|index| info.band(*index))
+        .map(|band| estimate_decoded_bytes(band, pixels, out_pixels))
+        .fold(0, u64::saturating_add);
     if whole > LOOK_BYTES {
         Err(hollow(info, source))
     } else {
         Ok(())
     }
+}
+
+/// Bytes that GDAL decodes at the most of a band, to fill `out_pixels` from `pixels` pixels.
+fn estimate_decoded_bytes(band: &BandInfo, pixels: u64, out_pixels: u64) -> u64 {
+    let block = (band.block.0 as u64).saturating_mul(band.block.1 as u64);
+    // GDAL reads the smallest overview with at least the requested pixels.
+    let nearest = band
+        .overviews
+        .iter()
+        .map(|&(w, h)| w as u64 * h as u64)
+        .filter(|&held| held >= out_pixels)
+        .min();
+    let decoded = nearest
+        .unwrap_or(u64::MAX)
+        .min(pixels)
+        .min(out_pixels.saturating_mul(block));
+    decoded.saturating_mul(value_bytes(&band.dtype))
 }
 
 /// True when the raster has more than 1024 bytes of pixels per byte of file: memory is limited,

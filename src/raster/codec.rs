@@ -41,16 +41,9 @@ fn rumi_size(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Option<[O
     let head = read(0, 24.min(size))
         .ok()
         .filter(|head| head.starts_with(&RUMI))?;
-    let number = |bytes: &[u8], at: usize| {
-        bytes
-            .get(at..at + 8)?
-            .try_into()
-            .ok()
-            .map(u64::from_le_bytes)
-    };
     let mut found = [None; 3];
-    let entries = number(&head, 8)
-        .zip(number(&head, 16))
+    let entries = read_u64_at(&head, 8)
+        .zip(read_u64_at(&head, 16))
         .and_then(|(offset, count)| {
             let length = count.min(RUMI_ENTRIES_MAX) * 20;
             let start = offset
@@ -63,10 +56,18 @@ fn rumi_size(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Option<[O
             .iter()
             .position(|tag| *tag == u16::from_le_bytes([entry[0], entry[1]]));
         if let Some(place) = place {
-            found[place] = number(entry, 12);
+            found[place] = read_u64_at(entry, 12);
         }
     }
     Some(found)
+}
+
+fn read_u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes
+        .get(at..at + 8)?
+        .try_into()
+        .ok()
+        .map(u64::from_le_bytes)
 }
 
 /// An error that names the codec of the TIFF of `size` bytes behind `read(offset, length)`; `None`

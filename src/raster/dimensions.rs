@@ -33,15 +33,8 @@ impl Dimensions {
     }
 
     fn attribute(&self, dimension: &str, name: &str) -> Option<&str> {
-        let of = |entry: &'_ String| {
-            entry
-                .strip_prefix(dimension)?
-                .strip_prefix('#')?
-                .strip_prefix(name)?
-                .starts_with('=')
-                .then_some(())
-        };
-        let entry = self.items.iter().find(|entry| of(entry).is_some())?;
+        let key = format!("{dimension}#{name}=");
+        let entry = self.items.iter().find(|entry| entry.starts_with(&key))?;
         entry.split_once('=').map(|(_, value)| value.trim())
     }
 
@@ -54,11 +47,10 @@ impl Dimensions {
         }
         let items = band.metadata_domain("").unwrap_or_default();
         let parts: Vec<String> = if of_netcdf {
-            let position = |item: &String| {
-                let (dimension, value) = item.strip_prefix(DIMENSION)?.split_once('=')?;
-                Some(self.format_value(dimension, value.trim()))
-            };
-            items.iter().filter_map(position).collect()
+            items
+                .iter()
+                .filter_map(|item| self.read_position(item))
+                .collect()
         } else {
             positions_on_arrays(&items)
         };
@@ -70,6 +62,11 @@ impl Dimensions {
             .into_owned()
     }
 
+    fn read_position(&self, item: &str) -> Option<String> {
+        let (dimension, value) = item.strip_prefix(DIMENSION)?.split_once('=')?;
+        Some(self.format_value(dimension, value.trim()))
+    }
+
     fn format_value(&self, dimension: &str, value: &str) -> String {
         let units = self.attribute(dimension, "units").unwrap_or_default();
         let calendar = self.attribute(dimension, "calendar").unwrap_or("standard");
@@ -79,29 +76,32 @@ impl Dimensions {
 
 /// The positions of a band of an array: those of dimensions with values, and the numbers of others.
 fn positions_on_arrays(items: &[String]) -> Vec<String> {
-    let item = |dimension: &str, kind: &str| {
-        items.iter().find_map(|item| {
-            let rest = item
-                .strip_prefix(ARRAY_DIMENSION)?
-                .strip_prefix(dimension)?;
-            rest.strip_prefix('_')?
-                .strip_prefix(kind)?
-                .strip_prefix('=')
-        })
-    };
     let dimensions = items.iter().filter_map(|item| {
         let (name, number) = item.strip_prefix(ARRAY_DIMENSION)?.split_once('=')?;
         Some((name.strip_suffix("_INDEX")?, number))
     });
     dimensions
-        .map(|(dimension, number)| match item(dimension, "VALUE") {
-            Some(value) => {
-                let units = item(dimension, "UNIT").unwrap_or_default();
-                format_position(dimension, value.trim(), units.trim(), "standard")
-            }
-            None => format!("{dimension} {number}"),
-        })
+        .map(
+            |(dimension, number)| match find_array_item(items, dimension, "VALUE") {
+                Some(value) => {
+                    let units = find_array_item(items, dimension, "UNIT").unwrap_or_default();
+                    format_position(dimension, value.trim(), units.trim(), "standard")
+                }
+                None => format!("{dimension} {number}"),
+            },
+        )
         .collect()
+}
+
+fn find_array_item<'a>(items: &'a [String], dimension: &str, kind: &str) -> Option<&'a str> {
+    items.iter().find_map(|item| {
+        let rest = item
+            .strip_prefix(ARRAY_DIMENSION)?
+            .strip_prefix(dimension)?;
+        rest.strip_prefix('_')?
+            .strip_prefix(kind)?
+            .strip_prefix('=')
+    })
 }
 
 fn format_position(dimension: &str, value: &str, units: &str, calendar: &str) -> String {
@@ -153,21 +153,16 @@ fn start_of(text: &str) -> Option<NaiveDateTime> {
         .trim();
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let day = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
-    let mut parts = time
-        .trim()
-        .split(':')
-        .map(|part| part.trim().parse::<f64>().ok());
-    let mut part = || {
-        parts
-            .next()
-            .unwrap_or(Some(0.0))
-            .filter(|part| (0.0..61.0).contains(part))
-    };
-    let seconds = if time.trim().is_empty() {
-        0.0
-    } else {
-        part()? * 3600.0 + part()? * 60.0 + part()?
-    };
+    let mut seconds = 0.0;
+    if !time.trim().is_empty() {
+        let mut parts = time.trim().split(':');
+        for unit in [3600.0, 60.0, 1.0] {
+            let part = parts
+                .next()
+                .map_or(Ok(0.0), |part| part.trim().parse::<f64>());
+            seconds += unit * part.ok().filter(|part| (0.0..61.0).contains(part))?;
+        }
+    }
     day.and_hms_opt(0, 0, 0)?
         .checked_add_signed(TimeDelta::microseconds((seconds * 1e6).round() as i64))
 }
@@ -175,19 +170,15 @@ fn start_of(text: &str) -> Option<NaiveDateTime> {
 /// Centre wavelength of a band in nanometres, where its header has it: GDAL's domain `IMAGERY` in
 /// micrometres, or the items of ENVI.
 pub(super) fn wavelength_nm(band: &RasterBand<'_>) -> Option<f64> {
-    let number = |text: String| {
-        text.trim()
-            .parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite() && *number > 0.0)
-    };
     if let Some(micrometres) = band
         .metadata_item("CENTRAL_WAVELENGTH_UM", "IMAGERY")
-        .and_then(number)
+        .and_then(|text| parse_positive_number(&text))
     {
         return Some(micrometres * 1000.0);
     }
-    let wavelength = band.metadata_item("wavelength", "").and_then(number)?;
+    let wavelength = band
+        .metadata_item("wavelength", "")
+        .and_then(|text| parse_positive_number(&text))?;
     let unit = band
         .metadata_item("wavelength_units", "")
         .unwrap_or_default()
@@ -199,6 +190,13 @@ pub(super) fn wavelength_nm(band: &RasterBand<'_>) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+fn parse_positive_number(text: &str) -> Option<f64> {
+    text.trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number > 0.0)
 }
 
 #[cfg(test)]

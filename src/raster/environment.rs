@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use gdal::spatial_ref::SpatialRef;
-use gdal::{DriverManager, Metadata};
+use gdal::{Driver, DriverManager, Metadata};
 
 #[cfg(feature = "bundled-gdal")]
 use super::proj_files;
@@ -201,19 +201,13 @@ fn restrict_proj() {
 pub fn environment() -> Environment {
     init();
     let drivers: Vec<DriverInfo> = DriverManager::all()
-        .map(|driver| {
-            let yes = |key: &str| {
-                driver
-                    .metadata_item(key, "")
-                    .is_some_and(|value| value.eq_ignore_ascii_case("yes"))
-            };
-            DriverInfo {
-                name: driver.short_name(),
-                long_name: driver.long_name(),
-                raster: yes("DCAP_RASTER"),
-                vector: yes("DCAP_VECTOR"),
-                writes: yes("DCAP_CREATE") || yes("DCAP_CREATECOPY"),
-            }
+        .map(|driver| DriverInfo {
+            name: driver.short_name(),
+            long_name: driver.long_name(),
+            raster: has_capability(&driver, "DCAP_RASTER"),
+            vector: has_capability(&driver, "DCAP_VECTOR"),
+            writes: has_capability(&driver, "DCAP_CREATE")
+                || has_capability(&driver, "DCAP_CREATECOPY"),
         })
         .collect();
     let missing = WANTED
@@ -232,6 +226,12 @@ pub fn environment() -> Environment {
         proj_note: ready.and_then(|ready| ready.proj_note.clone()),
         curl: has_vsi("/vsicurl/"),
     }
+}
+
+fn has_capability(driver: &Driver, key: &str) -> bool {
+    driver
+        .metadata_item(key, "")
+        .is_some_and(|value| value.eq_ignore_ascii_case("yes"))
 }
 
 /// True when this build has a driver of this name.

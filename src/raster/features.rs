@@ -9,7 +9,7 @@ use gdal::vector::{
 use super::crs_code::crs_code;
 use super::info::LAYERS_LISTED;
 use super::places::{crossings, invert_geotransform};
-use super::reproject::{CrsTransform, apply};
+use super::reproject::{CrsTransform, apply_transform};
 use super::{RasterInfo, RasterSource, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -165,17 +165,18 @@ impl Way {
                 })
                 .collect(),
         };
-        let pixel = |[x, y]: [f64; 2]| {
-            let pixel = apply(self.to_pixels, x, y);
-            pixel
-                .iter()
-                .all(|number| number.abs() <= PIXEL_MOST)
-                .then_some(pixel)
-        };
         in_plane
             .into_iter()
-            .map(|point| point.and_then(pixel))
+            .map(|point| self.find_pixel(point?))
             .collect()
+    }
+
+    fn find_pixel(&self, [x, y]: [f64; 2]) -> Option<[f64; 2]> {
+        let pixel = apply_transform(self.to_pixels, x, y);
+        pixel
+            .iter()
+            .all(|number| number.abs() <= PIXEL_MOST)
+            .then_some(pixel)
     }
 }
 
@@ -225,11 +226,10 @@ pub struct PixelShape {
 impl PixelShape {
     /// True when a pixel position is inside the areas, or within `reach` pixels of a line or point.
     pub fn is_at(&self, [x, y]: [f64; 2], reach: f64) -> bool {
-        let is_near = |[left, top, right, bottom]: [f64; 4]| {
-            (left - reach..=right + reach).contains(&x)
-                && (top - reach..=bottom + reach).contains(&y)
-        };
-        if !self.bounds.is_some_and(is_near) {
+        if !self
+            .bounds
+            .is_some_and(|bounds| is_within_reach(bounds, [x, y], reach))
+        {
             return false;
         }
         let crossed = crossings(&self.rings, y)
@@ -246,6 +246,10 @@ impl PixelShape {
                 .iter()
                 .any(|point| (point[0] - x).hypot(point[1] - y) <= reach)
     }
+}
+
+fn is_within_reach([left, top, right, bottom]: [f64; 4], [x, y]: [f64; 2], reach: f64) -> bool {
+    (left - reach..=right + reach).contains(&x) && (top - reach..=bottom + reach).contains(&y)
 }
 
 fn distance_to_segment([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
@@ -363,14 +367,10 @@ fn place_of_layers(places: &[VectorPlace]) -> Option<VectorPlace> {
         .iter()
         .find(|place| place.crs_wkt.is_some())
         .or(places.first())?;
-    let within = |place: &VectorPlace| match (&place.crs_wkt, &first.crs_wkt) {
-        (Some(from), Some(to)) if from != to => {
-            let way = CrsTransform::between_systems(from, to, true).ok()?;
-            bounds_of(way.points(&outline(place.extent?)).into_iter().flatten())
-        }
-        _ => place.extent,
-    };
-    let extents: Vec<[f64; 4]> = places.iter().filter_map(within).collect();
+    let extents: Vec<[f64; 4]> = places
+        .iter()
+        .filter_map(|place| transform_extent(place, first.crs_wkt.as_deref()))
+        .collect();
     let extent = bounds_of(
         extents
             .into_iter()
@@ -381,6 +381,16 @@ fn place_of_layers(places: &[VectorPlace]) -> Option<VectorPlace> {
         crs_code: first.crs_code.clone(),
         extent,
     })
+}
+
+fn transform_extent(place: &VectorPlace, crs_wkt: Option<&str>) -> Option<[f64; 4]> {
+    match (place.crs_wkt.as_deref(), crs_wkt) {
+        (Some(from), Some(to)) if from != to => {
+            let way = CrsTransform::between_systems(from, to, true).ok()?;
+            bounds_of(way.points(&outline(place.extent?)).into_iter().flatten())
+        }
+        _ => place.extent,
+    }
 }
 
 /// Points on the edge of an extent: a transformation bends its sides.
@@ -505,31 +515,40 @@ fn add_parts(
         return (0..geometry.geometry_count())
             .all(|index| add_parts(shape, &geometry.get_geometry(index), way, vertices_left));
     }
-    let mut add = |geometry: &Geometry, to: &mut dyn FnMut(Vec<[f64; 2]>)| {
-        let mut points = Vec::new();
-        geometry.get_points(&mut points);
-        let Some(left) = vertices_left.checked_sub(points.len()) else {
-            return false;
-        };
-        *vertices_left = left;
-        let points: Vec<[f64; 2]> = points.into_iter().map(|(x, y, _)| [x, y]).collect();
-        way.pixels(&points)
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .filter(|points| !points.is_empty())
-            .into_iter()
-            .for_each(to);
-        true
-    };
-    match kind {
-        OGRwkbGeometryType::wkbPoint => add(geometry, &mut |points| shape.points.extend(points)),
-        _ if is_area => (0..geometry.geometry_count()).all(|index| {
-            add(&geometry.get_geometry(index), &mut |ring| {
-                shape.rings.push(ring)
-            })
-        }),
-        _ => add(geometry, &mut |line| shape.lines.push(line)),
+    if is_area {
+        for index in 0..geometry.geometry_count() {
+            match read_vertices(&geometry.get_geometry(index), way, vertices_left) {
+                Some(ring) if ring.is_empty() => {}
+                Some(ring) => shape.rings.push(ring),
+                None => return false,
+            }
+        }
+        return true;
     }
+    let Some(vertices) = read_vertices(geometry, way, vertices_left) else {
+        return false;
+    };
+    if kind == OGRwkbGeometryType::wkbPoint {
+        shape.points.extend(vertices);
+    } else if !vertices.is_empty() {
+        shape.lines.push(vertices);
+    }
+    true
+}
+
+/// The vertices of a part in pixels; none of a part with one that can't be placed. `None` when
+/// there are more than `vertices_left`.
+fn read_vertices(
+    geometry: &Geometry,
+    way: &Way,
+    vertices_left: &mut usize,
+) -> Option<Vec<[f64; 2]>> {
+    let mut points = Vec::new();
+    geometry.get_points(&mut points);
+    *vertices_left = vertices_left.checked_sub(points.len())?;
+    let points: Vec<[f64; 2]> = points.into_iter().map(|(x, y, _)| [x, y]).collect();
+    let placed: Option<Vec<[f64; 2]>> = way.pixels(&points).into_iter().collect();
+    Some(placed.unwrap_or_default())
 }
 
 #[cfg(test)]

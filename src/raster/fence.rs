@@ -177,21 +177,10 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
     let variable = VariableRead::from_source(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
-    let rename = |name: String| {
-        named_by(
-            asset,
-            mounted,
-            vec![Subdataset {
-                name,
-                description: String::new(),
-            }],
-        )
-        .remove(0)
-        .name
-    };
+    let own = asset.to_vsi();
     Ok(FencedMember {
         dataset,
-        shown: shown.map(rename),
+        shown: shown.map(|name| replace_mount(&name, mounted, &own)),
         subdatasets: named_by(asset, mounted, subdatasets),
         variable,
         copy: None,
@@ -289,12 +278,14 @@ fn named_by(
 ) -> Vec<Subdataset> {
     let own = asset.to_vsi();
     for subdataset in &mut subdatasets {
-        subdataset.name = subdataset
-            .name
-            .replace(&mounted.path(), &own)
-            .replace(&mounted.absolute_path(), &own);
+        subdataset.name = replace_mount(&subdataset.name, mounted, &own);
     }
     subdatasets
+}
+
+fn replace_mount(name: &str, mounted: &Mounted, own: &str) -> String {
+    name.replace(&mounted.path(), own)
+        .replace(&mounted.absolute_path(), own)
 }
 
 /// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its
@@ -306,22 +297,18 @@ fn with_pixels(
     path: &str,
     source: &RasterSource,
 ) -> Result<(Dataset, Option<usize>)> {
-    let open = |candidate: &Subdataset, driver| {
-        open_with(
-            &candidate.name,
-            &[driver],
-            GdalOpenFlags::GDAL_OF_RASTER,
-            source.asset(),
-        )
-    };
     if let Some(at) = position_of(source, &dataset, subdatasets, path)? {
         let candidate = &subdatasets[at];
-        let driver = driver_of_subdataset(candidate, path);
-        let outside = || {
-            Error::unsupported("a subdataset that is not in the sample itself is not opened")
-                .at_place(source.asset())
+        let Some(driver) = driver_of_subdataset(candidate, path) else {
+            return Err(Error::unsupported(
+                "a subdataset that is not in the sample itself is not opened",
+            )
+            .at_place(source.asset()));
         };
-        return Ok((open(candidate, driver.ok_or_else(outside)?)?, Some(at)));
+        return Ok((
+            open_subdataset(candidate, driver, source.asset())?,
+            Some(at),
+        ));
     }
     if dataset.raster_count() == 0 {
         let inside = subdatasets
@@ -331,7 +318,7 @@ fn with_pixels(
                 Some((at, candidate, driver_of_subdataset(candidate, path)?))
             });
         for (at, candidate, driver) in inside.take(SUBDATASETS_TRIED) {
-            if let Ok(inner) = open(candidate, driver)
+            if let Ok(inner) = open_subdataset(candidate, driver, source.asset())
                 && inner.raster_count() > 0
             {
                 return Ok((inner, Some(at)));
@@ -341,33 +328,44 @@ fn with_pixels(
     Ok((dataset, None))
 }
 
+fn open_subdataset(candidate: &Subdataset, driver: &str, asset: &AssetPath) -> Result<Dataset> {
+    open_with(
+        &candidate.name,
+        &[driver],
+        GdalOpenFlags::GDAL_OF_RASTER,
+        asset,
+    )
+}
+
 /// The driver of a subdataset of the file at `path`; `None` for one of another file.
 fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static str> {
     let name = &subdataset.name;
-    let is_in = |driver: &str| {
-        name.strip_prefix(driver)
-            .is_some_and(|rest| rest.starts_with(&format!(":\"{path}\":")))
-    };
-    let is_image = || {
-        let number = name
-            .strip_prefix("GTIFF_DIR:")
-            .and_then(|rest| rest.strip_suffix(path))
-            .and_then(|rest| rest.strip_suffix(':'));
-        number.is_some_and(|number| {
-            !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
-        })
-    };
-    if is_in("HDF5") {
+    if is_subdataset_of(name, "HDF5", path) {
         Some("HDF5Image")
-    } else if is_in("NETCDF") {
+    } else if is_subdataset_of(name, "NETCDF", path) {
         Some("netCDF")
-    } else if is_in("ZARR") {
+    } else if is_subdataset_of(name, "ZARR", path) {
         Some("Zarr")
-    } else if is_image() {
+    } else if is_tiff_directory(name, path) {
         Some("GTiff")
     } else {
         None
     }
+}
+
+fn is_subdataset_of(name: &str, driver: &str, path: &str) -> bool {
+    name.strip_prefix(driver)
+        .is_some_and(|rest| rest.starts_with(&format!(":\"{path}\":")))
+}
+
+fn is_tiff_directory(name: &str, path: &str) -> bool {
+    let number = name
+        .strip_prefix("GTIFF_DIR:")
+        .and_then(|rest| rest.strip_suffix(path))
+        .and_then(|rest| rest.strip_suffix(':'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    })
 }
 
 /// Opens a path made by this program with the given drivers and an empty sibling list.

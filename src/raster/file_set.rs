@@ -204,17 +204,13 @@ impl NamesByStem {
             return Vec::new();
         }
         let dotted = format!("{stem}.");
-        let from = |text: &str| {
-            self.sorted
-                .partition_point(|&index| self.lower_name(index) < text)
-        };
-        let behind = self.sorted[from(&dotted)..]
+        let behind = self.sorted[self.find_first_name(&dotted)..]
             .iter()
             .take_while(|&&index| self.lower_name(index).starts_with(&dotted));
         // `cube` without an extension, to `cube.hdr`.
         let bare = self
             .sorted
-            .get(from(stem))
+            .get(self.find_first_name(stem))
             .filter(|&&index| self.lower_name(index) == stem);
         let found = bare
             .into_iter()
@@ -226,6 +222,12 @@ impl NamesByStem {
         } else {
             found
         }
+    }
+
+    /// The position in `sorted` of the first name that is not before `text`.
+    fn find_first_name(&self, text: &str) -> usize {
+        self.sorted
+            .partition_point(|&index| self.lower_name(index) < text)
     }
 }
 
@@ -241,13 +243,8 @@ impl FolderFiles {
     /// Lists the folder; none of its files where it can't be read.
     pub fn from_folder(folder: &Path) -> Self {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let is_file = |entry: &std::fs::DirEntry| {
-            entry
-                .file_type()
-                .is_ok_and(|kind| kind.is_file() || kind.is_symlink())
-        };
         let names = entries
-            .filter(is_file)
+            .filter(is_file_or_link)
             .filter_map(|entry| Some(entry.file_name().into_string().ok()?.into_boxed_str()));
         let names: Vec<Box<str>> = names.collect();
         let by_stem = NamesByStem::from_names(names.iter().map(AsRef::as_ref));
@@ -263,10 +260,6 @@ impl FolderFiles {
     /// # Errors
     /// Those of [`file_set`].
     pub fn file_set(&self, name: &str, ctx: &JobContext) -> Result<Option<FileSet>> {
-        let named = |name: &str| NamedAsset {
-            name: name.to_owned(),
-            asset: AssetPath::file(self.folder.join(name)),
-        };
         let beside = self
             .by_stem
             .of_stem(name)
@@ -274,10 +267,23 @@ impl FolderFiles {
             .filter_map(|at| self.names.get(at));
         let beside: Vec<NamedAsset> = beside
             .filter(|name| self.folder.join(&***name).is_file())
-            .map(|name| named(name))
+            .map(|name| self.name_asset(name))
             .collect();
-        file_set(&named(name), &beside, ctx)
+        file_set(&self.name_asset(name), &beside, ctx)
     }
+
+    fn name_asset(&self, name: &str) -> NamedAsset {
+        NamedAsset {
+            name: name.to_owned(),
+            asset: AssetPath::file(self.folder.join(name)),
+        }
+    }
+}
+
+fn is_file_or_link(entry: &std::fs::DirEntry) -> bool {
+    entry
+        .file_type()
+        .is_ok_and(|kind| kind.is_file() || kind.is_symlink())
 }
 
 /// What GDAL reads together with `file` among the files `beside` it; `None` for a file that GDAL
@@ -292,13 +298,12 @@ pub fn file_set(
 ) -> Result<Option<FileSet>> {
     environment::init();
     vsi_plugin::take_fault();
-    let is_plain = |named: &&NamedAsset| {
-        !named.name.is_empty()
-            && named.name.len() <= NAME_MAX
-            && !named.name.contains(['/', '\\', '\0'])
-    };
-    let beside: Vec<&NamedAsset> = beside.iter().filter(is_plain).take(BESIDE_MAX).collect();
-    if beside.is_empty() || !is_plain(&file) {
+    let beside: Vec<&NamedAsset> = beside
+        .iter()
+        .filter(|named| has_plain_file_name(named))
+        .take(BESIDE_MAX)
+        .collect();
+    if beside.is_empty() || !has_plain_file_name(file) {
         return Ok(None);
     }
     let _fence = Fence::up();
@@ -347,6 +352,12 @@ pub fn file_set(
     }))
 }
 
+fn has_plain_file_name(named: &NamedAsset) -> bool {
+    !named.name.is_empty()
+        && named.name.len() <= NAME_MAX
+        && !named.name.contains(['/', '\\', '\0'])
+}
+
 /// What `driver` reads from the bytes of a file alone; `None` when it can't open them.
 ///
 /// # Errors
@@ -367,21 +378,17 @@ pub fn describe_alone(file: &NamedAsset, driver: &str) -> Result<Option<RasterIn
 /// without bands that have the same layers: a netCDF file with pixels also has tables, which it
 /// shows to some openings alone.
 pub fn is_same_raster(one: &RasterInfo, other: &RasterInfo) -> bool {
-    let dtypes = |info: &RasterInfo| {
-        info.bands
-            .iter()
-            .map(|band| band.dtype.clone())
-            .collect::<Vec<_>>()
-    };
-    let layers = |info: &RasterInfo| {
-        info.layers
-            .iter()
-            .map(|layer| layer.name.clone())
-            .collect::<Vec<_>>()
-    };
     (one.width, one.height, one.band_count) == (other.width, other.height, other.band_count)
-        && dtypes(one) == dtypes(other)
-        && (one.band_count > 0 || layers(one) == layers(other))
+        && list_dtypes(one).eq(list_dtypes(other))
+        && (one.band_count > 0 || list_layer_names(one).eq(list_layer_names(other)))
+}
+
+fn list_dtypes(info: &RasterInfo) -> impl Iterator<Item = &str> {
+    info.bands.iter().map(|band| band.dtype.as_str())
+}
+
+fn list_layer_names(info: &RasterInfo) -> impl Iterator<Item = &str> {
+    info.layers.iter().map(|layer| layer.name.as_str())
 }
 
 /// True when the last pixel of the last band can be read from the file alone: a header may open
@@ -415,18 +422,15 @@ fn has_pixels(file: &NamedAsset, info: &RasterInfo, ctx: &JobContext) -> Result<
 }
 
 fn lost_of(together: &RasterInfo, alone: &RasterInfo, others: &[String]) -> Vec<Sidecar> {
-    let nodata = |info: &RasterInfo| {
-        info.bands
-            .iter()
-            .map(|band| band.nodata.map(f64::to_bits))
-            .collect::<Vec<_>>()
-    };
     let has_mask = others
         .iter()
         .any(|name| name.to_lowercase().ends_with(".msk"));
     let lost = [
         (has_mask, Sidecar::Mask),
-        (nodata(together) != nodata(alone), Sidecar::Metadata),
+        (
+            list_nodata_bits(together).ne(list_nodata_bits(alone)),
+            Sidecar::Metadata,
+        ),
         (
             together.geotransform != alone.geotransform,
             Sidecar::WorldFile,
@@ -436,6 +440,10 @@ fn lost_of(together: &RasterInfo, alone: &RasterInfo, others: &[String]) -> Vec<
     lost.into_iter()
         .filter_map(|(is_lost, kind)| is_lost.then_some(kind))
         .collect()
+}
+
+fn list_nodata_bits(info: &RasterInfo) -> impl Iterator<Item = Option<u64>> {
+    info.bands.iter().map(|band| band.nodata.map(f64::to_bits))
 }
 
 /// The drivers of this build that are asked.

@@ -5,7 +5,7 @@
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform};
 
 use super::crs_text::spatial_ref_of;
-use super::reproject::apply;
+use super::reproject::apply_transform;
 use super::{RasterInfo, gdal_errors};
 
 /// The part of a pixel's width over which the distance is measured: short, because pixels of global
@@ -20,7 +20,8 @@ const SHORTEST_PARALLEL: f64 = 1e-4;
 /// is not on the body.
 pub fn metres_per_column(info: &RasterInfo, [column, row]: [f64; 2]) -> Option<f64> {
     let (wkt, geotransform) = (info.crs_wkt.as_deref()?, info.geotransform?);
-    let ends = [-0.5, 0.5].map(|side| apply(geotransform, column + side * MEASURED_PART, row));
+    let ends =
+        [-0.5, 0.5].map(|side| apply_transform(geotransform, column + side * MEASURED_PART, row));
     let (measured, _said) = gdal_errors::listen(|| distance(wkt, ends));
     measured
         .map(|metres| metres / MEASURED_PART)
@@ -73,22 +74,24 @@ fn distance(wkt: &str, ends: [[f64; 2]; 2]) -> Option<f64> {
 /// The straight distance between two points on an ellipsoid of these radii, given as longitude and
 /// latitude in radians. Of near points it is that along the surface, also across a pole or the
 /// 180th meridian.
-fn chord((semi_major, semi_minor): (f64, f64), start: [f64; 2], end: [f64; 2]) -> f64 {
-    let squared = 1.0 - (semi_minor / semi_major).powi(2);
-    let place = |[lon, lat]: [f64; 2]| {
-        let across = semi_major / (1.0 - squared * lat.sin().powi(2)).sqrt();
-        [
-            across * lat.cos() * lon.cos(),
-            across * lat.cos() * lon.sin(),
-            across * (1.0 - squared) * lat.sin(),
-        ]
-    };
-    place(start)
+fn chord(radii: (f64, f64), start: [f64; 2], end: [f64; 2]) -> f64 {
+    locate_in_space(radii, start)
         .into_iter()
-        .zip(place(end))
+        .zip(locate_in_space(radii, end))
         .map(|(from, to)| (to - from) * (to - from))
         .sum::<f64>()
         .sqrt()
+}
+
+/// A point of longitude and latitude in radians as metres from the centre of the ellipsoid.
+fn locate_in_space((semi_major, semi_minor): (f64, f64), [lon, lat]: [f64; 2]) -> [f64; 3] {
+    let squared = 1.0 - (semi_minor / semi_major).powi(2);
+    let across = semi_major / (1.0 - squared * lat.sin().powi(2)).sqrt();
+    [
+        across * lat.cos() * lon.cos(),
+        across * lat.cos() * lon.sin(),
+        across * (1.0 - squared) * lat.sin(),
+    ]
 }
 
 #[cfg(test)]

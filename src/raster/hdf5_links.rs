@@ -16,20 +16,13 @@ use crate::model::AssetPath;
 /// builds that can't check; [`Kind::Format`](crate::error::Kind::Format) for a file whose objects
 /// can't be listed.
 pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
-    let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put \
-        GeoTIFFs into the dataset";
-    let names = |what: &str| {
-        Err(
-            Error::unsupported(format!("this HDF5 file names {what}, which is not read"))
-                .at_place(asset)
-                .hint(hint),
-        )
-    };
     match library::first_obstacle(mounted) {
         Ok(None) => Ok(()),
-        Ok(Some(Obstacle::Link)) => names("a link to an object of another file"),
-        Ok(Some(Obstacle::ExternalData)) => names("data in another file"),
-        Ok(Some(Obstacle::VirtualDataset)) => names("a dataset put together from other files"),
+        Ok(Some(Obstacle::Link)) => refuse_reference("a link to an object of another file", asset),
+        Ok(Some(Obstacle::ExternalData)) => refuse_reference("data in another file", asset),
+        Ok(Some(Obstacle::VirtualDataset)) => {
+            refuse_reference("a dataset put together from other files", asset)
+        }
         Ok(Some(Obstacle::LargeChunk(bytes))) => Err(Error::unsupported(format!(
             "a chunk of this HDF5 file takes {} MiB",
             bytes >> 20
@@ -52,6 +45,16 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
                 its own path",
         )),
     }
+}
+
+fn refuse_reference(what: &str, asset: &AssetPath) -> Result<()> {
+    let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put \
+        GeoTIFFs into the dataset";
+    Err(
+        Error::unsupported(format!("this HDF5 file names {what}, which is not read"))
+            .at_place(asset)
+            .hint(hint),
+    )
 }
 
 /// Maximum bytes of a decoded chunk, as of a block of other formats.

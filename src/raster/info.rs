@@ -173,16 +173,12 @@ impl BandInfo {
 
     /// The nodata value in the kind of the band's values.
     pub fn nodata_number(&self) -> Option<PixelNumber> {
-        let whole = |nodata: f64| {
-            if self.is_integer() {
-                PixelNumber::of_whole(nodata)
-            } else {
-                PixelNumber::Real(nodata)
-            }
-        };
-        self.long_nodata
-            .map(PixelNumber::Integer)
-            .or_else(|| self.nodata.map(whole))
+        match self.long_nodata {
+            Some(nodata) => Some(PixelNumber::Integer(nodata)),
+            None => self
+                .nodata
+                .map(|nodata| PixelNumber::from_band_value(nodata, self.is_integer())),
+        }
     }
 
     /// True for data types of whole numbers; false for complex ones.
@@ -261,23 +257,25 @@ pub(super) fn collect(
 /// Subdatasets, in the order of the metadata domain `SUBDATASETS`.
 pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
     let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
-    let value = |key: String| {
-        entries.iter().find_map(|entry| {
-            entry
-                .strip_prefix(&key)?
-                .strip_prefix('=')
-                .map(str::to_owned)
-        })
-    };
     (1..)
         .map_while(|number| {
-            let name = value(format!("SUBDATASET_{number}_NAME"))?;
+            let name = find_metadata_value(&entries, &format!("SUBDATASET_{number}_NAME"))?;
             Some(Subdataset {
                 name,
-                description: value(format!("SUBDATASET_{number}_DESC")).unwrap_or_default(),
+                description: find_metadata_value(&entries, &format!("SUBDATASET_{number}_DESC"))
+                    .unwrap_or_default(),
             })
         })
         .collect()
+}
+
+fn find_metadata_value(entries: &[String], key: &str) -> Option<String> {
+    entries.iter().find_map(|entry| {
+        entry
+            .strip_prefix(key)?
+            .strip_prefix('=')
+            .map(str::to_owned)
+    })
 }
 
 fn layers(dataset: &Dataset) -> Vec<LayerInfo> {

@@ -20,6 +20,15 @@ impl PixelNumber {
         }
     }
 
+    /// The value of a band, which is an integer where those of the band are.
+    pub fn from_band_value(value: f64, is_integer: bool) -> Self {
+        if is_integer {
+            Self::of_whole(value)
+        } else {
+            Self::Real(value)
+        }
+    }
+
     /// The nearest `f64`.
     pub fn to_f64(self) -> f64 {
         match self {

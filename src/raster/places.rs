@@ -7,6 +7,7 @@ use gdal::vector::LayerAccess;
 
 use super::crs_text::spatial_ref_of;
 use super::pixels::{ComplexPart, read};
+use super::reproject::{apply_transform, transform_point};
 use super::{
     BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool,
 };
@@ -272,7 +273,7 @@ fn windows_of(
     let mut found: Vec<(Rings, Window)> = Vec::new();
     for turn in [0.0, 360.0, -360.0] {
         let pixel = |&[lon, lat]: &[f64; 2]| {
-            transform_point(way, [lon + turn, lat]).map(|[x, y]| apply(inverse, x, y))
+            transform_point(way, [lon + turn, lat]).map(|[x, y]| apply_transform(inverse, x, y))
         };
         let rings: Option<Rings> = area
             .rings
@@ -281,25 +282,16 @@ fn windows_of(
             .collect();
         let Some(rings) = rings else { continue };
         // In projected systems every turn of longitude is the same place.
-        let first = |rings: &[Vec<[f64; 2]>]| rings.first().and_then(|ring| ring.first().copied());
-        let same = |other: &[Vec<[f64; 2]>]| match (first(other), first(&rings)) {
-            (Some(a), Some(b)) => (a[0] - b[0]).abs() + (a[1] - b[1]).abs() < 1e-3,
-            _ => false,
-        };
-        if found.iter().any(|(other, _)| same(other)) {
+        if found
+            .iter()
+            .any(|(other, _)| start_at_same_pixel(other, &rings))
+        {
             continue;
         }
-        let range = |axis: usize, size: usize| -> Option<(usize, usize)> {
-            let values = || rings.iter().flatten().map(move |place| place[axis]);
-            let (low, high) = (
-                values().fold(f64::INFINITY, f64::min).floor(),
-                values().fold(f64::NEG_INFINITY, f64::max).ceil(),
-            );
-            let (low, high) = (low.max(0.0), high.min(size as f64));
-            (low < high).then_some((low as usize, (high - low) as usize))
-        };
-        if let (Some((x, width)), Some((y, height))) = (range(0, info.width), range(1, info.height))
-        {
+        if let (Some((x, width)), Some((y, height))) = (
+            find_pixel_range(&rings, 0, info.width),
+            find_pixel_range(&rings, 1, info.height),
+        ) {
             found.push((
                 rings,
                 Window {
@@ -312,6 +304,26 @@ fn windows_of(
         }
     }
     found
+}
+
+fn start_at_same_pixel(one: &[Vec<[f64; 2]>], other: &[Vec<[f64; 2]>]) -> bool {
+    let first = |rings: &[Vec<[f64; 2]>]| rings.first().and_then(|ring| ring.first().copied());
+    match (first(one), first(other)) {
+        (Some(a), Some(b)) => (a[0] - b[0]).abs() + (a[1] - b[1]).abs() < 1e-3,
+        _ => false,
+    }
+}
+
+/// The first column or row of the rings in a raster of `size`, and how many there are; `None` where
+/// the rings are outside of it.
+fn find_pixel_range(rings: &Rings, axis: usize, size: usize) -> Option<(usize, usize)> {
+    let values = || rings.iter().flatten().map(move |place| place[axis]);
+    let (low, high) = (
+        values().fold(f64::INFINITY, f64::min).floor(),
+        values().fold(f64::NEG_INFINITY, f64::max).ceil(),
+    );
+    let (low, high) = (low.max(0.0), high.min(size as f64));
+    (low < high).then_some((low as usize, (high - low) as usize))
 }
 
 /// Columns, in ascending order, at which the rings cross the row `y`.
@@ -429,12 +441,6 @@ fn from_lonlat(wkt: &str) -> Option<CoordTransform> {
     CoordTransform::new(&from, &to).ok()
 }
 
-fn transform_point(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
-    let (mut x, mut y) = ([place[0]], [place[1]]);
-    way.transform_coords(&mut x, &mut y, &mut []).ok()?;
-    (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
-}
-
 /// The pixels to read for a point; `None` when it is outside of the raster.
 fn area_of(
     way: &CoordTransform,
@@ -443,8 +449,9 @@ fn area_of(
     sampling: PointSampling,
     info: &RasterInfo,
 ) -> Option<Window> {
-    let pixel =
-        |lon: f64, lat: f64| transform_point(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
+    let pixel = |lon: f64, lat: f64| {
+        transform_point(way, [lon, lat]).map(|[x, y]| apply_transform(inverse, x, y))
+    };
     // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]
         .into_iter()
@@ -473,15 +480,10 @@ fn area_of(
         .iter()
         .filter_map(|&(lon, lat)| pixel(lon, lat.clamp(-90.0, 90.0)))
         .collect();
-    let reach = |axis: usize, centre: f64| {
-        ends.iter()
-            .map(|end| (end[axis] - centre).abs())
-            .fold(0.0, f64::max)
-    };
     // Near the antimeridian of a global raster the radius would span the whole globe.
     let (across, down) = (
-        reach(0, column).min(info.width as f64 / 4.0),
-        reach(1, row).min(info.height as f64 / 4.0),
+        measure_reach(&ends, 0, column).min(info.width as f64 / 4.0),
+        measure_reach(&ends, 1, row).min(info.height as f64 / 4.0),
     );
     // Pixels whose centres are inside; at least the pixel that contains the point.
     let first = |centre: f64, reach: f64, own: usize| {
@@ -501,8 +503,10 @@ fn area_of(
     .clip(info.width, info.height)
 }
 
-fn apply(t: [f64; 6], x: f64, y: f64) -> [f64; 2] {
-    [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]]
+fn measure_reach(ends: &[[f64; 2]], axis: usize, centre: f64) -> f64 {
+    ends.iter()
+        .map(|end| (end[axis] - centre).abs())
+        .fold(0.0, f64::max)
 }
 
 /// The inverse of a geotransform; `None` when it has none.

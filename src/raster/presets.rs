@@ -94,22 +94,23 @@ pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIn
         };
         role_of(name) == Some(role)
     });
-    let coloured = || {
-        let colour = match role {
-            Role::Blue => "Blue",
-            Role::Green => "Green",
-            Role::Red => "Red",
-            Role::NearInfrared => "NIR",
-            Role::ShortWave => "SWIR",
-        };
-        info.bands
-            .iter()
-            .find(|band| band.colour.eq_ignore_ascii_case(colour))
-    };
     named
-        .or_else(coloured)
+        .or_else(|| find_band_by_interpretation(role, info))
         .or_else(|| nearest(role, info))
         .map(|band| band.index)
+}
+
+fn find_band_by_interpretation(role: Role, info: &RasterInfo) -> Option<&BandInfo> {
+    let colour = match role {
+        Role::Blue => "Blue",
+        Role::Green => "Green",
+        Role::Red => "Red",
+        Role::NearInfrared => "NIR",
+        Role::ShortWave => "SWIR",
+    };
+    info.bands
+        .iter()
+        .find(|band| band.colour.eq_ignore_ascii_case(colour))
 }
 
 /// The band whose wavelength is nearest to that of a role, if it is near enough.
@@ -123,14 +124,10 @@ fn nearest(role: Role, info: &RasterInfo) -> Option<&BandInfo> {
         Role::NearInfrared => 840.0,
         Role::ShortWave => 1610.0,
     };
-    let distance = |band: &BandInfo| {
-        band.wavelength_nm
-            .map(|wavelength| (wavelength - wanted).abs())
-    };
-    let near = info
-        .bands
-        .iter()
-        .filter_map(|band| Some((distance(band).filter(|distance| *distance <= FAR)?, band)));
+    let near = info.bands.iter().filter_map(|band| {
+        let distance = (band.wavelength_nm? - wanted).abs();
+        (distance <= FAR).then_some((distance, band))
+    });
     near.min_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, band)| band)
 }
@@ -147,21 +144,16 @@ fn role_of(name: &str) -> Option<Role> {
         .strip_prefix('b')
         .and_then(|digits| digits.parse::<u32>().ok());
     // Words take precedence over Sentinel-2 band numbers.
-    let word = |text: &str| {
-        lower
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|part| part == text)
-    };
-    if word("swir")
-        || word("swir1")
-        || word("swir16")
+    if has_word(&lower, "swir")
+        || has_word(&lower, "swir1")
+        || has_word(&lower, "swir16")
         || lower.contains("short-wave")
         || lower.contains("shortwave")
     {
         return Some(Role::ShortWave);
     }
-    if word("nir")
-        || word("nir08")
+    if has_word(&lower, "nir")
+        || has_word(&lower, "nir08")
         || lower.contains("near infrared")
         || lower.contains("near-infrared")
     {
@@ -172,7 +164,7 @@ fn role_of(name: &str) -> Option<Role> {
         ("green", Role::Green),
         ("blue", Role::Blue),
     ] {
-        if word(text) && !lower.contains("edge") {
+        if has_word(&lower, text) && !lower.contains("edge") {
             return Some(role);
         }
     }
@@ -186,24 +178,34 @@ fn role_of(name: &str) -> Option<Role> {
     }
 }
 
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| part == word)
+}
+
 /// The indices for which the raster has both bands: NDVI, NDWI (McFeeters), NBR.
 pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<SpectralIndex> {
     let band = |role| band_of(role, info, names);
-    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| {
-        Some(SpectralIndex {
-            name,
-            high: high?,
-            low: low?,
-        })
-    };
     [
-        pair("NDVI", band(Role::NearInfrared), band(Role::Red)),
-        pair("NDWI", band(Role::Green), band(Role::NearInfrared)),
-        pair("NBR", band(Role::NearInfrared), band(Role::ShortWave)),
+        pair_bands("NDVI", band(Role::NearInfrared), band(Role::Red)),
+        pair_bands("NDWI", band(Role::Green), band(Role::NearInfrared)),
+        pair_bands("NBR", band(Role::NearInfrared), band(Role::ShortWave)),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn pair_bands(
+    name: &'static str,
+    high: Option<BandIndex>,
+    low: Option<BandIndex>,
+) -> Option<SpectralIndex> {
+    Some(SpectralIndex {
+        name,
+        high: high?,
+        low: low?,
+    })
 }
 
 #[cfg(test)]

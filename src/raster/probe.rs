@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use gdal::raster::{GdalType, RasterBand};
 
-use super::reproject::apply;
+use super::reproject::apply_transform;
 use super::{BandIndex, BandInfo, PixelNumber, RasterSource, budget, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -98,7 +98,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
     }
     let xy = info
         .geotransform
-        .map(|transform| apply(transform, column as f64 + 0.5, row as f64 + 0.5));
+        .map(|transform| apply_transform(transform, column as f64 + 0.5, row as f64 + 0.5));
     let lonlat = xy
         .and_then(|xy| info.to_lonlat(&[xy]))
         .and_then(|points| points.first().copied().flatten());
@@ -131,11 +131,7 @@ fn value_of(raster_band: &RasterBand<'_>, band: &BandInfo, at: (i32, i32)) -> Op
             )?;
             let is_nodata =
                 value.is_nan() || band.nodata_test().is_some_and(|test| test.is_nodata(value));
-            let number = if band.is_integer() {
-                PixelNumber::of_whole(value)
-            } else {
-                PixelNumber::Real(value)
-            };
+            let number = PixelNumber::from_band_value(value, band.is_integer());
             (number, band.is_complex().then_some(imaginary), is_nodata)
         }
     };

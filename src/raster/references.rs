@@ -72,23 +72,20 @@ pub fn find_references(head: &[u8]) -> Option<References> {
         _ => return None,
     };
     let mut names: Vec<String> = Vec::new();
-    let mut add = |name: String| {
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    };
     match kind {
         PIPELINE => {
             let line = serde_json::from_str::<serde_json::Value>(start)
                 .ok()
                 .and_then(|json| json.get("command_line").cloned());
-            add(line
-                .and_then(|line| line.as_str().map(str::to_owned))
-                .unwrap_or_default());
+            add_reference_name(
+                &mut names,
+                line.and_then(|line| line.as_str().map(str::to_owned))
+                    .unwrap_or_default(),
+            );
         }
         _ => {
             for name in NAMED {
-                elements(start, name).for_each(&mut add);
+                elements(start, name).for_each(|name| add_reference_name(&mut names, name));
             }
         }
     }
@@ -99,6 +96,12 @@ pub fn find_references(head: &[u8]) -> Option<References> {
         names: names.into_iter().map(truncate_name).collect(),
         more,
     })
+}
+
+fn add_reference_name(names: &mut Vec<String>, name: String) {
+    if !name.is_empty() && !names.contains(&name) {
+        names.push(name);
+    }
 }
 
 /// True when the root element starts with `begin`, case-insensitively; XML declarations, comments

@@ -35,32 +35,17 @@ impl BandChoice {
         if *self != BandChoice::Auto {
             return self.clone();
         }
-        let by_colour = |name: &str| {
-            info.bands
-                .iter()
-                .find(|band| band.colour == name)
-                .map(|band| band.index)
-        };
-        if let (Some(red), Some(green), Some(blue)) =
-            (by_colour("Red"), by_colour("Green"), by_colour("Blue"))
-        {
+        if let (Some(red), Some(green), Some(blue)) = (
+            find_band_by_colour(info, "Red"),
+            find_band_by_colour(info, "Green"),
+            find_band_by_colour(info, "Blue"),
+        ) {
             return BandChoice::Rgb([red, green, blue]);
         }
-        let named = |names: [&str; 3]| {
-            // The whole description or its first word: "B04", "Red", "B04 red".
-            let matches = |description: &str| {
-                let first = description.split_whitespace().next().unwrap_or_default();
-                names.iter().any(|name| first.eq_ignore_ascii_case(name))
-            };
-            info.bands
-                .iter()
-                .find(|band| matches(&band.description))
-                .map(|band| band.index)
-        };
         if let (Some(red), Some(green), Some(blue)) = (
-            named(["B04", "B4", "red"]),
-            named(["B03", "B3", "green"]),
-            named(["B02", "B2", "blue"]),
+            find_band_named(info, ["B04", "B4", "red"]),
+            find_band_named(info, ["B03", "B3", "green"]),
+            find_band_named(info, ["B02", "B2", "blue"]),
         ) {
             return BandChoice::Rgb([red, green, blue]);
         }
@@ -90,23 +75,17 @@ impl BandChoice {
     /// The choice with each band one further, or one before, among `count` bands; `None` at the
     /// end.
     pub fn step(&self, count: usize, forward: bool) -> Option<BandChoice> {
-        let next = |band: &BandIndex| {
-            let position = if forward {
-                band.position() + 1
-            } else {
-                band.position().checked_sub(1)?
-            };
-            (position < count).then(|| BandIndex::from_position(position))
-        };
         Some(match self {
             BandChoice::Auto => return None,
             BandChoice::Single { band, map } => BandChoice::Single {
-                band: next(band)?,
+                band: step_band(*band, count, forward)?,
                 map: *map,
             },
-            BandChoice::Rgb([red, green, blue]) => {
-                BandChoice::Rgb([next(red)?, next(green)?, next(blue)?])
-            }
+            BandChoice::Rgb([red, green, blue]) => BandChoice::Rgb([
+                step_band(*red, count, forward)?,
+                step_band(*green, count, forward)?,
+                step_band(*blue, count, forward)?,
+            ]),
         })
     }
 
@@ -118,6 +97,35 @@ impl BandChoice {
             BandChoice::Rgb(bands) => bands.to_vec(),
         }
     }
+}
+
+fn find_band_by_colour(info: &RasterInfo, colour: &str) -> Option<BandIndex> {
+    info.bands
+        .iter()
+        .find(|band| band.colour == colour)
+        .map(|band| band.index)
+}
+
+/// The band with one of these names as its description or the first word of it: `B04`, `Red`,
+/// `B04 red`.
+fn find_band_named(info: &RasterInfo, names: [&str; 3]) -> Option<BandIndex> {
+    for band in &info.bands {
+        let mut words = band.description.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        if names.iter().any(|name| first.eq_ignore_ascii_case(name)) {
+            return Some(band.index);
+        }
+    }
+    None
+}
+
+fn step_band(band: BandIndex, count: usize, forward: bool) -> Option<BandIndex> {
+    let position = if forward {
+        band.position() + 1
+    } else {
+        band.position().checked_sub(1)?
+    };
+    (position < count).then(|| BandIndex::from_position(position))
 }
 
 /// True when the bands are positions on dimensions such as times and levels, which are no colours.

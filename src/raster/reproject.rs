@@ -70,16 +70,9 @@ impl LonLatTransform {
         } else {
             COORDINATE_MOST
         };
-        let bounded = |number: f64| {
-            if number.abs() <= limit {
-                number
-            } else {
-                f64::NAN
-            }
-        };
         let (mut x, mut y): (Vec<f64>, Vec<f64>) = points
             .iter()
-            .map(|[x, y]| (bounded(*x), bounded(*y)))
+            .map(|[x, y]| (bound_number(*x, limit), bound_number(*y, limit)))
             .unzip();
         if points.is_empty() {
             return Vec::new();
@@ -87,14 +80,20 @@ impl LonLatTransform {
         // GDAL reports an error if some points can't be transformed; those are infinite.
         let (_failed, _said) =
             gdal_errors::listen(|| self.way.transform_coords(&mut x, &mut y, &mut []).is_err());
-        let one = |((lon, lat), from): ((f64, f64), &[f64; 2])| {
-            let sound = lon.is_finite()
-                && (-90.0..=90.0).contains(&lat)
-                && from.iter().all(|number| number.abs() <= limit);
-            sound.then(|| [wrap_longitude(lon), lat])
-        };
-        x.into_iter().zip(y).zip(points).map(one).collect()
+        x.into_iter()
+            .zip(y)
+            .zip(points)
+            .map(|((lon, lat), from)| check_lonlat([lon, lat], from, limit))
+            .collect()
     }
+}
+
+/// A transformed place within ±180 degrees; `None` where it, or where it comes from, is none.
+fn check_lonlat([lon, lat]: [f64; 2], from: &[f64; 2], limit: f64) -> Option<[f64; 2]> {
+    let sound = lon.is_finite()
+        && (-90.0..=90.0).contains(&lat)
+        && from.iter().all(|number| number.abs() <= limit);
+    sound.then(|| [wrap_longitude(lon), lat])
 }
 
 /// Transforms points from one coordinate system to another, as queries do.
@@ -125,16 +124,14 @@ impl CrsTransform {
     /// The points in the other system, in the order given; `None` for a point that has no place
     /// there.
     pub fn points(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
-        let bounded = |number: f64| {
-            if number.abs() <= COORDINATE_MOST {
-                number
-            } else {
-                f64::NAN
-            }
-        };
         let (mut x, mut y): (Vec<f64>, Vec<f64>) = points
             .iter()
-            .map(|[x, y]| (bounded(*x), bounded(*y)))
+            .map(|[x, y]| {
+                (
+                    bound_number(*x, COORDINATE_MOST),
+                    bound_number(*y, COORDINATE_MOST),
+                )
+            })
             .unzip();
         if points.is_empty() {
             return Vec::new();
@@ -145,6 +142,15 @@ impl CrsTransform {
             .zip(y)
             .map(|(x, y)| (x.is_finite() && y.is_finite()).then_some([x, y]))
             .collect()
+    }
+}
+
+/// The number, or NaN beyond what the library transforms.
+fn bound_number(number: f64, limit: f64) -> f64 {
+    if number.abs() <= limit {
+        number
+    } else {
+        f64::NAN
     }
 }
 
@@ -241,14 +247,14 @@ pub(super) fn corners(
 ) -> Option<[[f64; 2]; 4]> {
     let (width, height) = (width as f64, height as f64);
     let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
-        .map(|(column, row)| apply(geotransform, column, row));
+        .map(|(column, row)| apply_transform(geotransform, column, row));
     let places = transform(wkt, &corners)?;
     let places: Vec<[f64; 2]> = places.into_iter().collect::<Option<_>>()?;
     places.try_into().ok()
 }
 
 /// Coordinates `[x, y]` of a column and row by a geotransform in GDAL's order.
-pub(super) fn apply(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
+pub fn apply_transform(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [
         t[0] + column * t[1] + row * t[2],
         t[3] + column * t[4] + row * t[5],
@@ -271,17 +277,19 @@ pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f6
         from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
         to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
         let way = CoordTransform::new(&from, &to).ok()?;
-        let one = |point: &[f64; 2]| {
-            if !point.iter().all(|number| number.abs() <= limit) {
-                return None;
-            }
-            let (mut x, mut y) = ([point[0]], [point[1]]);
-            way.transform_coords(&mut x, &mut y, &mut []).ok()?;
-            (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
-        };
-        Some(points.iter().map(one).collect())
+        let places = points.iter().map(|point| {
+            let is_in_limit = point.iter().all(|number| number.abs() <= limit);
+            is_in_limit.then(|| transform_point(&way, *point))?
+        });
+        Some(places.collect())
     });
     transformed
+}
+
+pub(super) fn transform_point(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
+    let (mut x, mut y) = ([place[0]], [place[1]]);
+    way.transform_coords(&mut x, &mut y, &mut []).ok()?;
+    (x[0].is_finite() && y[0].is_finite()).then_some([x[0], y[0]])
 }
 
 #[cfg(test)]

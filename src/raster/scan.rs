@@ -8,7 +8,7 @@ use gdal::raster::GdalType;
 
 use super::nodata_test::NoDataTest;
 use super::pool::PooledDataset;
-use super::{BandInfo, Window, gdal_errors};
+use super::{BandInfo, RasterInfo, Window, gdal_errors};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
@@ -84,60 +84,51 @@ pub(super) enum PixelValues<'a> {
 impl PixelChunk<'_> {
     /// Calls `with` for each finite value with data; 64-bit integers are rounded.
     pub(super) fn for_each_valid(&self, with: &mut dyn FnMut(f64)) {
-        let mut one = |position: usize, value: f64| {
-            let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
+        match self.values {
+            PixelValues::U8(values) => self.visit_valid_numbers(values, with),
+            PixelValues::U16(values) => self.visit_valid_numbers(values, with),
+            PixelValues::I16(values) => self.visit_valid_numbers(values, with),
+            PixelValues::U64(_) | PixelValues::I64(_) => {
+                self.each_long(&mut |value| with(value as f64))
+            }
+            PixelValues::F32(values) => self.visit_valid_numbers(values, with),
+            PixelValues::F64(values) => self.visit_valid_numbers(values, with),
+        }
+    }
+
+    fn visit_valid_numbers<T: Copy + Into<f64>>(&self, values: &[T], with: &mut dyn FnMut(f64)) {
+        for (position, value) in values.iter().enumerate() {
+            let value: f64 = (*value).into();
             if value.is_finite()
-                && !masked
+                && !self.is_masked(position)
                 && !self.nodata.is_some_and(|test| test.is_nodata(value))
             {
                 with(value);
             }
-        };
-        match self.values {
-            PixelValues::U8(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::U16(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::I16(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::U64(_) | PixelValues::I64(_) => {
-                self.each_long(&mut |value| with(value as f64))
-            }
-            PixelValues::F32(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::F64(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, *value)),
         }
+    }
+
+    fn is_masked(&self, position: usize) -> bool {
+        self.mask.is_some_and(|mask| mask.get(position) == Some(&0))
     }
 
     /// As [`PixelChunk::for_each_valid`], for 64-bit integers in full; nothing for other types.
     pub(super) fn each_long(&self, with: &mut dyn FnMut(i128)) {
-        let mut one = |position: usize, value: i128| {
-            let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
-            if !masked && !self.nodata.is_some_and(|test| test.is_nodata_long(value)) {
+        match self.values {
+            PixelValues::U64(values) => self.visit_valid_integers(values, with),
+            PixelValues::I64(values) => self.visit_valid_integers(values, with),
+            _ => {}
+        }
+    }
+
+    fn visit_valid_integers<T: Copy + Into<i128>>(&self, values: &[T], with: &mut dyn FnMut(i128)) {
+        for (position, value) in values.iter().enumerate() {
+            let value: i128 = (*value).into();
+            if !self.is_masked(position)
+                && !self.nodata.is_some_and(|test| test.is_nodata_long(value))
+            {
                 with(value);
             }
-        };
-        match self.values {
-            PixelValues::U64(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, i128::from(*value))),
-            PixelValues::I64(values) => values
-                .iter()
-                .enumerate()
-                .for_each(|(at, value)| one(at, i128::from(*value))),
-            _ => {}
         }
     }
 }
@@ -189,13 +180,7 @@ pub(super) fn scan(
         .and_then(|&position| opened.info.bands.get(position))
     {
         let stored = StoredType::from_band(first);
-        let is_like = |position: &usize| {
-            opened
-                .info
-                .bands
-                .get(*position)
-                .is_some_and(|band| StoredType::from_band(band) == stored)
-        };
+        let is_like = |position: &usize| has_stored_type(&opened.info, *position, stored);
         let most = bands_at_once(
             (opened.info.width, opened.info.height),
             first.block,
@@ -220,6 +205,11 @@ pub(super) fn scan(
         }
     }
     Ok(())
+}
+
+fn has_stored_type(info: &RasterInfo, position: usize, stored: StoredType) -> bool {
+    let band = info.bands.get(position);
+    band.is_some_and(|band| StoredType::from_band(band) == stored)
 }
 
 /// Scratch buffer kept per thread between files; allocating one per file would cost as much as

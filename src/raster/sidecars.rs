@@ -131,39 +131,44 @@ pub fn sidecars_among<'a>(
     let stem = lower
         .rsplit_once('.')
         .map_or(lower.as_str(), |(stem, _)| stem);
-    let kind = |file: &str| {
-        let file = file.to_lowercase();
-        let behind = file.strip_prefix(lower.as_str()).and_then(|rest| {
-            // Also the overviews of a mask, behind both names.
-            let second =
-                |rest: &str| rest.is_empty() || BEHIND.iter().any(|(ending, _)| *ending == rest);
-            BEHIND
-                .iter()
-                .find(|(ending, _)| rest.strip_suffix(ending).is_some_and(second))
-        });
-        let instead = || {
-            let ending = file.strip_prefix(stem)?.strip_prefix('.')?;
-            INSTEAD.iter().find(|(own, _)| *own == ending)
-        };
-        behind.or_else(instead).map(|(_, kind)| *kind)
-    };
-    let mut found: Vec<(&str, Sidecar)> =
-        files.filter_map(|file| Some((file, kind(file)?))).collect();
+    let mut found: Vec<(&str, Sidecar)> = files
+        .filter_map(|file| Some((file, find_sidecar_kind(file, &lower, stem)?)))
+        .collect();
     found.sort_by_key(|(name, kind)| (*kind, *name));
     found
 }
 
+/// What `file` is to the raster by its name; `raster` and its `stem` are in lower case.
+fn find_sidecar_kind(file: &str, raster: &str, stem: &str) -> Option<Sidecar> {
+    let file = file.to_lowercase();
+    let behind = file.strip_prefix(raster).and_then(|rest| {
+        // Also the overviews of a mask, behind both names.
+        let second =
+            |rest: &str| rest.is_empty() || BEHIND.iter().any(|(ending, _)| *ending == rest);
+        BEHIND
+            .iter()
+            .find(|(ending, _)| rest.strip_suffix(ending).is_some_and(second))
+    });
+    if let Some((_, kind)) = behind {
+        return Some(*kind);
+    }
+    let ending = file.strip_prefix(stem)?.strip_prefix('.')?;
+    let (_, kind) = INSTEAD.iter().find(|(own, _)| *own == ending)?;
+    Some(*kind)
+}
+
 /// Names of the sidecars in a folder of this machine; none where it can't be listed.
 pub fn sidecars_in(folder: &Path) -> Vec<String> {
-    let names = || {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok())
-    };
     // Listed twice: the names of all files would take more than the list.
-    let all: NamesBeside = names().collect();
-    names()
+    let all: NamesBeside = list_entry_names(folder).collect();
+    list_entry_names(folder)
         .filter(|name| sidecar_of(name, &all).is_some())
         .collect()
+}
+
+fn list_entry_names(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
 /// True when GDAL reads this file of this machine together with others beside it. Looks for the

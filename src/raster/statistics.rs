@@ -187,18 +187,6 @@ impl RasterCount {
         ranks.sort_unstable();
         ranks.dedup();
         let found = self.at_ranks(position, &ranks, ctx)?;
-        let value = |rank: u64| {
-            ranks
-                .binary_search(&rank)
-                .ok()
-                .and_then(|at| found.get(at))
-                .copied()
-                .unwrap_or(f64::NAN)
-        };
-        let percentile = |place: &f64| {
-            let (below, above) = (value(*place as u64), value((*place as u64 + 1).min(last)));
-            below + (above - below) * place.fract()
-        };
         Ok(Some(BandSummary {
             min: moments.min,
             max: moments.max,
@@ -207,7 +195,10 @@ impl RasterCount {
             count: moments.count,
             std: (moments.squares / moments.count as f64).max(0.0).sqrt(),
             valid_percent: 100.0 * moments.count as f64 / band.total.max(1) as f64,
-            percentiles: places.iter().map(percentile).collect(),
+            percentiles: places
+                .iter()
+                .map(|place| interpolate_percentile(*place, last, &ranks, &found))
+                .collect(),
         }))
     }
 
@@ -371,6 +362,21 @@ impl RasterCount {
     }
 }
 
+fn find_value_of_rank(rank: u64, ranks: &[u64], found: &[f64]) -> f64 {
+    ranks
+        .binary_search(&rank)
+        .ok()
+        .and_then(|at| found.get(at))
+        .copied()
+        .unwrap_or(f64::NAN)
+}
+
+fn interpolate_percentile(place: f64, last: u64, ranks: &[u64], found: &[f64]) -> f64 {
+    let below = find_value_of_rank(place as u64, ranks, found);
+    let above = find_value_of_rank((place as u64 + 1).min(last), ranks, found);
+    below + (above - below) * place.fract()
+}
+
 /// Order-preserving unsigned key of a number.
 fn key_of(value: f64) -> u64 {
     let bits = value.to_bits();
@@ -472,17 +478,11 @@ impl RasterMoments {
 
 impl BandTally {
     fn range(&self, moments: &RasterMoments) -> [PixelNumber; 2] {
-        let whole = |value: f64| {
-            if self.is_integer {
-                PixelNumber::of_whole(value)
-            } else {
-                PixelNumber::Real(value)
-            }
-        };
-        self.long_range
-            .map_or([moments.min, moments.max].map(whole), |range| {
-                range.map(PixelNumber::Integer)
-            })
+        match self.long_range {
+            Some(range) => range.map(PixelNumber::Integer),
+            None => [moments.min, moments.max]
+                .map(|value| PixelNumber::from_band_value(value, self.is_integer)),
+        }
     }
 
     fn add(&mut self, chunk: &PixelChunk) {

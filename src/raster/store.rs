@@ -106,13 +106,12 @@ impl StoreFiles {
             if !METADATA.contains(&file_name) {
                 continue;
             }
-            let too_large = |what: String| {
-                Error::unsupported(format!("{}: {what}", name.printable_line()))
-                    .hint("write the array again in smaller chunks")
-            };
             let (offset, size) = data_range(bytes, *place)?;
             if size > METADATA_MAX {
-                return Err(too_large(format!("the metadata has {} MiB", size >> 20)));
+                return Err(refuse_large_array(
+                    name,
+                    &format!("the metadata has {} MiB", size >> 20),
+                ));
             }
             // GDAL says what is wrong with metadata that is no JSON.
             let Ok(json) = serde_json::from_slice(&bytes.read(offset, size)?) else {
@@ -120,7 +119,10 @@ impl StoreFiles {
             };
             let largest = largest_chunk_bytes(&json);
             if largest > CHUNK_MAX {
-                return Err(too_large(format!("a chunk takes {} MiB", largest >> 20)));
+                return Err(refuse_large_array(
+                    name,
+                    &format!("a chunk takes {} MiB", largest >> 20),
+                ));
             }
         }
         Ok(())
@@ -156,26 +158,34 @@ impl StoreFiles {
     }
 }
 
+fn refuse_large_array(name: &str, what: &str) -> Error {
+    Error::unsupported(format!("{}: {what}", name.printable_line()))
+        .hint("write the array again in smaller chunks")
+}
+
 /// Bytes of the largest chunk of the arrays that a metadata document describes, decoded.
 fn largest_chunk_bytes(json: &Json) -> u64 {
-    let own = || {
-        let shape = json
-            .get("chunks")
-            .or_else(|| json.pointer("/chunk_grid/configuration/chunk_shape"));
-        let dtype = json.get("dtype").or(json.get("data_type"));
-        let sizes = shape?
-            .as_array()?
-            .iter()
-            .map(|size| size.as_u64().unwrap_or(u64::MAX));
-        Some(sizes.fold(item_bytes(dtype), u64::saturating_mul))
-    };
     let parts: Vec<&Json> = match json {
         Json::Object(fields) => fields.values().collect(),
         Json::Array(items) => items.iter().collect(),
         _ => Vec::new(),
     };
     let below = parts.into_iter().map(largest_chunk_bytes).max();
-    own().unwrap_or(0).max(below.unwrap_or(0))
+    count_own_chunk_bytes(json)
+        .unwrap_or(0)
+        .max(below.unwrap_or(0))
+}
+
+fn count_own_chunk_bytes(json: &Json) -> Option<u64> {
+    let shape = json
+        .get("chunks")
+        .or_else(|| json.pointer("/chunk_grid/configuration/chunk_shape"));
+    let dtype = json.get("dtype").or(json.get("data_type"));
+    let sizes = shape?
+        .as_array()?
+        .iter()
+        .map(|size| size.as_u64().unwrap_or(u64::MAX));
+    Some(sizes.fold(item_bytes(dtype), u64::saturating_mul))
 }
 
 /// Bytes of a value of a data type: `<f4` of version 2, `float32` of version 3; 8 for others.

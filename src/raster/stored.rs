@@ -33,11 +33,11 @@ pub(super) fn stored_lines(
     line: usize,
 ) -> Result<Vec<u8>> {
     let mut bytes = vec![0u8; line * count];
-    let side = |n: usize| {
-        c_int::try_from(n)
-            .map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"))
-    };
-    let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
+    let (wide, high, from) = (
+        to_gdal_size(columns)?,
+        to_gdal_size(count)?,
+        to_gdal_size(first)?,
+    );
     let kind = ordinal(band);
     // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is the
     // type requested.
@@ -62,6 +62,11 @@ pub(super) fn stored_lines(
     } else {
         Err(Error::new(Kind::Io, "the raster can't be read back"))
     }
+}
+
+fn to_gdal_size(number: usize) -> Result<c_int> {
+    c_int::try_from(number)
+        .map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"))
 }
 
 /// The first `[bands, rows, columns]` of a small raster, band-sequential, row-major, little-endian.

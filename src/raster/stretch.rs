@@ -234,26 +234,30 @@ impl BandValues {
 /// Every `stride`-th of the values of a band of 64-bit integers that are data, with the lowest and
 /// the highest, ascending; nothing for other types.
 fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
-    let number = |at: usize| match &band.samples {
-        Samples::U64(values) => values.get(at).map(|value| i128::from(*value)),
-        Samples::I64(values) => values.get(at).map(|value| i128::from(*value)),
-        _ => None,
-    };
-    if number(0).is_none() {
+    if read_integer(&band.samples, 0).is_none() {
         return Vec::new();
     }
-    let valid = || {
-        (0..band.samples.len())
-            .filter(|at| band.is_valid(*at))
-            .filter_map(number)
-    };
-    let mut found: Vec<i128> = valid()
+    let mut found: Vec<i128> = list_valid_integers(band)
         .step_by(stride)
-        .chain(valid().min())
-        .chain(valid().max())
+        .chain(list_valid_integers(band).min())
+        .chain(list_valid_integers(band).max())
         .collect();
     found.sort_unstable();
     found
+}
+
+fn read_integer(samples: &Samples, at: usize) -> Option<i128> {
+    match samples {
+        Samples::U64(values) => values.get(at).map(|value| i128::from(*value)),
+        Samples::I64(values) => values.get(at).map(|value| i128::from(*value)),
+        _ => None,
+    }
+}
+
+fn list_valid_integers(band: &BandPixels) -> impl Iterator<Item = i128> {
+    (0..band.samples.len())
+        .filter(|at| band.is_valid(*at))
+        .filter_map(|at| read_integer(&band.samples, at))
 }
 
 /// Display limits of one band; `None` when no pixel has data.

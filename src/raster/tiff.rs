@@ -310,56 +310,78 @@ pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
     const ENTRIES: u64 = 12;
     let lists = 8 + 2 + ENTRIES * 12 + 4;
     let data = lists + bands * 4;
-    let order = |value: u64, width: usize| -> Vec<u8> {
-        let bytes = value.to_le_bytes()[..width].to_vec();
-        if layout.little {
-            bytes
-        } else {
-            bytes.into_iter().rev().collect()
-        }
+    let mut out = TiffBytes {
+        bytes: Vec::with_capacity(data as usize + bytes.len()),
+        little: layout.little,
     };
-    let mut out = Vec::with_capacity(data as usize + bytes.len());
-    out.extend_from_slice(if layout.little { b"II*\0" } else { b"MM\0*" });
-    out.extend(order(8, 4));
-    out.extend(order(ENTRIES, 2));
-    let mut entry = |tag: u64, kind: u64, count: u64, value: u64| {
-        out.extend(order(tag, 2));
-        out.extend(order(kind, 2));
-        out.extend(order(count, 4));
-        if kind == 3 && count == 1 {
-            out.extend(order(value, 2));
-            out.extend([0, 0]);
-        } else {
-            out.extend(order(value, 4));
-        }
-    };
-    // Two 16-bit values fit into the entry itself.
-    let pair = |value: u64| value | (value << 16);
-    let list = |value: u64, place: u64| match bands {
-        1 => value,
-        2 => pair(value),
-        _ => place,
-    };
-    entry(256, 4, 1, layout.chunk[0]);
-    entry(257, 4, 1, layout.chunk[1]);
-    entry(258, 3, bands, list(layout.bits, lists));
-    entry(259, 3, 1, layout.compression);
-    entry(262, 3, 1, 1);
-    entry(273, 4, 1, data);
-    entry(277, 3, 1, bands);
-    entry(278, 4, 1, layout.chunk[1]);
-    entry(279, 4, 1, bytes.len() as u64);
-    entry(284, 3, 1, 1);
-    entry(317, 3, 1, layout.predictor);
-    entry(339, 3, bands, list(layout.sample_format, lists + bands * 2));
-    out.extend([0; 4]);
+    out.bytes
+        .extend_from_slice(if layout.little { b"II*\0" } else { b"MM\0*" });
+    out.add_number(8, 4);
+    out.add_number(ENTRIES, 2);
+    out.add_entry(256, 4, 1, layout.chunk[0]);
+    out.add_entry(257, 4, 1, layout.chunk[1]);
+    out.add_entry(258, 3, bands, pack_list(layout.bits, bands, lists));
+    out.add_entry(259, 3, 1, layout.compression);
+    out.add_entry(262, 3, 1, 1);
+    out.add_entry(273, 4, 1, data);
+    out.add_entry(277, 3, 1, bands);
+    out.add_entry(278, 4, 1, layout.chunk[1]);
+    out.add_entry(279, 4, 1, bytes.len() as u64);
+    out.add_entry(284, 3, 1, 1);
+    out.add_entry(317, 3, 1, layout.predictor);
+    out.add_entry(
+        339,
+        3,
+        bands,
+        pack_list(layout.sample_format, bands, lists + bands * 2),
+    );
+    out.bytes.extend([0; 4]);
     for value in [layout.bits, layout.sample_format] {
         for _ in 0..bands {
-            out.extend(order(value, 2));
+            out.add_number(value, 2);
         }
     }
-    out.extend_from_slice(bytes);
-    out
+    out.bytes.extend_from_slice(bytes);
+    out.bytes
+}
+
+/// The value of an entry with one value for each band: the place of the list where the values do
+/// not fit into the entry itself, as two of 16 bits do.
+fn pack_list(value: u64, bands: u64, place: u64) -> u64 {
+    match bands {
+        1 => value,
+        2 => value | (value << 16),
+        _ => place,
+    }
+}
+
+/// A TIFF that is written.
+struct TiffBytes {
+    bytes: Vec<u8>,
+    little: bool,
+}
+
+impl TiffBytes {
+    fn add_number(&mut self, value: u64, width: usize) {
+        let bytes = &value.to_le_bytes()[..width];
+        if self.little {
+            self.bytes.extend(bytes);
+        } else {
+            self.bytes.extend(bytes.iter().rev());
+        }
+    }
+
+    fn add_entry(&mut self, tag: u64, kind: u64, count: u64, value: u64) {
+        self.add_number(tag, 2);
+        self.add_number(kind, 2);
+        self.add_number(count, 4);
+        if kind == 3 && count == 1 {
+            self.add_number(value, 2);
+            self.bytes.extend([0, 0]);
+        } else {
+            self.add_number(value, 4);
+        }
+    }
 }
 
 #[cfg(test)]

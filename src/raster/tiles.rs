@@ -74,20 +74,22 @@ pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStora
             Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at_place(asset),
         );
     }
-    let item = |key: &str| {
-        lease
-            .dataset
-            .metadata_item(key, "IMAGE_STRUCTURE")
-            .unwrap_or_default()
-    };
     Ok(TiffStorage {
         block: first.block,
-        predictor: item("PREDICTOR").parse().unwrap_or(1),
-        compression: item("COMPRESSION"),
-        interleave: item("INTERLEAVE"),
-        layout: item("LAYOUT"),
+        predictor: read_storage_item(&lease.dataset, "PREDICTOR")
+            .parse()
+            .unwrap_or(1),
+        compression: read_storage_item(&lease.dataset, "COMPRESSION"),
+        interleave: read_storage_item(&lease.dataset, "INTERLEAVE"),
+        layout: read_storage_item(&lease.dataset, "LAYOUT"),
         overviews: first.overviews.len(),
     })
+}
+
+fn read_storage_item(dataset: &Dataset, key: &str) -> String {
+    dataset
+        .metadata_item(key, "IMAGE_STRUCTURE")
+        .unwrap_or_default()
 }
 
 /// The file of a dataset, read through GDAL's virtual file system.

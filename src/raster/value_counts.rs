@@ -130,15 +130,17 @@ impl ValueCounts {
 
     /// `(value, count)` of each value that occurs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> {
-        let total = |(place, count): (usize, &u32)| {
-            let spilled = self.spilled.get(place).copied().unwrap_or(0);
-            (self.low + place as i64, spilled + u64::from(*count))
-        };
         self.counts
             .iter()
             .enumerate()
-            .map(total)
+            .map(|(place, count)| self.add_spilled_count(place, *count))
             .filter(|(_, count)| *count > 0)
+    }
+
+    /// The value at `place` with all of its count.
+    fn add_spilled_count(&self, place: usize, count: u32) -> (i64, u64) {
+        let spilled = self.spilled.get(place).copied().unwrap_or(0);
+        (self.low + place as i64, spilled + u64::from(count))
     }
 
     /// Count, range and moments, summed in integers without rounding.

@@ -62,17 +62,12 @@ impl VariableRead {
         if subdatasets.len() < 2 {
             return None;
         }
-        let starts = |prefix: &str| {
-            subdatasets
-                .iter()
-                .all(|one| one.name.to_ascii_uppercase().starts_with(prefix))
-        };
         let (kind, position) = match () {
             // The file itself is its first image.
-            () if starts("GTIFF_DIR:") => ("images", shown.or(Some(0))),
+            () if have_prefix(subdatasets, "GTIFF_DIR:") => ("images", shown.or(Some(0))),
             () if ["NETCDF:", "HDF5:", "HDF4", "ZARR:"]
                 .into_iter()
-                .any(starts) =>
+                .any(|prefix| have_prefix(subdatasets, prefix)) =>
             {
                 ("variables", shown)
             }
@@ -116,6 +111,12 @@ impl VariableRead {
             truncate_name(name)
         )
     }
+}
+
+fn have_prefix(subdatasets: &[Subdataset], prefix: &str) -> bool {
+    subdatasets
+        .iter()
+        .all(|one| one.name.to_ascii_uppercase().starts_with(prefix))
 }
 
 impl RasterInfo {

@@ -450,12 +450,8 @@ impl Handle {
             self.fail(None);
             return false;
         }
-        let inside = |&(offset, size): &(u64, u64)| {
-            offset
-                .checked_add(size)
-                .is_some_and(|end| end <= self.part.size)
-        };
-        if !ranges.iter().all(inside) {
+        let is_inside = |&(offset, size): &(u64, u64)| self.part.contains(offset, size);
+        if !ranges.iter().all(is_inside) {
             return false;
         }
         let places: Vec<(u64, u64)> = ranges

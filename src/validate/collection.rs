@@ -2,7 +2,7 @@
 //! tasks, extent. Both forms of contacts are accepted: the specification's (name, organization,
 //! email, role) and the current tools' (name, roles, url, links).
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, instant};
 use crate::text::PrintableLine;
@@ -165,14 +165,9 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
             );
             continue;
         };
-        let text = |name: &str| {
-            fields
-                .get(name)
-                .and_then(Json::as_str)
-                .map(str::trim)
-                .filter(|text| !text.is_empty())
-        };
-        if text("name").is_none() && text("organization").is_none() {
+        if find_filled_text(fields, "name").is_none()
+            && find_filled_text(fields, "organization").is_none()
+        {
             let message =
                 tr!("This contact has neither a name nor an organization. Fill one of them.");
             report.add(
@@ -181,7 +176,10 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 message,
             );
         }
-        if key == "providers" && text("name").is_none() && text("organization").is_some() {
+        if key == "providers"
+            && find_filled_text(fields, "name").is_none()
+            && find_filled_text(fields, "organization").is_some()
+        {
             let message =
                 tr!("This provider has an organization and no name, which tacotoolbox demands.");
             report.add(
@@ -226,7 +224,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 message,
             );
         }
-        if text("email").is_some_and(|email| !email.contains('@')) {
+        if find_filled_text(fields, "email").is_some_and(|email| !email.contains('@')) {
             let message = tr!(
                 "No \"@\" in this address. Use a form like data@acml.example.org, or leave it \
                     empty."
@@ -237,7 +235,7 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
                 message,
             );
         }
-        if text("url")
+        if find_filled_text(fields, "url")
             .is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://"))
         {
             let message = tr!("This address does not begin with http:// or https://.");
@@ -250,17 +248,19 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
     }
 }
 
+/// The text of a field without the spaces around it; `None` where nothing is left.
+pub(super) fn find_filled_text<'a>(fields: &'a Map<String, Json>, key: &str) -> Option<&'a str> {
+    fields
+        .get(key)
+        .and_then(Json::as_str)
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+}
+
 fn check_known_words(collection: &Collection, report: &mut Report) {
-    let texts = |key: &str| {
-        collection
-            .get(key)
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Json::as_str)
-            .enumerate()
-    };
-    for (index, licence) in texts("licenses").filter(|(_, text)| !text.trim().is_empty()) {
+    for (index, licence) in
+        list_texts(collection, "licenses").filter(|(_, text)| !text.trim().is_empty())
+    {
         let known = spdx::license_id(licence).is_some() || spdx::Expression::parse(licence).is_ok();
         if !known && licence != "proprietary" {
             let message = tr!(
@@ -274,7 +274,8 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
             );
         }
     }
-    for (index, task) in texts("tasks").filter(|(_, text)| !text.trim().is_empty()) {
+    for (index, task) in list_texts(collection, "tasks").filter(|(_, text)| !text.trim().is_empty())
+    {
         if !TASKS.contains(&task) {
             let message = tr!(
                 "{task} is not among the tasks of the Python tools. Choose one from the list, or \
@@ -288,6 +289,16 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
             );
         }
     }
+}
+
+fn list_texts<'a>(collection: &'a Collection, key: &str) -> impl Iterator<Item = (usize, &'a str)> {
+    collection
+        .get(key)
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .enumerate()
 }
 
 /// The version stated in the specification (section 5.5.2).

@@ -20,10 +20,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
     for level in 0..count {
         let fields = reader.levels().fields(level);
         let find = |name: &str| fields.iter().find(|field| field.name == name);
-        let at = |name: &str| Location::Column {
-            level,
-            name: name.to_owned(),
-        };
+        let at = |name: &str| column_location(level, name);
         for name in ["id", "type"] {
             match find(name) {
                 Some(field) if is_text(&field.dtype) => {}
@@ -128,6 +125,13 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
         }
     }
     readable
+}
+
+pub(super) fn column_location(level: usize, name: &str) -> Location {
+    Location::Column {
+        level,
+        name: name.to_owned(),
+    }
 }
 
 /// Checks name and type of a column that the format does not define.
@@ -392,17 +396,10 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
             );
         }
         let fields = reader.levels().fields(level);
-        // An index has row numbers and paths even when the first part, whose schema it copies, has
-        // none.
-        let added = |name: &str| {
-            let made = joins
-                && matches!(
-                    name,
-                    "internal:current_id" | "internal:parent_id" | "internal:relative_path"
-                );
-            NOT_DECLARED.contains(&name) || (made && !said.iter().any(|(said, _)| said == name))
-        };
-        let found: Vec<&FieldSpec> = fields.iter().filter(|field| !added(&field.name)).collect();
+        let found: Vec<&FieldSpec> = fields
+            .iter()
+            .filter(|field| !is_added_column(&field.name, joins, &said))
+            .collect();
         for field in &found {
             let name = &field.name;
             match said.iter().find(|(said, _)| said == name) {
@@ -463,6 +460,17 @@ fn check_fields(reader: &dyn ContainerReader, report: &mut Report) {
             }
         }
     }
+}
+
+/// True for a column that no schema has to declare. An index has row numbers and paths even when
+/// the first part, whose schema it copies, has none.
+fn is_added_column(name: &str, joins: bool, said: &[(String, String)]) -> bool {
+    let made = joins
+        && matches!(
+            name,
+            "internal:current_id" | "internal:parent_id" | "internal:relative_path"
+        );
+    NOT_DECLARED.contains(&name) || (made && !said.iter().any(|(said, _)| said == name))
 }
 
 fn sort_names(names: &[String]) -> Vec<&String> {

@@ -154,14 +154,10 @@ fn fault_of_value(
     content: ConventionContent,
     convention: &Convention,
 ) -> Option<String> {
-    let share = |value: &Value| match value {
-        Value::Float(share) if (0.0..=1.0).contains(share) => Some(*share),
-        _ => None,
-    };
     match (content, value) {
         // Values of dictionaries are not looked at.
         (_, Value::Null | Value::Other(_)) => None,
-        (ConventionContent::ClassShare(_), value) => share(value)
+        (ConventionContent::ClassShare(_), value) => read_share(value)
             .is_none()
             .then(|| tr!("the share is not a number from 0 to 1").to_owned()),
         (ConventionContent::AllShares, Value::List(shares))
@@ -175,7 +171,7 @@ fn fault_of_value(
             ))
         }
         (ConventionContent::AllShares, Value::List(shares)) => {
-            match shares.iter().map(share).sum::<Option<f64>>() {
+            match shares.iter().map(read_share).sum::<Option<f64>>() {
                 None => Some(tr!("a share is not a number from 0 to 1").to_owned()),
                 Some(sum) if (sum - 1.0).abs() > ROUNDING => {
                     Some(tr!("the sum of the shares is {sum}, and not 1", sum))
@@ -192,6 +188,13 @@ fn fault_of_value(
             "the value is none of the convention {kind}",
             kind = convention.kind
         )),
+    }
+}
+
+fn read_share(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(share) if (0.0..=1.0).contains(share) => Some(*share),
+        _ => None,
     }
 }
 

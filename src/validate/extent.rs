@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::Array;
+use arrow::array::{Array, ArrayRef};
 
 use crate::container::{ContainerReader, is_inside, middle_of};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::footprint::{
     box_of_extent, enclosing_box, interval_of, resolve,
 };
 use crate::jobs::JobContext;
-use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
+use crate::model::{Collection, ExtentOrigin, Location, Report, Rule, instant, is_padding};
 use crate::raster::file_named_by_crs;
 
 const SLACK: f64 = 1e-9;
@@ -52,10 +52,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             ctx.check()?;
             let columns = PlaceColumns::from_batch(batch);
             let ids = batch.column_by_name("id").cloned();
-            let real = |row: usize| {
-                ids.as_ref()
-                    .is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)))
-            };
+            let real = |row: usize| has_real_id(ids.as_ref(), row);
             let rows: Vec<StatedLocation> = (0..batch.num_rows())
                 .map(|row| {
                     if real(row) {
@@ -68,16 +65,9 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             drawn += range_faults(&rows, first, &mut wrong, ctx)?;
             if let Some(geometries) = batch.column_by_name("istac:geometry") {
                 // Bytes that are no geometry.
-                let broken = |row: &usize| {
-                    real(*row)
-                        && geometries.is_valid(*row)
-                        && rows[*row]
-                            .clone()
-                            .restrict_to_source(PlaceSource::Geometry)
-                            .is_empty()
-                };
                 let broken: Vec<u32> = (0..rows.len())
-                    .filter(broken)
+                    .filter(|&row| real(row) && geometries.is_valid(row))
+                    .filter(|&row| !rows[row].has_geometry())
                     .map(|row| first + row as u32)
                     .collect();
                 drawn += broken.len();
@@ -119,6 +109,10 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
     check_temporal(reader, report, ctx)
 }
 
+fn has_real_id(ids: Option<&ArrayRef>, row: usize) -> bool {
+    ids.is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)))
+}
+
 /// Counts the rows with a geometry or a grid, and lists those whose geometry or grid has no
 /// location.
 fn range_faults(
@@ -131,12 +125,6 @@ fn range_faults(
     let mut faults: Vec<u32> = Vec::new();
     // Another rule reports these.
     let mut named: HashMap<Arc<str>, bool> = HashMap::new();
-    let mut names_file = |crs: &Arc<str>| match named.get(crs) {
-        Some(known) => *known,
-        None => *named
-            .entry(crs.clone())
-            .or_insert_with(|| file_named_by_crs(crs).is_some()),
-    };
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
         let only: Vec<StatedLocation> = rows
             .iter()
@@ -147,7 +135,9 @@ fn range_faults(
             seen += usize::from(!stated.is_empty());
             if !stated.is_empty()
                 && placed.is_none()
-                && !stated.crs_of(source).is_some_and(&mut names_file)
+                && !stated
+                    .crs_of(source)
+                    .is_some_and(|crs| refers_to_file(&mut named, crs))
             {
                 faults.push(first + row as u32);
             }
@@ -156,6 +146,16 @@ fn range_faults(
     faults.sort_unstable();
     wrong.extend(faults);
     Ok(seen)
+}
+
+/// True for a coordinate system that names a file; `named` has those that were looked at.
+fn refers_to_file(named: &mut HashMap<Arc<str>, bool>, crs: &Arc<str>) -> bool {
+    match named.get(crs) {
+        Some(known) => *known,
+        None => *named
+            .entry(crs.clone())
+            .or_insert_with(|| file_named_by_crs(crs).is_some()),
+    }
 }
 
 fn check_spatial(
@@ -179,12 +179,7 @@ fn check_spatial(
         .collect();
     if !missed.is_empty() {
         let outside = missed.len();
-        // On the side of longitude 0 that the extent does not cover.
-        let beyond = |[x, y]: &[f64; 2]| {
-            let other_side = (west >= 0.0 && *x < 0.0) || (east <= 0.0 && *x > 0.0);
-            west <= east && other_side && (south - SLACK..=north + SLACK).contains(y)
-        };
-        if missed.iter().all(|place| beyond(place)) {
+        if missed.iter().all(|place| is_on_other_side(place, extent)) {
             let message = if west >= 0.0 {
                 tr!(
                     "The extent has eastern longitudes alone; {outside} of {seen} centroids of \
@@ -228,19 +223,12 @@ fn check_spatial(
             .collection()
             .get(crate::model::EXTENT_ORIGIN)
             .is_some();
-    let width_of = |[west, _, east, _]: BoxOfDegrees| {
-        if west > east {
-            east + 360.0 - west
-        } else {
-            east - west
-        }
-    };
     if stated {
         return;
     }
     if whole {
         if let Some(own) =
-            own.filter(|own| width_of(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0)
+            own.filter(|own| measure_width(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0)
         {
             let message = tr!(
                 "The extent is the whole world; the samples of level {level} lie in {own}.",
@@ -249,18 +237,32 @@ fn check_spatial(
             );
             report.add(Rule::ExtentGlobal, at(), message);
         }
-    } else if let Some(own) =
-        across.filter(|own| west <= east && width_of(*own) < NARROWER_SHARE * width_of(extent))
+    } else if let Some(own) = across
+        .filter(|own| west <= east && measure_width(*own) < NARROWER_SHARE * measure_width(extent))
     {
         // The least and the greatest longitude of samples on both sides of the antimeridian.
         let message = tr!(
             "The extent goes {width}° around the Earth; the samples of level {level} lie in {own}, \
                 across the antimeridian.",
-            width = format!("{:.0}", width_of(extent)),
+            width = format!("{:.0}", measure_width(extent)),
             level,
             own = text_of(own)
         );
         report.add(Rule::ExtentGlobal, at(), message);
+    }
+}
+
+/// True for a place on the side of longitude 0 that the extent does not cover.
+fn is_on_other_side([x, y]: &[f64; 2], [west, south, east, north]: BoxOfDegrees) -> bool {
+    let other_side = (west >= 0.0 && *x < 0.0) || (east <= 0.0 && *x > 0.0);
+    west <= east && other_side && (south - SLACK..=north + SLACK).contains(y)
+}
+
+fn measure_width([west, _, east, _]: BoxOfDegrees) -> f64 {
+    if west > east {
+        east + 360.0 - west
+    } else {
+        east - west
     }
 }
 
@@ -269,16 +271,10 @@ fn check_temporal(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let stated = |end: usize| {
-        let text = reader
-            .collection()
-            .get("extent")?
-            .get("temporal")?
-            .get(end)?
-            .as_str()?;
-        Some(instant(text)?.and_utc().timestamp_micros())
-    };
-    let (Some(from), Some(to)) = (stated(0), stated(1)) else {
+    let (Some(from), Some(to)) = (
+        read_extent_time(reader.collection(), 0),
+        read_extent_time(reader.collection(), 1),
+    ) else {
         return Ok(());
     };
     for level in 0..reader.levels().count() {
@@ -333,4 +329,14 @@ fn check_temporal(
         return Ok(());
     }
     Ok(())
+}
+
+/// The start (0) or end (1) of the extent in microseconds since 1970.
+fn read_extent_time(collection: &Collection, end: usize) -> Option<i64> {
+    let text = collection
+        .get("extent")?
+        .get("temporal")?
+        .get(end)?
+        .as_str()?;
+    Some(instant(text)?.and_utc().timestamp_micros())
 }

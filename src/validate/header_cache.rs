@@ -184,16 +184,11 @@ impl HeaderCache {
 
     /// True when the coordinate system of a raster names a file.
     pub(super) fn has_crs_files(&self) -> bool {
-        let names_file = |looked: &HeaderLook| {
-            matches!(
-                looked,
-                HeaderLook::Raster(header) if header.crs_file.is_some()
-            )
-        };
-        self.lock()
-            .headers
-            .values()
-            .any(|(_, looked)| names_file(looked))
+        let cache = self.lock();
+        cache.headers.values().any(|(_, looked)| match looked {
+            HeaderLook::Raster(header) => header.crs_file.is_some(),
+            _ => false,
+        })
     }
 
     /// Forgets all headers, so that they are read again.

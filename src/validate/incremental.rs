@@ -445,14 +445,9 @@ fn look(
         pit::compare(&tree, 0, before as u32, last as u32, &mut report);
     }
     schema::check_draft(&mini, &tree, &mut report);
-    let first_row = |level: usize| match level.checked_sub(1) {
-        None => last as u32,
-        Some(below) => (tree.levels[level].len() as u32)
-            .saturating_sub(counts.get(below).copied().unwrap_or(0)),
-    };
     report.findings.retain_mut(|finding| match &mut finding.at {
         Location::Sample { level, row, .. } => {
-            let first = first_row(*level);
+            let first = find_first_row(&tree, counts, last, *level);
             let mine = *row >= first;
             *row = row.saturating_sub(first);
             // Roots are compared with each other as a whole.
@@ -462,6 +457,16 @@ fn look(
         _ => false,
     });
     report.findings
+}
+
+/// The first row on a level of what is below the root in row `last`, which comes last. `counts` has
+/// the number of its descendants by level.
+fn find_first_row(tree: &Skeleton, counts: &[u32], last: usize, level: usize) -> u32 {
+    match level.checked_sub(1) {
+        None => last as u32,
+        Some(below) => (tree.levels[level].len() as u32)
+            .saturating_sub(counts.get(below).copied().unwrap_or(0)),
+    }
 }
 
 fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {

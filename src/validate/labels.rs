@@ -32,17 +32,12 @@ pub fn check_labels(fields: &Map<String, Json>, report: &mut Report) {
 /// A finding at the second class of each category, with the names of all. A category of TACO 0.2
 /// may be a number: 1 is the same as `"1"`, as it is stored as text in 2.0.
 fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
-    let text = |value: &Json| match value {
-        Json::String(text) => Some(text.trim().to_owned()),
-        Json::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut shared: Vec<(String, usize, Vec<&str>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         let Some(category) = class
             .get("category")
-            .and_then(text)
+            .and_then(read_category)
             .filter(|category| !category.is_empty())
         else {
             continue;
@@ -71,6 +66,14 @@ fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
             Location::Collection(format!("{at}/{index}/category")),
             message,
         );
+    }
+}
+
+fn read_category(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.trim().to_owned()),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use arrow::array::Array;
 
+use super::pit::sample_location;
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -30,11 +31,7 @@ pub fn check(
             "internal:relative_path",
         ];
         let table = reader.levels().columns(depth, &names, ctx)?;
-        let at = |row: usize| Location::Sample {
-            level: depth,
-            row: row as u32,
-            path: tree.path(depth, row as u32),
-        };
+        let at = |row: usize| sample_location(tree, depth, row as u32);
         if let Some(ids) = table.strings("id")? {
             for row in (0..ids.len()).filter(|&row| ids.is_null(row)) {
                 report.add(Rule::IdCharacters, at(row), tr!("The id is null."));
@@ -120,14 +117,14 @@ fn row_numbers(
     }
     let sources = reader.levels().sources(level, ctx)?;
     let mut next: HashMap<u32, i64> = HashMap::new();
-    let number = |row: usize| {
-        let next = next
-            .entry(sources.rows.get(row).copied().unwrap_or(u32::MAX))
-            .or_default();
+    let mut numbers = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let part = sources.rows.get(row).copied().unwrap_or(u32::MAX);
+        let next = next.entry(part).or_default();
+        numbers.push(*next);
         *next += 1;
-        *next - 1
-    };
-    Ok((0..rows).map(number).collect())
+    }
+    Ok(numbers)
 }
 
 fn check_parents(

@@ -10,6 +10,7 @@ use crate::model::{AssetPath, Location, Report, Rule, Skeleton, dtype_name, is_r
 use crate::table::LevelTable;
 
 use super::columns::comparable;
+use super::pit::sample_location;
 
 /// Maximum number of FOLDERs examined unless the check is deep.
 const SHALLOW: usize = 1000;
@@ -61,11 +62,7 @@ fn check_folder(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let at = || Location::Sample {
-        level: depth,
-        row,
-        path: tree.path(depth, row),
-    };
+    let at = || sample_location(tree, depth, row);
     let local = match reader.local_meta(depth, row) {
         Ok(local) => local,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -114,22 +111,15 @@ fn check_folder(
         .map(|&child| (below.id(child), below.kind(child).as_str()))
         .collect();
     if said != wanted {
-        let list = |rows: &[(&str, &str)]| {
-            rows.iter()
-                .take(8)
-                .map(|(id, _)| id.escape_default().to_string())
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
         let message = tr_n!(
             said.len(),
             "Its __meta__ lists {listed} child ({names}); the level table has {stored} ({others}).",
             "Its __meta__ lists {listed} children ({names}); the level table has {stored} \
                 ({others}).",
             listed = said.len(),
-            names = list(&said),
+            names = list_stated_ids(&said),
             stored = wanted.len(),
-            others = list(&wanted)
+            others = list_stated_ids(&wanted)
         );
         report.add(Rule::LocalMeta, at(), message);
         return Ok(());
@@ -152,11 +142,7 @@ fn check_folder(
             local.value(i, column) != value
         });
         if let Some((i, &child)) = differs {
-            let at = Location::Sample {
-                level: depth + 1,
-                row: child,
-                path: tree.path(depth + 1, child),
-            };
+            let at = sample_location(tree, depth + 1, child);
             let other =
                 consolidated.map_or(String::new(), |column| table.text(child as usize, column));
             let message = tr!(
@@ -169,6 +155,14 @@ fn check_folder(
         }
     }
     Ok(())
+}
+
+fn list_stated_ids(rows: &[(&str, &str)]) -> String {
+    rows.iter()
+        .take(8)
+        .map(|(id, _)| id.escape_default().to_string())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Checks offsets and sizes in the `__meta__` of an archive, which readers use that descend from
@@ -188,15 +182,8 @@ fn check_places(
         local.integers("internal:offset")?,
         local.integers("internal:size")?,
     );
-    let number = |column: &Option<Int64Array>, row: usize| {
-        let value = column
-            .as_ref()
-            .filter(|column| column.is_valid(row))
-            .map(|column| column.value(row));
-        value.and_then(|value| u64::try_from(value).ok())
-    };
     for (row, &child) in children.iter().enumerate() {
-        let stated = number(&offsets, row).zip(number(&sizes, row));
+        let stated = read_unsigned_cell(&offsets, row).zip(read_unsigned_cell(&sizes, row));
         let fits = match stated {
             Some(stated) => match reader.asset(depth + 1, child) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) => stated == (offset, size),
@@ -217,6 +204,14 @@ fn check_places(
         }
     }
     Ok(())
+}
+
+fn read_unsigned_cell(column: &Option<Int64Array>, row: usize) -> Option<u64> {
+    let value = column
+        .as_ref()
+        .filter(|column| column.is_valid(row))
+        .map(|column| column.value(row));
+    value.and_then(|value| u64::try_from(value).ok())
 }
 
 /// PIT-2: the fields of a `__meta__` have the types of the level. A missing field is null, and a

@@ -49,7 +49,7 @@ pub use tortilla::classes;
 
 use std::path::Path;
 
-use crate::container::{self, ContainerReader, OpenOptions, Physical};
+use crate::container::{self, ContainerReader, JoinedReader, OpenOptions, Physical};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{
@@ -270,16 +270,10 @@ pub fn copied_container(
     }
     let mut report = check_container(reader, Profile::default(), true, None, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    let of_contents = |rule: Rule| {
-        matches!(
-            rule,
-            Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed
-        ) || Property::of_rule(rule).is_some()
-    };
     for finding in before
         .findings
         .iter()
-        .filter(|finding| of_contents(finding.rule))
+        .filter(|finding| is_rule_of_contents(finding.rule))
     {
         let at = match &finding.at {
             Location::Sample { level, row, path }
@@ -304,6 +298,13 @@ pub fn copied_container(
     }
     report.consistency.clone_from(&before.consistency);
     Ok(finish_report(report, Profile::default()))
+}
+
+fn is_rule_of_contents(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed
+    ) || Property::of_rule(rule).is_some()
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -439,13 +440,8 @@ fn check_layout(
         // Unreadable levels are reported by the level checks.
         Err(_) => return Ok(()),
     };
-    let asset = |level: usize, row: u32| {
-        reader
-            .asset(level, row)
-            .ok()
-            .filter(|(_, size)| *size > 0)
-            .map(|(asset, _)| (asset, None))
-    };
+    let asset =
+        |level: usize, row: u32| consistency::find_stored_raster(reader, level, row).ok()?;
     transposed::check(&tree, &asset, cache, report, ctx)
 }
 
@@ -497,20 +493,11 @@ fn check_levels(
     match reader.physical() {
         Physical::Tacocat(_) => {
             let parts = reader.levels().sources(0, ctx)?;
-            let part = |row: u32| {
-                parts
-                    .rows
-                    .get(row as usize)
-                    .map_or(usize::MAX, |part| *part as usize)
-            };
+            let part = |row: u32| find_part(&parts.rows, row);
             pit::check_ids(&tree, Some(&part), report);
         }
         Physical::Joined(joined) => {
-            let part = |row: u32| {
-                joined
-                    .source_of(0, row)
-                    .map_or(usize::MAX, |source| source.0)
-            };
+            let part = |row: u32| find_joined_source(joined, row);
             pit::check_ids(&tree, Some(&part), report);
         }
         _ => pit::check_ids(&tree, None, report),
@@ -533,6 +520,16 @@ fn check_levels(
     columns::check_declared(reader, &tree, report, ctx)?;
     ctx.step(1);
     local_meta::check(reader, &tree, deep, report, ctx)
+}
+
+fn find_part(parts: &[u32], row: u32) -> usize {
+    let part = parts.get(row as usize);
+    part.map_or(usize::MAX, |part| *part as usize)
+}
+
+fn find_joined_source(joined: &JoinedReader, row: u32) -> usize {
+    let source = joined.source_of(0, row);
+    source.map_or(usize::MAX, |(source, _)| source)
 }
 
 /// Turns an unreadable part of the dataset into a finding; IO failures and cancellation remain

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{
-    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name,
-    check_sample_id, common_shape, in_nfc, is_padding, without_case,
+    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, SkeletonLevel,
+    check_portable_name, check_sample_id, common_shape, in_nfc, is_padding, without_case,
 };
 use crate::text::PrintableLine;
 
-fn sample_location(tree: &Skeleton, level: usize, row: u32) -> Location {
+pub(super) fn sample_location(tree: &Skeleton, level: usize, row: u32) -> Location {
     Location::Sample {
         level,
         row,
@@ -74,15 +74,8 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
 /// only with `roots`, not those of several datasets.
 pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
-        // Most ids are in lower case; two of these cannot differ only in case.
-        let cased = |row: u32| {
-            level
-                .id(row)
-                .bytes()
-                .any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())
-        };
         let rows = level.len() as u32;
-        if !(0..rows).any(cased) || (depth == 0 && !roots) {
+        if !(0..rows).any(|row| may_differ_in_case(level.id(row))) || (depth == 0 && !roots) {
             continue;
         }
         if depth == 0 {
@@ -108,6 +101,12 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
             }
         }
     }
+}
+
+/// Most ids are in lower case; two of these cannot differ only in case.
+fn may_differ_in_case(id: &str) -> bool {
+    id.bytes()
+        .any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())
 }
 
 /// Places of ids that differ from an earlier one in case, or in case and Unicode form, with the
@@ -228,25 +227,10 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     if counts.len() < 2 {
         return;
     }
-    // The pattern is the same as in the structure view of a draft.
-    let common = || {
-        let uses: Vec<ShapeUse> = counts
-            .values()
-            .map(|&(count, first)| ShapeUse {
-                roots: count as u64,
-                first: first as usize,
-                samples: size_below(tree, 0, first),
-            })
-            .collect();
-        let found = common_shape(&uses, |index| {
-            let first = uses[index].first as u32;
-            let mut all = vec![ShapeChild::root(top.folder[first as usize])];
-            descendants(tree, 0, first, 1, None, &mut all);
-            all
-        });
-        found.map(|found| (uses[found.index].first as u32, found.is_common))
-    };
-    let Some((model, is_common)) = chosen.map(|row| (row, true)).or_else(common) else {
+    let Some((model, is_common)) = chosen
+        .map(|row| (row, true))
+        .or_else(|| find_common_root(tree, &counts))
+    else {
         return;
     };
     let mut compared = Report::default();
@@ -272,6 +256,26 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
             .collect();
         report_tie(top.len(), sizes, report);
     }
+}
+
+/// The root that is the pattern, as in the structure view of a draft, and whether it is common.
+/// `counts` has the number of the roots and the first of them by their shape.
+fn find_common_root(tree: &Skeleton, counts: &HashMap<u64, (usize, u32)>) -> Option<(u32, bool)> {
+    let uses: Vec<ShapeUse> = counts
+        .values()
+        .map(|&(count, first)| ShapeUse {
+            roots: count as u64,
+            first: first as usize,
+            samples: size_below(tree, 0, first),
+        })
+        .collect();
+    let found = common_shape(&uses, |index| {
+        let first = uses[index].first as u32;
+        let mut all = vec![ShapeChild::root(tree.levels[0].folder[first as usize])];
+        descendants(tree, 0, first, 1, None, &mut all);
+        all
+    });
+    found.map(|found| (uses[found.index].first as u32, found.is_common))
 }
 
 /// Reports that no shape is the pattern, instead of differences from a root that was chosen by
@@ -390,14 +394,6 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
     let (level, next) = (&tree.levels[depth], tree.levels.get(depth + 1));
     let Some(next) = next else { return };
     let (wanted, found) = (level.children(model), level.children(row));
-    let names = |rows: &[u32]| {
-        let shown: Vec<&str> = rows.iter().take(8).map(|&row| next.id(row)).collect();
-        if rows.len() > 8 {
-            format!("{} …", shown.join(" "))
-        } else {
-            shown.join(" ")
-        }
-    };
     let path = tree.path(depth, row);
     if wanted.len() != found.len() {
         let message = if found.len() < wanted.len() {
@@ -407,7 +403,7 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
                 .filter(|id| !found.iter().any(|&f| is_same_name(next.id(f), id)))
                 .take(8)
                 .collect();
-            let (here, count, needed) = (names(found), found.len(), wanted.len());
+            let (here, count, needed) = (list_first_ids(next, found), found.len(), wanted.len());
             if missing.is_empty() {
                 tr_n!(
                     count,
@@ -441,26 +437,19 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
                 path,
                 count = found.len(),
                 needed = wanted.len(),
-                here = names(found),
-                pattern = names(wanted)
+                here = list_first_ids(next, found),
+                pattern = list_first_ids(next, wanted)
             )
         };
         report.add(Rule::PitRoots, sample_location(tree, depth, row), message);
         return;
     }
-    let same_ids = || {
-        let mut a: Vec<_> = wanted.iter().map(|&r| in_nfc(next.id(r))).collect();
-        let mut b: Vec<_> = found.iter().map(|&r| in_nfc(next.id(r))).collect();
-        a.sort_unstable();
-        b.sort_unstable();
-        a == b
-    };
     let in_order = wanted
         .iter()
         .zip(found)
         .all(|(&w, &f)| is_same_name(next.id(w), next.id(f)));
-    if !in_order && same_ids() {
-        let (here, pattern) = (names(found), names(wanted));
+    if !in_order && have_same_ids(next, wanted, found) {
+        let (here, pattern) = (list_first_ids(next, found), list_first_ids(next, wanted));
         let message = tr!(
             "Children of {path} are {here}; the pattern is {pattern}. Reorder them.",
             path,
@@ -498,6 +487,24 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             compare(tree, depth + 1, w, f, report);
         }
     }
+}
+
+fn list_first_ids(level: &SkeletonLevel, rows: &[u32]) -> String {
+    let shown: Vec<&str> = rows.iter().take(8).map(|&row| level.id(row)).collect();
+    if rows.len() > 8 {
+        format!("{} …", shown.join(" "))
+    } else {
+        shown.join(" ")
+    }
+}
+
+/// True for rows with the same ids in any order.
+fn have_same_ids(level: &SkeletonLevel, wanted: &[u32], found: &[u32]) -> bool {
+    let mut a: Vec<_> = wanted.iter().map(|&r| in_nfc(level.id(r))).collect();
+    let mut b: Vec<_> = found.iter().map(|&r| in_nfc(level.id(r))).collect();
+    a.sort_unstable();
+    b.sort_unstable();
+    a == b
 }
 
 #[cfg(test)]

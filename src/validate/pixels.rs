@@ -133,27 +133,27 @@ pub fn audit(
         .iter()
         .map(|(id, group)| (*id, class_list(group)))
         .collect();
-    let verdict = |one: &RowRead| {
-        let classes = lists
-            .get(if level == 0 { "" } else { one.id.as_str() })
-            .and_then(Option::as_ref);
-        (one.row, judge(one, classes))
-    };
+    let mut verdicts = Vec::with_capacity(read.len());
+    for one in &read {
+        let classes = lists.get(if level == 0 { "" } else { one.id.as_str() });
+        verdicts.push((one.row, judge(one, classes.and_then(Option::as_ref))));
+    }
     Ok(Audit {
-        rows: read.iter().map(verdict).collect(),
+        rows: verdicts,
         of: rows.len(),
     })
 }
 
 fn is_wanted(table: &LevelTable, row: u32) -> bool {
-    let cell = |name: &str| {
-        table
-            .column_index(name)
-            .map_or(Value::Null, |column| table.value(row as usize, column))
-    };
+    let cell = |name: &str| read_cell(table, row, name);
     let file = matches!(cell("type"), Value::Text(kind) if &*kind == "FILE");
     let real = !matches!(cell("id"), Value::Text(id) if is_padding(&id));
     file && real && matches!(cell(STATS), Value::List(_))
+}
+
+fn read_cell(table: &LevelTable, row: u32, name: &str) -> Value {
+    let column = table.column_index(name);
+    column.map_or(Value::Null, |column| table.value(row as usize, column))
 }
 
 fn read_row(
@@ -163,11 +163,7 @@ fn read_row(
     row: u32,
     ctx: &JobContext,
 ) -> Result<RowRead> {
-    let cell = |name: &str| {
-        table
-            .column_index(name)
-            .map_or(Value::Null, |column| table.value(row as usize, column))
-    };
+    let cell = |name: &str| read_cell(table, row, name);
     let stored: Vec<Vec<f64>> = match cell(STATS) {
         Value::List(bands) => bands.iter().map(numbers).collect(),
         _ => Vec::new(),
@@ -229,12 +225,13 @@ fn classes_of(tally: &RasterCount, ctx: &JobContext) -> Result<Option<Vec<BTreeM
 
 /// Scale factor and offset of each band, for every usual way of scaling.
 fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Vec<Vec<(f64, f64)>> {
-    let of = |value: &Value, band: usize, default: f64| match value {
-        Value::List(items) => items.get(band).and_then(number).unwrap_or(default),
-        value => number(value).unwrap_or(default),
-    };
     let by_columns = (0..bands)
-        .map(|band| (of(factor, band, 1.0), of(offset, band, 0.0)))
+        .map(|band| {
+            (
+                read_band_number(factor, band, 1.0),
+                read_band_number(offset, band, 0.0),
+            )
+        })
         .collect();
     let by_header = (0..bands).map(|band| {
         info.bands.get(band).map_or((1.0, 0.0), |b| {
@@ -247,17 +244,18 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
     all
 }
 
+fn read_band_number(value: &Value, band: usize, default: f64) -> f64 {
+    match value {
+        Value::List(items) => items.get(band).and_then(Value::to_float).unwrap_or(default),
+        value => value.to_float().unwrap_or(default),
+    }
+}
+
 /// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1,
 /// whichever matches best.
 fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
-    let shares = || {
-        group
-            .iter()
-            .flat_map(|one| one.stored.iter().map(move |band| (one, band)))
-            .filter(|(_, band)| are_shares(band))
-    };
-    let count = shares().next()?.1.len();
-    if shares().any(|(_, band)| band.len() != count) {
+    let count = list_shares(group).next()?.len();
+    if list_shares(group).any(|band| band.len() != count) {
         return None;
     }
     let mut seen: BTreeSet<i64> = BTreeSet::new();
@@ -272,32 +270,40 @@ fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
     if distinct.len() == count && !candidates.contains(&distinct) {
         candidates.insert(0, distinct);
     }
-    let misfit = |classes: &Vec<i64>| -> f64 {
-        let mut worst = 0f64;
-        for one in group {
-            let Some(PixelStatistics::Classes(bands)) = &one.tally else {
-                continue;
-            };
-            for (stored, counts) in one
-                .stored
-                .iter()
-                .zip(bands)
-                .filter(|(stored, _)| are_shares(stored))
-            {
-                let Some((right, lost)) = shares_of(counts, classes) else {
-                    return f64::INFINITY;
-                };
-                worst = worst
-                    .max(largest_difference(stored, &right).min(largest_difference(stored, &lost)));
-            }
-        }
-        worst
-    };
     let best = candidates
         .into_iter()
-        .map(|classes| (misfit(&classes), classes))
+        .map(|classes| (measure_class_misfit(group, &classes), classes))
         .min_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 <= NEAR_SHARE * 2.5).then_some(best.1)
+}
+
+fn list_shares<'a>(group: &'a [&RowRead]) -> impl Iterator<Item = &'a Vec<f64>> {
+    group
+        .iter()
+        .flat_map(|one| &one.stored)
+        .filter(|band| are_shares(band))
+}
+
+fn measure_class_misfit(group: &[&RowRead], classes: &[i64]) -> f64 {
+    let mut worst = 0f64;
+    for one in group {
+        let Some(PixelStatistics::Classes(bands)) = &one.tally else {
+            continue;
+        };
+        for (stored, counts) in one
+            .stored
+            .iter()
+            .zip(bands)
+            .filter(|(stored, _)| are_shares(stored))
+        {
+            let Some((right, lost)) = shares_of(counts, classes) else {
+                return f64::INFINITY;
+            };
+            worst = worst
+                .max(largest_difference(stored, &right).min(largest_difference(stored, &lost)));
+        }
+    }
+    worst
 }
 
 /// The shares of the classes, and the shares when the highest class is omitted. `None` when no
@@ -443,19 +449,16 @@ fn misfit(stored: &[f64], right: &[f64]) -> f64 {
         .abs()
         .max(f64::from(f32::EPSILON) * 8.0 * high.abs().max(low.abs()))
         .max(f64::MIN_POSITIVE);
-    let part = |at: usize, slack: f64| {
-        let (a, b) = (
-            stored.get(at).copied().unwrap_or(f64::NAN),
-            right.get(at).copied().unwrap_or(f64::NAN),
-        );
-        let off = (a - b).abs() / range / slack;
-        if off.is_nan() { f64::INFINITY } else { off }
-    };
-    let values = (0..4).map(|at| part(at, SAME_VALUE)).fold(0.0, f64::max);
-    let percentiles = (5..CONTINUOUS)
-        .map(|at| part(at, SAME_PERCENTILE))
-        .fold(0.0, f64::max);
-    values.max(percentiles).max((valid - right_valid).abs())
+    let mut most = (valid - right_valid).abs();
+    for at in (0..4).chain(5..CONTINUOUS) {
+        let slack = if at < 4 { SAME_VALUE } else { SAME_PERCENTILE };
+        let (Some(stored), Some(right)) = (stored.get(at), right.get(at)) else {
+            return f64::INFINITY;
+        };
+        let off = (stored - right).abs() / range / slack;
+        most = most.max(if off.is_nan() { f64::INFINITY } else { off });
+    }
+    most
 }
 
 /// True for class shares, which are in [0, 1] and sum to 1, unlike other statistics.
@@ -467,22 +470,13 @@ pub fn are_shares(numbers: &[f64]) -> bool {
         && (sum - 1.0).abs() <= 1e-3
 }
 
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Float(number) => Some(*number),
-        Value::Int(number) => Some(*number as f64),
-        Value::UInt(number) => Some(*number as f64),
-        _ => None,
-    }
-}
-
 fn numbers(value: &Value) -> Vec<f64> {
     let Value::List(items) = value else {
         return Vec::new();
     };
     items
         .iter()
-        .map(|item| number(item).unwrap_or(f64::NAN))
+        .map(|item| item.to_float().unwrap_or(f64::NAN))
         .collect()
 }
 
@@ -522,11 +516,7 @@ pub fn compare_locations(
     }
     names.extend(["id", "type"].iter().filter(|name| known(name)));
     let table = reader.levels().columns(level, &names, ctx)?;
-    let cell = |row: u32, name: &str| {
-        table
-            .column_index(name)
-            .map_or(Value::Null, |column| table.value(row as usize, column))
-    };
+    let cell = |row: u32, name: &str| read_cell(&table, row, name);
     let is_file = |row: &u32| matches!(cell(*row, "type"), Value::Text(kind) if &*kind == "FILE");
     let rows: Vec<u32> = (0..table.rows() as u32).filter(is_file).collect();
     let step = rows.len().div_ceil(limit.max(1)).max(1);
@@ -560,19 +550,9 @@ fn footprint_fault(
         return Ok(None);
     };
     let (width, height) = (info.width as f64, info.height as f64);
-    let corner = |column: f64, row: f64| {
-        (
-            t[0] + column * t[1] + row * t[2],
-            t[3] + column * t[4] + row * t[5],
-        )
-    };
-    let ring = vec![
-        corner(0.0, 0.0),
-        corner(0.0, height),
-        corner(width, height),
-        corner(width, 0.0),
-        corner(0.0, 0.0),
-    ];
+    let ring = [(0.0, 0.0), (0.0, height), (width, height), (width, 0.0)]
+        .map(|(column, row)| raster::apply_transform(t, column, row))
+        .to_vec();
     let own = StatedLocation::from_geometry(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
     let found = footprint::footprints(&[StatedLocation::from_column_values(cell), own], ctx)?;
     let [Some(stated), Some(raster)] = found.as_slice() else {
@@ -582,12 +562,7 @@ fn footprint_fault(
     if stated.source == PlaceSource::Centroid {
         return Ok(None);
     }
-    let areas = |geometry: &geo::Geometry<f64>| match geometry {
-        geo::Geometry::Polygon(one) => geo::MultiPolygon(vec![one.clone()]),
-        geo::Geometry::MultiPolygon(many) => many.clone(),
-        _ => geo::MultiPolygon(Vec::new()),
-    };
-    let (here, there) = (areas(&stated.geometry), areas(&raster.geometry));
+    let (here, there) = (list_areas(&stated.geometry), list_areas(&raster.geometry));
     let size = here.unsigned_area();
     let outside = if size > 0.0 {
         1.0 - here.intersection(&there).unsigned_area() / size
@@ -604,6 +579,14 @@ fn footprint_fault(
         stated,
         own
     )))
+}
+
+fn list_areas(geometry: &geo::Geometry<f64>) -> geo::MultiPolygon<f64> {
+    match geometry {
+        geo::Geometry::Polygon(one) => geo::MultiPolygon(vec![one.clone()]),
+        geo::Geometry::MultiPolygon(many) => many.clone(),
+        _ => geo::MultiPolygon(Vec::new()),
+    }
 }
 
 fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String> {

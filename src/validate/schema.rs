@@ -2,8 +2,10 @@
 
 use arrow::datatypes::DataType;
 
+use super::columns::column_location;
+use super::pit::sample_location;
 use crate::model::{
-    Dataset, Location, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name,
+    Dataset, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name,
 };
 
 /// Compares the schemas of all tortillas of a level with the most frequent one.
@@ -41,10 +43,7 @@ fn check_level(
     };
     for field in model.schema.iter() {
         if let Err(fault) = check_field_name(&field.name) {
-            let at = Location::Column {
-                level: depth,
-                name: field.name.clone(),
-            };
+            let at = column_location(depth, &field.name);
             let message = tr!(
                 "The field name \"{name}\" {fault}.",
                 name = field.name,
@@ -59,11 +58,7 @@ fn check_level(
         {
             continue;
         }
-        let at = || Location::Sample {
-            level: depth - 1,
-            row: owner,
-            path: tree.path(depth - 1, owner),
-        };
+        let at = || sample_location(tree, depth - 1, owner);
         for field in tortilla.schema.iter() {
             match model.schema.iter().find(|known| known.name == field.name) {
                 Some(known)

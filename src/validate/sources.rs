@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::consistency::find_draft_raster;
 use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
 use super::{torn_files, transposed};
@@ -109,15 +110,8 @@ fn check_layout(
             .collect();
         levels.push(below);
     }
-    let asset = |level: usize, row: u32| match &levels.get(level)?.get(row as usize)?.payload {
-        Payload::Asset {
-            path,
-            size,
-            modified,
-        } if *size > 0 && path.remote_file().is_none() => {
-            Some((path.clone(), Some((*size, *modified))))
-        }
-        _ => None,
+    let asset = |level: usize, row: u32| {
+        find_draft_raster(&levels, level, row).filter(|(path, _)| path.remote_file().is_none())
     };
     transposed::check(&Skeleton::from_dataset(dataset), &asset, cache, report, ctx)
 }
@@ -132,6 +126,17 @@ struct SourceFault {
     covers: Vec<PathBuf>,
 }
 
+impl SourceFault {
+    fn new(row: usize, rule: Rule, message: String) -> Self {
+        Self {
+            row,
+            rule,
+            message,
+            covers: Vec::new(),
+        }
+    }
+}
+
 /// The first fault of the file behind a sample.
 fn source_fault(
     row: usize,
@@ -141,14 +146,7 @@ fn source_fault(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<SourceFault>> {
-    let fault_of = |rule: Rule, message: String| {
-        Some(SourceFault {
-            row,
-            rule,
-            message,
-            covers: Vec::new(),
-        })
-    };
+    let fault_of = |rule: Rule, message: String| Some(SourceFault::new(row, rule, message));
     if let Some(message) = hidden_data_message(sample) {
         return Ok(fault_of(Rule::IdCharacters, message));
     }
@@ -170,10 +168,8 @@ fn source_fault(
     if set.is_torn {
         let covers = set.others.iter().map(|name| folder.join(name)).collect();
         return Ok(Some(SourceFault {
-            row,
-            rule: Rule::FileTorn,
-            message: torn_files::message(name, &set),
             covers,
+            ..SourceFault::new(row, Rule::FileTorn, torn_files::message(name, &set))
         }));
     }
     let unpacked: Vec<&str> = set

@@ -1,6 +1,7 @@
 //! Checks statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata for
 //! consistency, and in a deep check against the rasters.
 
+use super::columns::column_location;
 use super::pixels::{StatisticsVerdict, are_shares, audit, compare_locations};
 use crate::container::ContainerReader;
 use crate::error::Result;
@@ -68,10 +69,7 @@ fn check_pixels(
     } else {
         tr!("all {known} with statistics were looked at", known)
     };
-    let at = || Location::Column {
-        level,
-        name: COLUMN.into(),
-    };
+    let at = || column_location(level, COLUMN);
     let mut lost = audit
         .rows
         .iter()

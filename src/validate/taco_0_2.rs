@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
-use super::collection::TITLE_MAX;
+use super::collection::{TITLE_MAX, find_filled_text};
 use crate::model::{
     Location, Report, Rule, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
     instant, missing_of_taco_0_2,
@@ -188,13 +188,8 @@ impl CoreField<'_> {
     }
 
     fn person(&mut self, fields: &Map<String, Json>, at: &str) {
-        let says = |key: &str| {
-            fields
-                .get(key)
-                .and_then(Json::as_str)
-                .is_some_and(|text| !text.trim().is_empty())
-        };
-        if !says("name") && !says("organization") {
+        let lacks = |key: &str| find_filled_text(fields, key).is_none();
+        if lacks("name") && lacks("organization") {
             let message =
                 tr!("This contact has neither a name nor an organization. Fill one of them.");
             self.add(&format!("{at}/name"), message);
@@ -485,21 +480,20 @@ fn range_fault(value: &Json) -> Option<&'static str> {
             _ => None,
         }
     }
-    let wanted = || {
-        Some(tr!(
-            "The temporal extent has to be two times: milliseconds since 1970, or ISO 8601."
-        ))
-    };
     let Some([start, end]) = value.as_array().map(Vec::as_slice) else {
-        return wanted();
+        return Some(describe_wanted_range());
     };
     match (time(start), time(end)) {
         (Some(Some(start)), Some(Some(end))) if start > end => {
             Some(tr!("The start is after the end. Swap them."))
         }
-        (None, _) | (_, None) | (Some(None), Some(None)) => wanted(),
+        (None, _) | (_, None) | (Some(None), Some(None)) => Some(describe_wanted_range()),
         _ => None,
     }
+}
+
+fn describe_wanted_range() -> &'static str {
+    tr!("The temporal extent has to be two times: milliseconds since 1970, or ISO 8601.")
 }
 
 /// True for a URI with a scheme (RFC 3986, section 3): characters and percent-encoding are those
@@ -513,12 +507,14 @@ fn is_uri(text: &str) -> bool {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
-    let encoded = |rest: &str| {
-        rest.len() >= 2
-            && rest.is_char_boundary(2)
-            && rest[..2].chars().all(|c| c.is_ascii_hexdigit())
-    };
-    scheme && !rest.is_empty() && rest.chars().all(allowed) && rest.split('%').skip(1).all(encoded)
+    scheme
+        && !rest.is_empty()
+        && rest.chars().all(allowed)
+        && rest.split('%').skip(1).all(starts_with_hex_pair)
+}
+
+fn starts_with_hex_pair(rest: &str) -> bool {
+    rest.len() >= 2 && rest.is_char_boundary(2) && rest[..2].chars().all(|c| c.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use crate::container::{ContainerReader, IndexRows, TacocatReader, ZipReader};
 use crate::error::{Result, separate_transient_error};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Location, Report, Rule, is_remote};
+use crate::model::{Collection, Finding, Location, Report, Rule, is_remote};
 use crate::text::PrintableLine;
 
 /// Checks the list of parts, rows and byte ranges; with `deep` the parts too.
@@ -103,14 +103,8 @@ fn part_location(part: &str) -> Location {
 fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     let collection = index.collection();
     check_count(collection.get("taco:sources"), report);
-    let list = |key: &str, list: &str| {
-        Some((
-            format!("{key}/{list}"),
-            collection.get(key)?.get(list)?.as_array()?.clone(),
-        ))
-    };
-    let Some((key, listed)) =
-        list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources"))
+    let Some((key, listed)) = find_part_list(collection, "taco:sources", "files")
+        .or_else(|| find_part_list(collection, "_tacocat", "dataset_sources"))
     else {
         let message = tr!("COLLECTION.json has no taco:sources with the list of parts.");
         return report.add(
@@ -137,6 +131,17 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     }
 }
 
+fn find_part_list<'a>(
+    collection: &'a Collection,
+    key: &str,
+    list: &str,
+) -> Option<(String, &'a Vec<Json>)> {
+    Some((
+        format!("{key}/{list}"),
+        collection.get(key)?.get(list)?.as_array()?,
+    ))
+}
+
 /// Checks that `taco:sources` counts the files that it lists, and has as many ids and extents.
 pub fn check_count(sources: Option<&Json>, report: &mut Report) {
     let Some((sources, files)) =
@@ -144,25 +149,11 @@ pub fn check_count(sources: Option<&Json>, report: &mut Report) {
     else {
         return;
     };
-    let mut add = |key: &str, said: String| {
-        let message = tr_n!(
-            files,
-            "taco:sources counts {said}; it lists {files} file.",
-            "taco:sources counts {said}; it lists {files} files.",
-            said,
-            files
-        );
-        report.add(
-            Rule::PartCount,
-            Location::Collection(format!("taco:sources/{key}")),
-            message,
-        );
-    };
     if let Some(count) = sources
         .get("count")
         .filter(|count| !count.is_null() && count.as_u64() != Some(files as u64))
     {
-        add("count", count.to_string());
+        add_count_fault(report, files, "count", count.to_string());
     }
     for key in ["ids", "extents"] {
         if let Some(list) = sources
@@ -170,9 +161,24 @@ pub fn check_count(sources: Option<&Json>, report: &mut Report) {
             .and_then(Json::as_array)
             .filter(|list| list.len() != files)
         {
-            add(key, format!("{} {key}", list.len()));
+            add_count_fault(report, files, key, format!("{} {key}", list.len()));
         }
     }
+}
+
+fn add_count_fault(report: &mut Report, files: usize, key: &str, said: String) {
+    let message = tr_n!(
+        files,
+        "taco:sources counts {said}; it lists {files} file.",
+        "taco:sources counts {said}; it lists {files} files.",
+        said,
+        files
+    );
+    report.add(
+        Rule::PartCount,
+        Location::Collection(format!("taco:sources/{key}")),
+        message,
+    );
 }
 
 /// By level and part, the rows of the part.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::pit::sample_location;
 use crate::container::ContainerReader;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -43,11 +44,7 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
                 let faults = match reader.asset(depth, row) {
                     Ok((asset, _)) => {
                         let source = RasterSource::member(asset);
-                        let strip = || {
-                            raster::describe(&source)
-                                .is_ok_and(|info| (info.width, info.height) == (HISTOGRAM_BINS, 1))
-                        };
-                        if histograms && strip() {
+                        if histograms && is_histogram_strip(&source) {
                             Vec::new()
                         } else {
                             faults_of(&source, ctx)?
@@ -60,17 +57,16 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
             })
             .collect::<Result<_>>()?;
         for (row, faults) in found {
-            let at = || Location::Sample {
-                level: depth,
-                row,
-                path: tree.path(depth, row),
-            };
-            faults
-                .into_iter()
-                .for_each(|fault| report.add(Rule::TogForm, at(), fault));
+            for fault in faults {
+                report.add(Rule::TogForm, sample_location(&tree, depth, row), fault);
+            }
         }
     }
     Ok(())
+}
+
+fn is_histogram_strip(source: &RasterSource) -> bool {
+    raster::describe(source).is_ok_and(|info| (info.width, info.height) == (HISTOGRAM_BINS, 1))
 }
 
 /// Checks a raster, or all rasters below a folder.

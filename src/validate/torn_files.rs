@@ -116,30 +116,13 @@ fn torn_among(
     };
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
     let by_stem = NamesByStem::from_names(files.iter().map(|&row| level.id(row)));
-    let torn = |row: &u32| {
-        ctx.check()?;
-        let name = level.id(*row);
-        let beside: Vec<u32> = if claims_raster(name) {
-            Vec::new()
-        } else {
-            by_stem
-                .of_stem(name)
-                .into_iter()
-                .filter_map(|at| files.get(at).copied())
-                .collect()
-        };
-        if beside.is_empty() {
-            return Ok(None);
-        }
-        // Bytes that can't be read are reported by other rules.
-        match torn_file(reader, depth, level, *row, &beside, ctx) {
-            Err(error) if error.is_cancelled() => Err(error),
-            outcome => Ok(outcome.ok().flatten()),
-        }
-    };
     let found: Vec<TornFile> = files
         .par_iter()
-        .map(torn)
+        .map(|&row| {
+            ctx.check()?;
+            let beside = list_rows_beside(&files, &by_stem, level.id(row));
+            find_torn_file(reader, depth, level, row, &beside, ctx)
+        })
         .filter_map(Result::transpose)
         .collect::<Result<_>>()?;
     let mut covered: HashSet<String> = HashSet::new();
@@ -154,6 +137,32 @@ fn torn_among(
     Ok(firsts)
 }
 
+fn list_rows_beside(files: &[u32], by_stem: &NamesByStem, name: &str) -> Vec<u32> {
+    if claims_raster(name) {
+        return Vec::new();
+    }
+    let beside = by_stem.of_stem(name).into_iter();
+    beside.filter_map(|at| files.get(at).copied()).collect()
+}
+
+/// As [`torn_file`]; `None` also for bytes that can't be read, which other rules report.
+fn find_torn_file(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    level: &SkeletonLevel,
+    row: u32,
+    beside: &[u32],
+    ctx: &JobContext,
+) -> Result<Option<TornFile>> {
+    if beside.is_empty() {
+        return Ok(None);
+    }
+    match torn_file(reader, depth, level, row, beside, ctx) {
+        Err(error) if error.is_cancelled() => Err(error),
+        outcome => Ok(outcome.ok().flatten()),
+    }
+}
+
 fn torn_file(
     reader: &dyn ContainerReader,
     depth: usize,
@@ -162,13 +171,7 @@ fn torn_file(
     beside: &[u32],
     ctx: &JobContext,
 ) -> Result<Option<TornFile>> {
-    let named = |row: u32| {
-        Ok(NamedAsset {
-            name: level.id(row).to_owned(),
-            asset: reader.asset(depth, row)?.0,
-        })
-    };
-    let file: NamedAsset = named(row)?;
+    let file: NamedAsset = read_named_asset(reader, depth, level, row)?;
     let name = file.name.clone();
     if let Some(references) = references_of(&file.asset)? {
         let message = header_message(&name, &references);
@@ -181,7 +184,7 @@ fn torn_file(
     }
     let beside: Vec<NamedAsset> = beside
         .iter()
-        .map(|row| named(*row))
+        .map(|row| read_named_asset(reader, depth, level, *row))
         .collect::<Result<_>>()?;
     let set = file_set(&file, &beside, ctx)?.filter(|set| set.is_torn);
     Ok(set.map(|set| TornFile {
@@ -190,4 +193,16 @@ fn torn_file(
         others: set.others,
         name,
     }))
+}
+
+fn read_named_asset(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    level: &SkeletonLevel,
+    row: u32,
+) -> Result<NamedAsset> {
+    Ok(NamedAsset {
+        name: level.id(row).to_owned(),
+        asset: reader.asset(depth, row)?.0,
+    })
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use arrow::array::Array;
 
+use super::pit::sample_location;
 use crate::container::{ContainerReader, HEADER_SIZE, TortillaReader, stated_format};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -325,11 +326,7 @@ fn check_ids(tree: &Skeleton, level: usize, report: &mut Report) {
     let table = &tree.levels[level];
     let mut seen: HashSet<(u32, &str)> = HashSet::with_capacity(table.len());
     for row in 0..table.len() as u32 {
-        let at = || Location::Sample {
-            level,
-            row,
-            path: tree.path(level, row),
-        };
+        let at = || sample_location(tree, level, row);
         let parent = if level == 0 {
             0
         } else {
@@ -359,11 +356,7 @@ fn check_words(
     let table = tortilla.levels().columns(level, &names, ctx)?;
     // A level has few distinct values: each is checked once.
     let mut known: HashMap<String, bool> = HashMap::new();
-    let at = |row: usize| Location::Sample {
-        level,
-        row: row as u32,
-        path: tree.path(level, row as u32),
-    };
+    let at = |row: usize| sample_location(tree, level, row as u32);
     for (row, format) in table.strings(names[0])?.iter().flatten().enumerate() {
         let format = format.unwrap_or("null");
         let is_driver =

@@ -152,21 +152,22 @@ fn kind_of(
     let Some((path, version)) = asset(level, row) else {
         return Ok(None);
     };
-    let extension = || {
-        let id = tree.levels.get(level).map_or("", |level| level.id(row));
-        id.rsplit_once('.')
-            .map_or(String::new(), |(_, extension)| extension.to_lowercase())
-    };
     Ok(match cache.look(&path, version)? {
         HeaderLook::Raster(header) => Some(ContentKind::Raster {
             dtype: header.dtype,
             bands: header.bands,
         }),
         HeaderLook::NoRaster | HeaderLook::Fault(_) => Some(ContentKind::Other {
-            extension: extension(),
+            extension: find_extension(tree, level, row),
         }),
         HeaderLook::MissingCodec(_) | HeaderLook::Unread => None,
     })
+}
+
+fn find_extension(tree: &Skeleton, level: usize, row: u32) -> String {
+    let id = tree.levels.get(level).map_or("", |level| level.id(row));
+    id.rsplit_once('.')
+        .map_or(String::new(), |(_, extension)| extension.to_lowercase())
 }
 
 fn text_of(kind: &ContentKind, texts: &[Arc<str>]) -> String {

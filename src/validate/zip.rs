@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
+use super::pit::sample_location;
 use crate::container::{ByteSource, ContainerReader, ZipReader, unfinished_end};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
 use crate::text::PrintableLine;
-use crate::zip_format::{CentralDirectory, DirectoryEntry, LocalHeader};
+use crate::zip_format::{BytesAt, CentralDirectory, DirectoryEntry, LocalHeader};
 
 /// Bytes per read when computing a CRC-32.
 const CHUNK: u64 = 1 << 20;
@@ -42,15 +43,17 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     // For a remote archive, a request per member is left to a deep check; the directory is already
     // read.
     let looks = deep || !zip.file().is_remote();
-    let header_of = |entry: &DirectoryEntry| {
-        let header = if looks {
-            LocalHeader::read(zip.file(), entry.local).ok()
-        } else {
-            directory.header_by_next(entry)
-        };
-        header.map(|header| SeenHeader::from_header(&header, entry))
+    let entries = directory.entries.par_iter();
+    let headers: Vec<Option<SeenHeader>> = if looks {
+        let seen = entries.map(|entry| SeenHeader::from_entry(zip.file(), entry));
+        seen.collect()
+    } else {
+        let seen = entries.map(|entry| {
+            let header = directory.header_by_next(entry)?;
+            Some(SeenHeader::from_header(&header, entry))
+        });
+        seen.collect()
     };
-    let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header_of).collect();
     ctx.check()?;
     check_members(zip, directory, &headers, report);
     check_header(zip, directory, &headers, report);
@@ -70,6 +73,12 @@ pub(super) struct SeenHeader {
 }
 
 impl SeenHeader {
+    /// The header of an entry in the file; `None` where it can't be read.
+    pub(super) fn from_entry(file: &impl BytesAt, entry: &DirectoryEntry) -> Option<Self> {
+        let header = LocalHeader::read(file, entry.local).ok()?;
+        Some(Self::from_header(&header, entry))
+    }
+
     pub(super) fn from_header(header: &LocalHeader, entry: &DirectoryEntry) -> Self {
         let same =
             header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
@@ -217,11 +226,7 @@ fn check_header(
             tr!("Padding or unused entries are not zero."),
         );
     }
-    // Range of the data of a member.
-    let range_of = |name: &str| {
-        let index = directory.index_of(name)?;
-        Some((headers[index]?.data, directory.entries[index].size))
-    };
+    let range_of = |name: &str| find_data_range(directory, headers, directory.index_of(name)?);
     let levels = header.levels().len();
     let wanted = (0..levels)
         .map(|level| format!("METADATA/level{level}.parquet"))
@@ -259,6 +264,15 @@ fn check_header(
             ),
         );
     }
+}
+
+/// Offset and size of the data of a member.
+fn find_data_range(
+    directory: &CentralDirectory,
+    headers: &[Option<SeenHeader>],
+    index: usize,
+) -> Option<(u64, u64)> {
+    Some((headers[index]?.data, directory.entries[index].size))
 }
 
 /// Reads every stored member, and compares its CRC-32 with that of the directory. `headers` has the
@@ -362,11 +376,7 @@ fn check_positions(
             } else {
                 format!("DATA/{path}")
             };
-            let at = || Location::Sample {
-                level: depth,
-                row,
-                path: tree.path(depth, row),
-            };
+            let at = || sample_location(&tree, depth, row);
             let Some(index) = directory.index_of(&name) else {
                 report.add(
                     Rule::ZipMissing,
@@ -401,22 +411,15 @@ fn check_positions(
         if wrong.is_empty() {
             continue;
         }
-        let range_of = |index: &u32| {
-            Some((
-                headers[*index as usize]?.data,
-                directory.entries[*index as usize].size,
-            ))
-        };
-        let own: HashSet<(u64, u64)> = members.iter().filter_map(range_of).collect();
+        let own: HashSet<(u64, u64)> = members
+            .iter()
+            .filter_map(|index| find_data_range(directory, headers, *index as usize))
+            .collect();
         for (row, range, index) in wrong {
             let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else {
                 continue;
             };
-            let at = Location::Sample {
-                level: depth,
-                row,
-                path: tree.path(depth, row),
-            };
+            let at = sample_location(&tree, depth, row);
             let message = tr!(
                 "internal:offset and internal:size say {stated} bytes at {place}; the sample is \
                     {found} bytes at {own}.",

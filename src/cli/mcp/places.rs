@@ -104,20 +104,21 @@ impl AllowedPlaces {
 
 /// True for an address that is `allowed` or below it. Segments that lead upwards are below nothing.
 fn is_below(address: &Address, allowed: &Address) -> bool {
-    let upwards = |path: &str| {
-        path.split('/').any(|segment| {
-            matches!(
-                segment.to_ascii_lowercase().replace("%2e", ".").as_str(),
-                "." | ".."
-            )
-        })
-    };
     let folder = allowed.path.trim_end_matches('/');
     let rest = address.path.strip_prefix(folder);
     address.scheme == allowed.scheme
         && address.authority.eq_ignore_ascii_case(&allowed.authority)
         && rest.is_some_and(|rest| folder.is_empty() || rest.is_empty() || rest.starts_with('/'))
-        && !upwards(&address.path)
+        && !leads_upwards(&address.path)
+}
+
+fn leads_upwards(path: &str) -> bool {
+    path.split('/').any(|segment| {
+        matches!(
+            segment.to_ascii_lowercase().replace("%2e", ".").as_str(),
+            "." | ".."
+        )
+    })
 }
 
 /// The path without links: what exists of it is resolved, the names of what does not are appended.

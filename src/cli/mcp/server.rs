@@ -103,12 +103,10 @@ impl OperationServer {
         operation: AnyOperation,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
-        let work = move |ctx: &_| {
-            operation
-                .run(ctx)
-                .map(|output| OperationAnswer::from_output(&output))
-        };
-        let mut job: Job<OperationAnswer> = self.jobs.start("tool", work);
+        let mut job: Job<OperationAnswer> = self.jobs.start("tool", move |ctx| {
+            let output = operation.run(ctx)?;
+            Ok(OperationAnswer::from_output(&output))
+        });
         let token = context.meta.get_progress_token();
         let mut told = Progress::default();
         let outcome = loop {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
+use super::tools::split_names;
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::dropped_paths::display_path;
@@ -48,14 +49,6 @@ struct TypedSearch {
 impl TypedSearch {
     /// What is chosen, or what is wrong.
     fn choice(&self) -> Result<CatalogueChoice, &'static str> {
-        let names = |typed: &str| {
-            typed
-                .split(',')
-                .map(str::trim)
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect()
-        };
         let limit = match self.limit.trim() {
             "" => None,
             text => {
@@ -83,7 +76,7 @@ impl TypedSearch {
                 "Times are a day, or a range such as 2021-01-01/2021-12-31 or 2021-01-01/.."
             ));
         }
-        let (assets, collections) = (names(&self.assets), names(&self.collections));
+        let (assets, collections) = (split_names(&self.assets), split_names(&self.collections));
         Ok(CatalogueChoice {
             assets,
             limit,
@@ -225,13 +218,9 @@ impl DialogView for AddDataset {
             ];
             let can_be_file = self.as_file.is_some();
             let can_be_opened = self.catalogue.is_none() && !self.is_archive;
-            let is_possible = |choice: DatasetChoice| match choice {
-                DatasetChoice::File => can_be_file,
-                DatasetChoice::Open => can_be_opened,
-                DatasetChoice::Samples | DatasetChoice::Folder => true,
-            };
-            for (choice, name, what, icon) in
-                cards.iter().filter(|(choice, ..)| is_possible(*choice))
+            for (choice, name, what, icon) in cards
+                .iter()
+                .filter(|(choice, ..)| is_choice_possible(*choice, can_be_file, can_be_opened))
             {
                 if widgets::choice_card(
                     ui,
@@ -306,6 +295,14 @@ impl DialogView for AddDataset {
 
     fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
         close_with_document(event)
+    }
+}
+
+fn is_choice_possible(choice: DatasetChoice, can_be_file: bool, can_be_opened: bool) -> bool {
+    match choice {
+        DatasetChoice::File => can_be_file,
+        DatasetChoice::Open => can_be_opened,
+        DatasetChoice::Samples | DatasetChoice::Folder => true,
     }
 }
 

@@ -87,32 +87,13 @@ impl ColumnDialog {
     /// The change, or why the input is incomplete.
     fn change(&self, taken: &[String]) -> Result<ColumnChange, String> {
         let typed = self.name.trim().to_owned();
-        let free = |name: &str| {
-            if name.is_empty() {
-                Err(tr!("Type a name").to_owned())
-            } else if taken.iter().any(|other| other == name) {
-                Err(tr!("There is a field {name} already", name))
-            } else {
-                Ok(())
-            }
-        };
-        let value = |dtype: &DataType| -> Result<Value, String> {
-            let text = self.value.trim();
-            parse(&self.value, dtype).map_err(|wanted| {
-                tr!(
-                    "\"{text}\" is no {wanted}",
-                    text,
-                    wanted = crate::text::translate_text(wanted)
-                )
-            })
-        };
         let Some(field) = &self.field else {
-            free(&typed)?;
+            check_new_name(&typed, taken)?;
             let dtype: DataType = TYPES[self.dtype]
                 .0
                 .parse()
                 .map_err(|_| tr!("This type is not known").to_owned())?;
-            let value = value(&dtype)?;
+            let value = self.parse_value(&dtype)?;
             return Ok(ColumnChange::Add {
                 field: FieldSpec::new(typed, dtype),
                 at: None,
@@ -122,7 +103,7 @@ impl ColumnDialog {
         let name = field.name.clone();
         Ok(match self.verb {
             ColumnVerb::Rename => {
-                free(&typed)?;
+                check_new_name(&typed, taken)?;
                 ColumnChange::Rename { name, to: typed }
             }
             ColumnVerb::Cast => ColumnChange::Cast {
@@ -131,7 +112,7 @@ impl ColumnDialog {
                 lossy: self.lossy,
             },
             ColumnVerb::Fill => {
-                let value = value(&field.dtype)?;
+                let value = self.parse_value(&field.dtype)?;
                 if value == Value::Null && !self.all {
                     return Err(tr!("Type the value for the empty cells").to_owned());
                 }
@@ -152,7 +133,8 @@ impl ColumnDialog {
                         tr!("Name at least two new fields, with a comma between").to_owned()
                     );
                 }
-                into.iter().try_for_each(|name| free(name))?;
+                into.iter()
+                    .try_for_each(|name| check_new_name(name, taken))?;
                 if self.by.is_empty() {
                     return Err(tr!("Type the separator").to_owned());
                 }
@@ -168,6 +150,17 @@ impl ColumnDialog {
                 description: self.description.trim().to_owned(),
             },
             ColumnVerb::Remove => ColumnChange::Remove { name },
+        })
+    }
+
+    fn parse_value(&self, dtype: &DataType) -> Result<Value, String> {
+        let text = self.value.trim();
+        parse(&self.value, dtype).map_err(|wanted| {
+            tr!(
+                "\"{text}\" is no {wanted}",
+                text,
+                wanted = crate::text::translate_text(wanted)
+            )
         })
     }
 
@@ -268,6 +261,16 @@ impl ColumnDialog {
                 self.dtype = index;
             }
         });
+    }
+}
+
+fn check_new_name(name: &str, taken: &[String]) -> Result<(), String> {
+    if name.is_empty() {
+        Err(tr!("Type a name").to_owned())
+    } else if taken.iter().any(|other| other == name) {
+        Err(tr!("There is a field {name} already", name))
+    } else {
+        Ok(())
     }
 }
 

@@ -153,6 +153,17 @@ impl JoinDialog {
             .unwrap_or(offer.is_certain())
     }
 
+    fn is_named_column_typed(&self, preview: &JoinPreview, level: usize, name: &str) -> bool {
+        let columns = preview
+            .levels
+            .iter()
+            .filter(|known| known.level == level)
+            .flat_map(|level| &level.columns);
+        columns
+            .into_iter()
+            .any(|column| column.name == name && self.is_typed(level, column))
+    }
+
     /// The name that is asked for a column: the typed one, or the usual one.
     fn asked_name(&self, level: usize, column: &JoinColumn) -> Option<String> {
         let typed = self
@@ -415,19 +426,11 @@ impl DialogView for JoinDialog {
         });
         let ready = found.ok().flatten();
         let calls = ready.as_ref().map(|preview| {
-            let typed = |level: usize, name: &str| {
-                let columns = preview
-                    .levels
-                    .iter()
-                    .filter(|known| known.level == level)
-                    .flat_map(|level| &level.columns);
-                columns
-                    .into_iter()
-                    .any(|column| column.name == name && self.is_typed(level, column))
-            };
             let wanted =
                 |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
-            preview.calls(wanted, typed, |level, column| {
+            let is_typed =
+                |level: usize, name: &str| self.is_named_column_typed(preview, level, name);
+            preview.calls(wanted, is_typed, |level, column| {
                 let level = preview.levels.iter().find(|known| known.level == level)?;
                 self.name_of(level, column).ok()
             })

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Role, ScrollArea, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Frame, Margin, Rect, Role, ScrollArea, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
@@ -495,23 +495,10 @@ impl DialogView for LayoutDialog {
 /// Draws the table of positions: id, number of roots that have it, number of paddings, an example.
 fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll: &mut RowScroll) {
     let width = ui.available_width();
-    // Where the numbers end and the example begins.
-    let (matched, padded, example) = (width * 0.34, width * 0.46, width * 0.49);
-    let cells = move |rect: egui::Rect| {
-        let within = |from: f32, to: f32| {
-            egui::Rect::from_x_y_ranges(rect.left() + from..=rect.left() + to, rect.y_range())
-        };
-        [
-            within(0.0, width * 0.22),
-            within(width * 0.22, matched),
-            within(matched, padded),
-            within(example, width),
-        ]
-    };
     let (head, _) = ui.allocate_exact_size(vec2(width, ROW), egui::Sense::hover());
     ui.spacing_mut().item_spacing.y = 0.0;
     let painter = ui.painter();
-    let [id, has, lacks, file] = cells(head);
+    let [id, has, lacks, file] = split_position_row(head, width);
     paint::text_left(painter, id, tr!("Position"), font::medium(12.0), t.tx2);
     paint::text_right(painter, has, tr!("Files"), font::medium(12.0), t.tx2);
     paint::text_right(painter, lacks, tr!("Padding"), font::medium(12.0), t.tx2);
@@ -550,7 +537,7 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
                 rect.bottom() - 0.5,
                 Stroke::new(1.0, t.line),
             );
-            let [id, has, lacks, file] = cells(rect);
+            let [id, has, lacks, file] = split_position_row(rect, width);
             paint::text_left(painter, id, name, font::mono(12.0), t.tx);
             paint::text_right(painter, has, &files, font::mono(12.0), t.tx);
             paint::text_right(
@@ -564,6 +551,21 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
         });
     });
     ui.add_space(8.0);
+}
+
+/// The cells of a row of positions: identifier, files, paddings and example.
+fn split_position_row(row: Rect, width: f32) -> [Rect; 4] {
+    // Where the numbers end and the example begins.
+    let (matched, padded, example) = (width * 0.34, width * 0.46, width * 0.49);
+    let within = |from: f32, to: f32| {
+        Rect::from_x_y_ranges(row.left() + from..=row.left() + to, row.y_range())
+    };
+    [
+        within(0.0, width * 0.22),
+        within(width * 0.22, matched),
+        within(matched, padded),
+        within(example, width),
+    ]
 }
 
 /// Draws what is asked; the answer that was chosen.

@@ -116,14 +116,6 @@ impl Migrate {
     }
 
     fn request(&self, write: bool) -> MigrateRequest {
-        let choice = |((level, from), to): (&(usize, String), &String)| {
-            let to = Some(to.trim().to_owned()).filter(|to| !to.is_empty());
-            FieldChoice {
-                level: Some(*level),
-                from: from.clone(),
-                to,
-            }
-        };
         let value = |(key, text): (&String, &String)| (key.clone(), value_of(text));
         let options = BuildOptions {
             text_columns: false,
@@ -137,7 +129,11 @@ impl Migrate {
         MigrateRequest {
             input: self.input.clone(),
             options: write.then_some(options),
-            fields: self.names.iter().map(choice).collect(),
+            fields: self
+                .names
+                .iter()
+                .map(|((level, from), to)| choose_field(*level, from, to))
+                .collect(),
             collection: self.values.iter().map(value).collect::<Map<String, Json>>(),
             fill_missing: self.fill_missing,
             keep_ids: self.keep_ids,
@@ -180,11 +176,6 @@ impl Migrate {
 
     fn head_ui(&mut self, ui: &mut Ui, written: Option<&Path>) {
         let t = theme::tokens(ui);
-        let small = |text: String| {
-            theme::rich_text(text)
-                .text_style(text_style("small12"))
-                .color(t.tx2)
-        };
         match (written, &self.plan) {
             (Some(path), _) => {
                 ui.horizontal(|ui| {
@@ -200,9 +191,9 @@ impl Migrate {
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
-                ui.label(small(
-                    tr!("Data is copied byte for byte. The metadata changes as listed here.")
-                        .into(),
+                ui.label(theme::style_small_text(
+                    tr!("Data is copied byte for byte. The metadata changes as listed here."),
+                    t.tx2,
                 ));
             }
             (None, Some(_)) => {
@@ -213,10 +204,16 @@ impl Migrate {
                         Some(icons::WARNING_OCTAGON),
                         tr!("Not possible yet"),
                     );
-                    ui.label(small(tr!("The report lists what prevents it.").into()));
+                    ui.label(theme::style_small_text(
+                        tr!("The report lists what prevents it."),
+                        t.tx2,
+                    ));
                 });
             }
-            (None, None) => drop(ui.label(small(tr!("Looking at the dataset…").into()))),
+            (None, None) => drop(ui.label(theme::style_small_text(
+                tr!("Looking at the dataset…"),
+                t.tx2,
+            ))),
         }
         let Some(plan) = &self.plan else { return };
         let problems = plan.findings.len()
@@ -557,6 +554,15 @@ impl Migrate {
     }
 }
 
+/// An empty name leaves the column out.
+fn choose_field(level: usize, from: &str, to: &str) -> FieldChoice {
+    FieldChoice {
+        level: Some(level),
+        from: from.to_owned(),
+        to: Some(to.trim().to_owned()).filter(|to| !to.is_empty()),
+    }
+}
+
 impl DialogView for Migrate {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
@@ -700,33 +706,13 @@ fn columns(rect: Rect, shares: [f32; 3]) -> [Rect; 3] {
 
 fn report_ui(ui: &mut Ui, plan: &Migrated) {
     let t = theme::tokens(ui);
-    let mut line = |icon: &str, color: egui::Color32, text: String| {
-        let (rect, inner) = row(ui, 24.0);
-        paint::icon(
-            ui.painter(),
-            inner.left_center() + vec2(8.0, 0.0),
-            icon,
-            14.0,
-            color,
-        );
-        paint::text_left(
-            ui.painter(),
-            inner.with_min_x(inner.left() + 24.0),
-            &text,
-            font::regular(12.0),
-            t.tx,
-        );
-        let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
-        response.on_hover_text(theme::rich_text(&text));
-        paint::lower_edge(ui, rect);
-    };
     for finding in plan.findings.iter().take(SHOWN) {
         let (icon, color) = match finding.severity {
             Severity::Error => (icons::WARNING_OCTAGON, t.err),
             Severity::Warning => (icons::WARNING, t.warn),
         };
-        line(
+        draw_report_line(
+            ui,
             icon,
             color,
             format!("{}: {}", finding.rule.code(), finding.message),
@@ -735,7 +721,8 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
     for field in plan.fields.iter().filter(|field| !field.lost.is_empty()) {
         let rows = list_first(field.lost.iter().map(u32::to_string), 12);
         let count = paint::format_grouped_number(field.lost.len() as u64);
-        line(
+        draw_report_line(
+            ui,
             icons::WARNING,
             t.warn,
             tr_n!(
@@ -750,7 +737,8 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         );
     }
     for sample in plan.renamed.iter().take(SHOWN) {
-        line(
+        draw_report_line(
+            ui,
             icons::PENCIL_SIMPLE,
             t.info,
             tr!(
@@ -763,7 +751,8 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
     if plan.renamed.len() > SHOWN {
         let more = plan.renamed.len() - SHOWN;
         let n = paint::format_grouped_number(more as u64);
-        line(
+        draw_report_line(
+            ui,
             icons::INFO,
             t.info,
             tr_n!(
@@ -776,7 +765,8 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
     }
     if plan.padded > 0 {
         let n = paint::format_grouped_number(plan.padded);
-        line(
+        draw_report_line(
+            ui,
             icons::CIRCLE_DASHED,
             t.info,
             tr_n!(
@@ -788,12 +778,35 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         );
     }
     if plan.findings.is_empty() && plan.renamed.is_empty() && plan.padded == 0 {
-        line(
+        draw_report_line(
+            ui,
             icons::CHECK_CIRCLE,
             t.ok,
             tr!("Every sample keeps its id, and nothing prevents the migration").into(),
         );
     }
+}
+
+fn draw_report_line(ui: &mut Ui, icon: &str, color: egui::Color32, text: String) {
+    let (rect, inner) = row(ui, 24.0);
+    paint::icon(
+        ui.painter(),
+        inner.left_center() + vec2(8.0, 0.0),
+        icon,
+        14.0,
+        color,
+    );
+    paint::text_left(
+        ui.painter(),
+        inner.with_min_x(inner.left() + 24.0),
+        &text,
+        font::regular(12.0),
+        theme::tokens(ui).tx,
+    );
+    let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
+    response.on_hover_text(theme::rich_text(&text));
+    paint::lower_edge(ui, rect);
 }
 
 #[cfg(test)]

@@ -675,20 +675,12 @@ fn pane_of(mend: &Mend) -> Option<crate::gui::Pane> {
 /// The files and the cost.
 fn planned_ui(ui: &mut Ui, found: &Preflight) {
     let t = theme::tokens(ui);
-    let row = |ui: &mut Ui, name: &str, detail: String| {
-        ui.horizontal(|ui| {
-            ui.label(theme::rich_text(name).font(font::mono(11.5)));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(theme::rich_text(detail).font(font::mono(11.0)).color(t.tx2));
-            });
-        });
-    };
     widgets::heading(ui, tr!("Will be published"));
     for file in &found.files {
         let size = file
             .size_bytes
             .map_or(tr!("generated").to_owned(), paint::bytes);
-        row(
+        draw_planned_row(
             ui,
             &file.name,
             if file.files > 1 {
@@ -700,23 +692,23 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
     }
     widgets::heading(ui, tr!("Cost"));
     let cost = &found.cost;
-    row(
+    draw_planned_row(
         ui,
         tr!("Storage, a month"),
         format!("$ {:.2}", cost.storage_month),
     );
-    row(
+    draw_planned_row(
         ui,
         tr!("Egress, a full read"),
         format!("$ {:.2}", cost.egress_read),
     );
-    row(
+    draw_planned_row(
         ui,
         tr!("Requests, a full read"),
         format!("$ {:.3}", cost.requests_read),
     );
-    row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
-    row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
+    draw_planned_row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
+    draw_planned_row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
     let text = match (cost.rates.source, cost.rates.set_by_user) {
         (Some(source), 0) => Some(tr!(
             "Prices are {source}. The settings take others.",
@@ -739,4 +731,17 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
             .wrap(),
         );
     }
+}
+
+fn draw_planned_row(ui: &mut Ui, name: &str, detail: String) {
+    ui.horizontal(|ui| {
+        ui.label(theme::rich_text(name).font(font::mono(11.5)));
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(
+                theme::rich_text(detail)
+                    .font(font::mono(11.0))
+                    .color(theme::tokens(ui).tx2),
+            );
+        });
+    });
 }

@@ -9,7 +9,7 @@ use super::frame::{Next, head_ui};
 use super::view::DialogView;
 use crate::container::datasets_of_hub;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::{dropped_paths, icons, widgets};
 use crate::jobs::AsyncValue;
 use crate::model::Address;
@@ -54,21 +54,16 @@ impl DialogView for RepositoryDialog {
                 Ok(Arc::new(listed.flatten().unwrap_or_default()))
             });
         let mut next = Next::Stay;
-        let plain = |ui: &mut Ui, text: &str| {
-            ui.label(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            )
-        };
         Frame::NONE
             .inner_margin(Margin::same(8))
             .show(ui, |ui| match self.datasets.get(&()) {
                 None => drop(widgets::spinner(ui, 20.0)),
-                Some(Err(error)) => drop(plain(ui, &error.sentence())),
-                Some(Ok(datasets)) if datasets.is_empty() => {
-                    drop(plain(ui, tr!("It holds no dataset any more.")))
+                Some(Err(error)) => {
+                    drop(ui.label(theme::style_small_text(error.sentence(), t.tx2)))
                 }
+                Some(Ok(datasets)) if datasets.is_empty() => drop(ui.label(
+                    theme::style_small_text(tr!("It holds no dataset any more."), t.tx2),
+                )),
                 Some(Ok(datasets)) => {
                     ScrollArea::vertical()
                         .max_height(LIST_HEIGHT)

@@ -95,17 +95,16 @@ impl SettingsDialog {
             draw_segments(ui, "settings-theme", &mut self.theme, &themes);
         });
         let mut language = self.settings.language;
-        let name = |language: Option<Language>| match language {
-            None => tr!(
-                "As the system: {language}",
-                language = Language::usual().name()
-            ),
-            Some(language) => language.name().to_owned(),
-        };
         let languages: Vec<Option<Language>> = std::iter::once(None)
             .chain(Language::ALL.map(Some))
             .collect();
-        choice_ui(ui, tr!("Language"), &mut language, &languages, name);
+        choice_ui(
+            ui,
+            tr!("Language"),
+            &mut language,
+            &languages,
+            describe_language_choice,
+        );
         self.settings.language = language;
         let percent = |scale: f32| format!("{} %", (scale * 100.0).round());
         choice_ui(
@@ -124,19 +123,12 @@ impl SettingsDialog {
 
     fn work_ui(&mut self, ui: &mut Ui) {
         group_ui(ui, tr!("Work"));
-        let words = |threads: usize| {
-            if threads == 0 {
-                tr!("All processors").to_owned()
-            } else {
-                threads.to_string()
-            }
-        };
         choice_ui(
             ui,
             tr!("Threads, from the next start"),
             &mut self.settings.threads,
             &THREADS,
-            words,
+            describe_thread_count,
         );
     }
 
@@ -158,17 +150,12 @@ impl SettingsDialog {
             &SILENCE_S,
             |seconds| format!("{seconds} s"),
         );
-        let megabytes = |mb: u64| match mb {
-            0 => tr!("Keep nothing").to_owned(),
-            mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
-            mb => format!("{mb} MB"),
-        };
         choice_ui(
             ui,
             tr!("Size of the cache on this disk"),
             &mut remote.cache_mb,
             &CACHE_MB,
-            megabytes,
+            describe_cache_size,
         );
         let Some(cache) = self.cache.latest() else {
             return;
@@ -239,18 +226,13 @@ impl SettingsDialog {
                 }
             });
         }
-        let typed = |at: usize| {
-            self.prices
-                .get(at)
-                .and_then(|text| Prices::parse_price(text))
-        };
         self.settings.publish_prices = Prices {
-            storage_gb_month: typed(0),
-            egress_gb: typed(1),
-            read_1000: typed(2),
-            write_1000: typed(3),
-            full_reads_month: typed(4),
-            limit_month: typed(5),
+            storage_gb_month: self.parse_typed_price(0),
+            egress_gb: self.parse_typed_price(1),
+            read_1000: self.parse_typed_price(2),
+            write_1000: self.parse_typed_price(3),
+            full_reads_month: self.parse_typed_price(4),
+            limit_month: self.parse_typed_price(5),
         };
         let text = tr!(
             "Empty: the list prices of the stores of about {date}, which are approximate. The \
@@ -265,6 +247,39 @@ impl SettingsDialog {
             )
             .wrap(),
         );
+    }
+
+    /// The price in the field at this position.
+    fn parse_typed_price(&self, at: usize) -> Option<f64> {
+        self.prices
+            .get(at)
+            .and_then(|text| Prices::parse_price(text))
+    }
+}
+
+fn describe_language_choice(language: Option<Language>) -> String {
+    match language {
+        None => tr!(
+            "As the system: {language}",
+            language = Language::usual().name()
+        ),
+        Some(language) => language.name().to_owned(),
+    }
+}
+
+fn describe_thread_count(threads: usize) -> String {
+    if threads == 0 {
+        tr!("All processors").to_owned()
+    } else {
+        threads.to_string()
+    }
+}
+
+fn describe_cache_size(mb: u64) -> String {
+    match mb {
+        0 => tr!("Keep nothing").to_owned(),
+        mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
+        mb => format!("{mb} MB"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use arrow::array::Array;
+use arrow::array::{Array, ArrayRef};
 use egui::Color32;
 
 use crate::container::LevelSet;
@@ -84,11 +84,10 @@ pub fn classes_of(
         } else {
             0.0
         };
-        let class = |number: Option<f64>| match number.filter(|number| number.is_finite()) {
-            Some(number) => (((number - low) * scale) as usize).min(STEPS - 1) as u8,
-            None => OTHER,
-        };
-        let of = numbers.iter().map(class).collect();
+        let of = numbers
+            .iter()
+            .map(|number| classify_number(number, low, scale))
+            .collect();
         return Ok(RowClasses {
             of,
             legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)),
@@ -111,19 +110,29 @@ pub fn classes_of(
         .enumerate()
         .map(|(at, (value, _))| (value.as_str(), at as u8))
         .collect();
-    let class = |row: usize| {
-        if array.is_valid(row) {
-            places
-                .get(crate::table::cell_text(&array, row).as_str())
-                .copied()
-                .unwrap_or(OTHER)
-        } else {
-            OTHER
-        }
-    };
-    let of = (0..array.len()).map(class).collect();
+    let of = (0..array.len())
+        .map(|row| classify_row(&array, row, &places))
+        .collect();
     Ok(RowClasses {
         of,
         legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()),
     })
+}
+
+fn classify_number(number: Option<f64>, low: f64, scale: f64) -> u8 {
+    match number.filter(|number| number.is_finite()) {
+        Some(number) => (((number - low) * scale) as usize).min(STEPS - 1) as u8,
+        None => OTHER,
+    }
+}
+
+fn classify_row(array: &ArrayRef, row: usize, places: &HashMap<&str, u8>) -> u8 {
+    if array.is_valid(row) {
+        places
+            .get(crate::table::cell_text(array, row).as_str())
+            .copied()
+            .unwrap_or(OTHER)
+    } else {
+        OTHER
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use egui::{Color32, Rect, pos2, vec2};
+use egui::{Color32, Rect, vec2};
 
 use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
 use crate::error::Result;
@@ -70,14 +70,10 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> 
     let mut cells: Vec<((i64, i64), (u32, u32))> = cells.into_iter().collect();
     cells.sort_unstable_by_key(|(key, _)| *key);
     for ((column, line), (row, count)) in cells {
-        let place = |x: f64, y: f64| {
-            pos2(
-                ((x - request.view.middle[0]) * request.view.scale) as f32,
-                ((y - request.view.middle[1]) * request.view.scale) as f32,
-            )
-        };
         let (x, y) = (column as f64 * side, line as f64 * side);
-        let rect = Rect::from_min_max(place(x, y), place(x + side, y + side));
+        let corners = [[x, y], [x + side, y + side]];
+        let [min, max] = corners.map(|at| request.view.measure_offset_from_middle(at).to_pos2());
+        let rect = Rect::from_min_max(min, max);
         scene
             .mesh
             .add_colored_rect(rect, colour_of(count, scene.densest));

@@ -10,7 +10,7 @@ use geo::{LineString, Polygon, TriangulateEarcut};
 use super::colours::OTHER;
 use super::density::density_of;
 use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
-use super::view::{x_of, y_of};
+use super::view::{MapView, x_of, y_of};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::ops::OutlineKind;
@@ -174,13 +174,7 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
         classes.of.get(row as usize).copied().unwrap_or(OTHER)
     });
     let color = request.ink.colour_of_class(class);
-    let place = |&[lon, lat]: &[f32; 2]| {
-        let (x, y) = (x_of(f64::from(lon)) + f64::from(turn), y_of(f64::from(lat)));
-        pos2(
-            ((x - request.view.middle[0]) * request.view.scale) as f32,
-            ((y - request.view.middle[1]) * request.view.scale) as f32,
-        )
-    };
+    let place = |degrees: &[f32; 2]| place_in_view(&request.view, *degrees, turn);
     let all: Vec<Pos2> = request
         .footprints
         .points_of_row(row)
@@ -232,6 +226,13 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
     }
 }
 
+/// Position in points from the centre of the view; `turn` is in whole turns of the plane.
+fn place_in_view(view: &MapView, [lon, lat]: [f32; 2], turn: f32) -> Pos2 {
+    let x = x_of(f64::from(lon)) + f64::from(turn);
+    view.measure_offset_from_middle([x, y_of(f64::from(lat))])
+        .to_pos2()
+}
+
 /// The edge of an area that holds a pole, from one end of its turn around the Earth to the other:
 /// its ring is closed along the pole and the antimeridian, where the area has no edge. `None` for
 /// other rings.
@@ -265,12 +266,7 @@ fn fill(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
     if count > FILLED_VERTICES {
         return;
     }
-    let line = |ring: &Vec<Pos2>| {
-        ring.iter()
-            .map(|at| (f64::from(at.x), f64::from(at.y)))
-            .collect::<LineString<f64>>()
-    };
-    let mut lines = rings.iter().map(line);
+    let mut lines = rings.iter().map(|ring| convert_ring(ring));
     let Some(outer) = lines.next().filter(|outer| outer.0.len() > 2) else {
         return;
     };
@@ -286,6 +282,12 @@ fn fill(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
             mesh.add_triangle(first + a, first + b, first + c);
         }
     }
+}
+
+fn convert_ring(ring: &[Pos2]) -> LineString<f64> {
+    ring.iter()
+        .map(|at| (f64::from(at.x), f64::from(at.y)))
+        .collect()
 }
 
 /// A thin line with a rectangle for each of its edges.

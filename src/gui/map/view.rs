@@ -81,12 +81,16 @@ impl MapView {
     }
 
     /// Screen position of plane coordinates.
-    pub fn screen(&self, rect: Rect, [x, y]: [f64; 2]) -> Pos2 {
-        rect.center()
-            + vec2(
-                ((x - self.middle[0]) * self.scale) as f32,
-                ((y - self.middle[1]) * self.scale) as f32,
-            )
+    pub fn screen(&self, rect: Rect, plane: [f64; 2]) -> Pos2 {
+        rect.center() + self.measure_offset_from_middle(plane)
+    }
+
+    /// Vector in points from the centre to plane coordinates.
+    pub fn measure_offset_from_middle(&self, [x, y]: [f64; 2]) -> Vec2 {
+        vec2(
+            ((x - self.middle[0]) * self.scale) as f32,
+            ((y - self.middle[1]) * self.scale) as f32,
+        )
     }
 
     /// Visible part of the plane: left, top, right, bottom.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::datatypes::Field;
 use egui::{Frame, Margin, Role, Ui, WidgetInfo};
 
 use super::opening_state::OpeningState;
@@ -224,18 +225,25 @@ fn name_of(path: &Path) -> String {
 }
 
 fn columns_of(first: &FirstRows) -> Vec<TableColumn> {
-    let column = |field: &Arc<arrow::datatypes::Field>| {
-        let name = field.name().clone();
-        let width = (name.chars().count() as f32 * 7.2 + 28.0)
-            .clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
-        TableColumn {
-            name,
-            type_name: dtype_name(field.data_type()),
-            width,
-            right: field.data_type().is_numeric(),
-        }
-    };
-    first.table.schema().fields().iter().map(column).collect()
+    first
+        .table
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| describe_preview_column(field))
+        .collect()
+}
+
+fn describe_preview_column(field: &Field) -> TableColumn {
+    let name = field.name().clone();
+    let width = (name.chars().count() as f32 * 7.2 + 28.0)
+        .clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
+    TableColumn {
+        name,
+        type_name: dtype_name(field.data_type()),
+        width,
+        right: field.data_type().is_numeric(),
+    }
 }
 
 struct SkeletonRows<'a> {

@@ -95,11 +95,7 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
 
 /// The width that [`key_cap`] takes.
 pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
-    paint::layout_unwrapped_line(ui.painter(), keys, font::mono(11.0), Color32::WHITE)
-        .size()
-        .x
-        .round()
-        + 10.0
+    paint::measure_text_width(ui.painter(), keys, font::mono(11.0), Color32::WHITE).round() + 10.0
 }
 
 /// The keys of a shortcut, framed.

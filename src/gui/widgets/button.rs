@@ -144,10 +144,7 @@ impl<'a> Button<'a> {
 
     /// Width that a secondary button takes for this text, in points.
     pub fn width_of(ui: &Ui, text: &str) -> f32 {
-        paint::layout_unwrapped_line(ui.painter(), text, font::medium(12.0), Color32::WHITE)
-            .size()
-            .x
-            .round()
+        paint::measure_text_width(ui.painter(), text, font::medium(12.0), Color32::WHITE).round()
             + 18.0
     }
 

@@ -32,6 +32,17 @@ pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
         .inner
 }
 
+/// Draws an empty state without actions.
+pub fn draw_empty_state(ui: &mut Ui, icon: &'static str, title: &str, why: &str) {
+    let state = EmptyState {
+        icon,
+        title,
+        why,
+        actions: &[],
+    };
+    let _ = empty_state(ui, &state);
+}
+
 fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> {
     let t = theme::tokens(ui);
     let mut clicked = None;
@@ -65,10 +76,7 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
             .actions
             .iter()
             .map(|text| {
-                paint::layout_unwrapped_line(ui.painter(), text, font::medium(12.0), t.tx)
-                    .size()
-                    .x
-                    + 18.0
+                paint::measure_text_width(ui.painter(), text, font::medium(12.0), t.tx) + 18.0
             })
             .sum();
         let total = widths + 8.0 * (state.actions.len() - 1) as f32;

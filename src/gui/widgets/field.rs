@@ -1,11 +1,12 @@
 //! The labelled text input: label above, message below, a check when valid, a lock when read-only.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use egui::text::LayoutJob;
 use egui::{
-    Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder,
-    pos2, vec2,
+    Color32, FontId, Galley, Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer,
+    TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::paint;
@@ -341,16 +342,8 @@ impl<'a> TextField<'a> {
         if several {
             edit = edit.desired_rows(self.rows);
         }
-        // As egui lays the text out, with a sign in place of each character that shows nothing.
         let mut layouter = |ui: &Ui, text: &dyn TextBuffer, width: f32| {
-            let text = editable(text.as_str()).into_owned();
-            let mut job = if several {
-                LayoutJob::simple(text, size.clone(), color, width)
-            } else {
-                LayoutJob::simple_singleline(text, size.clone(), color)
-            };
-            job.keep_trailing_whitespace = true;
-            ui.fonts_mut(|fonts| fonts.layout_job(job))
+            lay_out_editable_text(ui, text.as_str(), several, size.clone(), color, width)
         };
         if has_hidden {
             edit = edit.layouter(&mut layouter);
@@ -365,4 +358,23 @@ impl<'a> TextField<'a> {
         child.spacing_mut().interact_size.y = 0.0;
         child.add(edit)
     }
+}
+
+/// As egui lays the text out, with a sign in place of each character that shows nothing.
+fn lay_out_editable_text(
+    ui: &Ui,
+    text: &str,
+    several: bool,
+    font: FontId,
+    color: Color32,
+    width: f32,
+) -> Arc<Galley> {
+    let text = editable(text).into_owned();
+    let mut job = if several {
+        LayoutJob::simple(text, font, color, width)
+    } else {
+        LayoutJob::simple_singleline(text, font, color)
+    };
+    job.keep_trailing_whitespace = true;
+    ui.fonts_mut(|fonts| fonts.layout_job(job))
 }

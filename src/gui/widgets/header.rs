@@ -82,19 +82,13 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
 /// The width that [`tab`] takes.
 fn tab_width(ui: &Ui, icon: Option<&str>, text: &str, count: Option<&str>) -> f32 {
     let white = egui::Color32::WHITE;
-    let mut width = 24.0
-        + paint::layout_unwrapped_line(ui.painter(), text, font::medium(13.0), white)
-            .size()
-            .x;
+    let mut width = 24.0 + paint::measure_text_width(ui.painter(), text, font::medium(13.0), white);
     if icon.is_some() {
         width += 22.0;
     }
     if let Some(count) = count {
         width += 6.0
-            + (paint::layout_unwrapped_line(ui.painter(), count, font::medium(11.0), white)
-                .size()
-                .x
-                + 10.0)
+            + (paint::measure_text_width(ui.painter(), count, font::medium(11.0), white) + 10.0)
                 .max(16.0);
     }
     width.round()
@@ -170,10 +164,7 @@ pub fn tab(
     );
     if let Some((number, tone)) = counted {
         let (color, fill, border) = tone.colors(t);
-        let width = (paint::layout_unwrapped_line(painter, &number, font::medium(11.0), color)
-            .size()
-            .x
-            + 10.0)
+        let width = (paint::measure_text_width(painter, &number, font::medium(11.0), color) + 10.0)
             .max(16.0);
         let chip = Rect::from_min_size(
             pos2((end + 6.0).round(), (rect.center().y - 8.0).round()),

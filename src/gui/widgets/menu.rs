@@ -48,11 +48,7 @@ fn entry(
     blocked: Option<&str>,
 ) -> Response {
     let t = theme::tokens(ui);
-    let width = |text: &str, font| {
-        paint::layout_unwrapped_line(ui.painter(), text, font, t.tx)
-            .size()
-            .x
-    };
+    let width = |text: &str, font| paint::measure_text_width(ui.painter(), text, font, t.tx);
     let wanted = 26.0
         + width(text, font::regular(12.0))
         + if keys.is_empty() {

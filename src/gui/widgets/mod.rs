@@ -34,14 +34,14 @@ pub use checks::{checkbox, radio};
 pub use choice_card::{ChoiceCard, choice_card};
 pub use code::code_ui;
 pub use combo::combo;
-pub use empty::{EmptyState, empty_state};
+pub use empty::{EmptyState, draw_empty_state, empty_state};
 pub use field::{FieldNote, TextField, note_ui};
 pub use header::{collapsing_header, section_header, tab};
 pub use logo::{logo, logo_image};
 pub use menu::{menu_entry, menu_entry_with_hint, menu_scroll};
 pub use palette::{Palette, PaletteEntry};
 pub use progress::{progress_bar, spinner};
-pub use remark::{heading, line_below, remark};
+pub use remark::{draw_control_label, heading, line_below, remark};
 pub use segmented::{Segment, draw_segments, segmented_width, segmented_within};
 pub use slider::slider;
 pub use table::{

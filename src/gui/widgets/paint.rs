@@ -39,6 +39,11 @@ pub fn layout_unwrapped_line(
     painter.layout_no_wrap(displayed_line(text).into_owned(), font, color)
 }
 
+/// Width of a text on one line.
+pub fn measure_text_width(painter: &Painter, text: &str, font: FontId, color: Color32) -> f32 {
+    layout_unwrapped_line(painter, text, font, color).size().x
+}
+
 /// Paints a line at the lower edge of `rect`, inside it.
 pub fn lower_edge(ui: &Ui, rect: Rect) {
     ui.painter().hline(

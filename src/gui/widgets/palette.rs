@@ -325,24 +325,10 @@ fn rank_entries(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
             entry.about.to_lowercase(),
             entry.synonyms.to_lowercase(),
         );
-        let score = |word: &&str| {
-            let starts = |at: usize| {
-                at == 0 || text[..at].ends_with(|letter: char| !letter.is_alphanumeric())
-            };
-            text.find(*word)
-                .map(|at| if starts(at) { at } else { at + 50 })
-                .or_else(|| {
-                    let synonym = synonyms
-                        .split(',')
-                        .map(str::trim)
-                        .position(|synonym| synonym.starts_with(word))
-                        .map(|at| 200 + at);
-                    synonym.or_else(|| {
-                        (about.contains(*word) || synonyms.contains(*word)).then_some(400)
-                    })
-                })
-        };
-        let scores: Option<Vec<usize>> = words.iter().map(score).collect();
+        let scores: Option<Vec<usize>> = words
+            .iter()
+            .map(|word| rank_word(word, &text, &about, &synonyms))
+            .collect();
         if let Some(scores) = scores {
             let blocked = usize::from(entry.blocked.is_some()) * 1000;
             found.push((groups.len(), scores.iter().sum::<usize>() + blocked, index));
@@ -356,6 +342,22 @@ fn rank_entries(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
         .map(|(_, _, index)| index)
         .take(SHOWN)
         .collect()
+}
+
+/// The rank of an entry for one word, best first; its texts are in lower case.
+fn rank_word(word: &str, text: &str, about: &str, synonyms: &str) -> Option<usize> {
+    let starts =
+        |at: usize| at == 0 || text[..at].ends_with(|letter: char| !letter.is_alphanumeric());
+    text.find(word)
+        .map(|at| if starts(at) { at } else { at + 50 })
+        .or_else(|| {
+            let synonym = synonyms
+                .split(',')
+                .map(str::trim)
+                .position(|synonym| synonym.starts_with(word))
+                .map(|at| 200 + at);
+            synonym.or_else(|| (about.contains(word) || synonyms.contains(word)).then_some(400))
+        })
 }
 
 #[cfg(test)]

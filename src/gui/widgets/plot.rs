@@ -102,12 +102,14 @@ pub fn show<'a>(
     let scope = UiBuilder::new()
         .max_rect(rect)
         .scope_id(ui.scope_id().with(salt));
-    let build = move |plot: &mut PlotUi<'a>| {
-        plot.set_plot_bounds_x(x_bounds);
-        plot.set_plot_bounds_y(y_bounds);
-        build(plot);
-    };
-    ui.scope_builder(scope, |ui| plot.show(ui, build)).inner
+    ui.scope_builder(scope, |ui| {
+        plot.show(ui, move |plot| {
+            plot.set_plot_bounds_x(x_bounds);
+            plot.set_plot_bounds_y(y_bounds);
+            build(plot);
+        })
+    })
+    .inner
 }
 
 /// [`show`] in the next `height` points of the full width, with room for half of a tick label at

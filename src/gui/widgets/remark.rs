@@ -29,6 +29,16 @@ pub fn remark(ui: &mut Ui, margin: impl Into<Margin>, text: &str) {
     });
 }
 
+/// The name of a control, drawn before it.
+pub fn draw_control_label(ui: &mut Ui, text: &str) {
+    let color = theme::tokens(ui).tx2;
+    ui.label(
+        theme::rich_text(text)
+            .font(font::regular(12.0))
+            .color(color),
+    );
+}
+
 /// A line below everything drawn so far.
 pub fn line_below(ui: &Ui) {
     paint::lower_edge(ui, ui.min_rect());

@@ -56,24 +56,23 @@ impl<'a, T> Segment<'a, T> {
 
 /// Widths of a choice and of its text.
 fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
+    segments
+        .iter()
+        .map(|segment| measure_segment(ui, segment))
+        .collect()
+}
+
+/// Width of a segment and of its text.
+fn measure_segment<T>(ui: &Ui, segment: &Segment<'_, T>) -> (f32, f32) {
     let t = theme::tokens(ui);
-    let width = |segment: &Segment<'_, T>| {
-        let text =
-            paint::layout_unwrapped_line(ui.painter(), segment.text, font::medium(12.0), t.tx)
-                .size()
-                .x;
-        let count = if segment.count.is_empty() {
-            0.0
-        } else {
-            paint::layout_unwrapped_line(ui.painter(), &segment.count, font::mono(12.0), t.tx)
-                .size()
-                .x
-                + 6.0
-        };
-        let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
-        ((text + count + icon + 18.0).round(), text)
+    let text = paint::measure_text_width(ui.painter(), segment.text, font::medium(12.0), t.tx);
+    let count = if segment.count.is_empty() {
+        0.0
+    } else {
+        paint::measure_text_width(ui.painter(), &segment.count, font::mono(12.0), t.tx) + 6.0
     };
-    segments.iter().map(width).collect()
+    let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
+    ((text + count + icon + 18.0).round(), text)
 }
 
 fn total_of(widths: &[(f32, f32)]) -> f32 {

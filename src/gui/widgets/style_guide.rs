@@ -184,19 +184,10 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             );
         }
     });
-    let row = |depth, open, icon, text: &str, right: &str, mark| TreeRow {
-        depth,
-        open,
-        icon,
-        text: text.into(),
-        right: right.into(),
-        mark,
-        ..TreeRow::default()
-    };
     let rows = [
         TreeRow {
             strong: true,
-            ..row(
+            ..make_tree_row(
                 0,
                 Some(true),
                 icons::TREE_STRUCTURE,
@@ -205,7 +196,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
                 StatusMark::Error,
             )
         },
-        row(
+        make_tree_row(
             1,
             Some(false),
             icons::STACK,
@@ -213,7 +204,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             "4",
             StatusMark::Ok,
         ),
-        row(
+        make_tree_row(
             1,
             Some(true),
             icons::STACK,
@@ -221,10 +212,10 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             "4",
             StatusMark::Error,
         ),
-        row(2, None, icons::IMAGE, "t00", "4.1 MB", StatusMark::Ok),
+        make_tree_row(2, None, icons::IMAGE, "t00", "4.1 MB", StatusMark::Ok),
         TreeRow {
             weak: true,
-            ..row(
+            ..make_tree_row(
                 2,
                 None,
                 icons::CIRCLE_DASHED,
@@ -236,7 +227,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         TreeRow {
             slot: Some("drop to fill slot 2".into()),
             wanted: true,
-            ..row(2, None, icons::IMAGE, "t02", "", StatusMark::None)
+            ..make_tree_row(2, None, icons::IMAGE, "t02", "", StatusMark::None)
         },
     ];
     ui.allocate_ui(vec2(300.0, 150.0), |ui| {
@@ -296,23 +287,45 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         });
 }
 
+fn make_tree_row(
+    depth: u16,
+    open: Option<bool>,
+    icon: &'static str,
+    text: &str,
+    right: &str,
+    mark: StatusMark,
+) -> TreeRow {
+    TreeRow {
+        depth,
+        open,
+        icon,
+        text: text.into(),
+        right: right.into(),
+        mark,
+        ..TreeRow::default()
+    }
+}
+
 struct ExampleRows(Vec<TableColumn>);
 
 impl ExampleRows {
     fn new() -> Self {
-        let column = |name: &str, kind: &str, width, right| TableColumn {
-            name: name.into(),
-            type_name: kind.into(),
-            width,
-            right,
-        };
         Self(vec![
-            column("id", "string", 90.0, false),
-            column("pattern", "12 positions", 120.0, false),
-            column("type", "string", 90.0, false),
-            column("split", "string", 80.0, false),
-            column("cloud_cover", "float", 90.0, true),
+            make_column("id", "string", 90.0, false),
+            make_column("pattern", "12 positions", 120.0, false),
+            make_column("type", "string", 90.0, false),
+            make_column("split", "string", 80.0, false),
+            make_column("cloud_cover", "float", 90.0, true),
         ])
+    }
+}
+
+fn make_column(name: &str, kind: &str, width: f32, right: bool) -> TableColumn {
+    TableColumn {
+        name: name.into(),
+        type_name: kind.into(),
+        width,
+        right,
     }
 }
 

@@ -169,17 +169,9 @@ impl Toast {
 
     /// Size of the card, in points.
     fn size(&self, ctx: &Context) -> Vec2 {
-        let width = |text: &str| {
-            ctx.fonts_mut(|fonts| {
-                fonts
-                    .layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE)
-                    .size()
-                    .x
-            })
-        };
-        let action = self
-            .action
-            .map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
+        let action = self.action.map_or(0.0, |(text, keys)| {
+            measure_toast_text(ctx, text) + measure_toast_text(ctx, keys) + 40.0
+        });
         let text = self.text_galley(ctx, Color32::WHITE).size();
         let row = ctx.fonts_mut(|fonts| fonts.row_height(&font::regular(12.0)));
         vec2(text.x + action + 64.0, 42.0 + (text.y - row).max(0.0))
@@ -209,6 +201,15 @@ impl Toast {
             });
         acted
     }
+}
+
+fn measure_toast_text(ctx: &Context, text: &str) -> f32 {
+    ctx.fonts_mut(|fonts| {
+        fonts
+            .layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE)
+            .size()
+            .x
+    })
 }
 
 #[cfg(test)]

@@ -63,17 +63,14 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
             }
             StatementStep::Parents { by_source, .. } => {
                 let (own, parent) = keys(*by_source);
-                let list = |columns: &[&str]| {
-                    columns
-                        .iter()
-                        .map(|column| name(column))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                };
                 let below = names[level + 1]
                     .clone()
                     .unwrap_or_else(|| read(&levels[level + 1].address));
-                format!("({}) IN (SELECT {} FROM {below})", list(own), list(parent))
+                format!(
+                    "({}) IN (SELECT {} FROM {below})",
+                    quote_names(own),
+                    quote_names(parent)
+                )
             }
         };
         let made = format!("level{level}_{}", parts.len());
@@ -110,6 +107,14 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
     Ok(script)
 }
 
+fn quote_names(columns: &[&str]) -> String {
+    columns
+        .iter()
+        .map(|column| name(column))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// The rows of a Parquet file, whose name is no pattern.
 fn read(address: &str) -> String {
     let plain: String = address
@@ -144,31 +149,18 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
             first,
             last,
         } => {
-            let day = |bound: &Option<i64>, order: &str| {
-                let bound = (*bound)?;
-                Some(format!(
-                    "TRY_CAST({} AS DATE) {order} DATE {}",
-                    name(column),
-                    text(&instant(bound, "%Y-%m-%d"))
-                ))
-            };
-            [day(first, ">="), day(last, "<=")]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" AND ")
+            let days = [
+                print_day_bound(column, *first, ">="),
+                print_day_bound(column, *last, "<="),
+            ];
+            days.into_iter().flatten().collect::<Vec<_>>().join(" AND ")
         }
         Test::Area {
             area,
             with: AreaWith::Column(column),
         } => {
             let place = format!("ST_GeomFromWKB({})", name(column));
-            let touch = |one: &Vec<[f64; 2]>| {
-                format!(
-                    "ST_Intersects({place}, ST_GeomFromText('{}'))",
-                    well_known_text(std::slice::from_ref(one))
-                )
-            };
+            let touch = |one: &Vec<[f64; 2]>| print_intersection(&place, std::slice::from_ref(one));
             let outlines = outlines(area);
             format!(
                 "({})",
@@ -180,6 +172,22 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
             with: AreaWith::Footprint(columns),
         } => footprint(&outlines(area), columns),
     })
+}
+
+fn print_day_bound(column: &str, bound: Option<i64>, order: &str) -> Option<String> {
+    Some(format!(
+        "TRY_CAST({} AS DATE) {order} DATE {}",
+        name(column),
+        text(&instant(bound?, "%Y-%m-%d"))
+    ))
+}
+
+/// The test whether a geometry has a point in common with outlines of one kind.
+fn print_intersection(geometry: &str, outlines: &[Vec<[f64; 2]>]) -> String {
+    format!(
+        "ST_Intersects({geometry}, ST_GeomFromText('{}'))",
+        well_known_text(outlines)
+    )
 }
 
 /// A condition as it was written, with its names in quotes as the table has them.
@@ -199,10 +207,7 @@ fn quote_condition_names(sql: &str, columns: &[FieldSpec]) -> Result<String> {
         ),
         _ => false,
     });
-    let float = |side: &Expr| match side {
-        Expr::Identifier(ident) => find(&ident.value).filter(|column| column.dtype.is_floating()),
-        _ => None,
-    };
+    let float = |side: &Expr| find_float_column(side, columns);
     let _ = visit_expressions_mut(&mut tree, |expr| {
         if let Expr::BinaryOp { left, op, right } = expr
             && let Some((column, op)) = match (float(left), float(right)) {
@@ -267,6 +272,15 @@ fn quote_condition_names(sql: &str, columns: &[FieldSpec]) -> Result<String> {
         ControlFlow::Continue(())
     });
     Ok(tree.to_string())
+}
+
+fn find_float_column<'c>(side: &Expr, columns: &'c [FieldSpec]) -> Option<&'c FieldSpec> {
+    match side {
+        Expr::Identifier(ident) => {
+            column_named(columns, &ident.value).filter(|column| column.dtype.is_floating())
+        }
+        _ => None,
+    }
 }
 
 fn is_number(expr: &Expr) -> bool {
@@ -344,21 +358,10 @@ fn outlines(area: &Area) -> Vec<Vec<[f64; 2]>> {
 
 /// Points, lines and polygons by their corners, of one kind, as a geometry.
 fn well_known_text(outlines: &[Vec<[f64; 2]>]) -> String {
-    let point = |[x, y]: [f64; 2]| format!("{x} {y}");
-    let list = |points: &[[f64; 2]]| {
-        points
-            .iter()
-            .copied()
-            .map(point)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let each = |corners: &Vec<[f64; 2]>| match corners.len() {
-        1 => ("POINT", format!("({})", list(corners))),
-        2 => ("LINESTRING", format!("({})", list(corners))),
-        _ => ("POLYGON", format!("(({}))", list(corners))),
-    };
-    let parts: Vec<(&str, String)> = outlines.iter().map(each).collect();
+    let parts: Vec<(&str, String)> = outlines
+        .iter()
+        .map(|corners| print_outline(corners))
+        .collect();
     match parts.as_slice() {
         [(kind, text)] => format!("{kind} {text}"),
         [(kind, _), ..] => {
@@ -372,6 +375,17 @@ fn well_known_text(outlines: &[Vec<[f64; 2]>]) -> String {
             )
         }
         [] => "POINT EMPTY".to_owned(),
+    }
+}
+
+/// The kind and the coordinates of a geometry with these corners.
+fn print_outline(corners: &[[f64; 2]]) -> (&'static str, String) {
+    let points: Vec<String> = corners.iter().map(|[x, y]| format!("{x} {y}")).collect();
+    let points = points.join(", ");
+    match corners.len() {
+        1 => ("POINT", format!("({points})")),
+        2 => ("LINESTRING", format!("({points})")),
+        _ => ("POLYGON", format!("(({points}))")),
     }
 }
 

@@ -273,13 +273,6 @@ impl ConditionConversion<'_> {
     }
 
     fn value(&self, expr: &Expr) -> Result<Expression> {
-        let not = |negated: bool, inner: Expression| {
-            if negated {
-                Expression::Not(Box::new(inner))
-            } else {
-                inner
-            }
-        };
         Ok(match expr {
             Expr::Nested(inner) => self.value(inner)?,
             Expr::Identifier(name) => self.column(name, expr)?,
@@ -302,7 +295,7 @@ impl ConditionConversion<'_> {
             Expr::UnaryOp {
                 op: UnaryOperator::Not,
                 expr: inner,
-            } => not(true, self.condition(inner)?),
+            } => negate_expression(true, self.condition(inner)?),
             Expr::UnaryOp {
                 op: UnaryOperator::Plus,
                 expr: inner,
@@ -345,7 +338,7 @@ impl ConditionConversion<'_> {
                 left,
                 op: BinaryOperator::PGRegexNotMatch,
                 right,
-            } => not(true, self.matches_whole(left, right, expr)?),
+            } => negate_expression(true, self.matches_whole(left, right, expr)?),
             Expr::BinaryOp { left, op, right } => match Comparison::from_operator(op) {
                 Some(comparison) => {
                     self.compare(comparison, self.value(left)?, self.value(right)?, expr)?
@@ -353,12 +346,14 @@ impl ConditionConversion<'_> {
                 None => self.arithmetic(op, left, right, expr)?,
             },
             Expr::IsNull(inner) => Expression::IsNull(self.boxed_value(inner)?),
-            Expr::IsNotNull(inner) => not(true, Expression::IsNull(self.boxed_value(inner)?)),
-            Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => not(
+            Expr::IsNotNull(inner) => {
+                negate_expression(true, Expression::IsNull(self.boxed_value(inner)?))
+            }
+            Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => negate_expression(
                 matches!(expr, Expr::IsNotTrue(_)),
                 replace_null(self.condition(inner)?, false),
             ),
-            Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => not(
+            Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => negate_expression(
                 matches!(expr, Expr::IsFalse(_)),
                 replace_null(self.condition(inner)?, true),
             ),
@@ -368,7 +363,7 @@ impl ConditionConversion<'_> {
                     return Err(self.unsupported_error(expr, "IS DISTINCT FROM another column"));
                 }
                 let same = replace_null(self.compare(Comparison::Equal, left, right, expr)?, false);
-                not(matches!(expr, Expr::IsDistinctFrom(..)), same)
+                negate_expression(matches!(expr, Expr::IsDistinctFrom(..)), same)
             }
             Expr::Between {
                 expr: inner,
@@ -384,20 +379,20 @@ impl ConditionConversion<'_> {
                     expr,
                 )?;
                 let high = self.compare(Comparison::LessOrEqual, value, self.value(high)?, expr)?;
-                not(*negated, Expression::All(vec![low, high]))
+                negate_expression(*negated, Expression::All(vec![low, high]))
             }
             Expr::InList {
                 expr: inner,
                 list,
                 negated,
-            } => not(*negated, self.is_in(self.value(inner)?, list, expr)?),
+            } => negate_expression(*negated, self.is_in(self.value(inner)?, list, expr)?),
             Expr::Like {
                 negated,
                 any: false,
                 expr: inner,
                 pattern,
                 escape_char,
-            } => not(
+            } => negate_expression(
                 *negated,
                 self.like(inner, pattern, escape_char.as_ref(), false, expr)?,
             ),
@@ -407,7 +402,7 @@ impl ConditionConversion<'_> {
                 expr: inner,
                 pattern,
                 escape_char,
-            } => not(
+            } => negate_expression(
                 *negated,
                 self.like(inner, pattern, escape_char.as_ref(), true, expr)?,
             ),
@@ -416,7 +411,7 @@ impl ConditionConversion<'_> {
                 expr: inner,
                 pattern,
                 escape_char: None,
-            } => not(*negated, self.matches_whole(inner, pattern, expr)?),
+            } => negate_expression(*negated, self.matches_whole(inner, pattern, expr)?),
             Expr::Extract {
                 field, expr: inner, ..
             } => {
@@ -477,14 +472,6 @@ impl ConditionConversion<'_> {
     }
 
     fn cast(&self, value: Expression, to: &SqlType, expr: &Expr) -> Result<Expression> {
-        let instant = |text: &str, zone| {
-            let time = parse_time(text);
-            time.map(|micros| Expression::Instant {
-                micros,
-                zone,
-                nanos: false,
-            })
-        };
         let found = match (to, &value) {
             (SqlType::Date, Expression::Text(text)) => {
                 parse_time(text).map(|micros| Expression::Day(micros.div_euclid(DAY)))
@@ -504,7 +491,7 @@ impl ConditionConversion<'_> {
                 ValueFunction::Date,
                 Box::new(value.clone()),
             )),
-            (SqlType::Timestamp(_, info), Expression::Text(text)) => instant(
+            (SqlType::Timestamp(_, info), Expression::Text(text)) => convert_instant_text(
                 text,
                 matches!(
                     info,
@@ -673,17 +660,7 @@ impl ConditionConversion<'_> {
             }
             _ => return Err(self.unsupported_error(expr, "a comparison of a day with this")),
         };
-        let bound = |comparison, day: i64| {
-            Expression::compare(
-                comparison,
-                time.clone(),
-                Expression::Instant {
-                    micros: day * DAY,
-                    zone,
-                    nanos,
-                },
-            )
-        };
+        let bound = |comparison, day: i64| compare_with_day(comparison, &time, day, zone, nanos);
         let whole = Expression::All(vec![
             bound(Comparison::GreaterOrEqual, day),
             bound(Comparison::Less, day + 1),
@@ -705,16 +682,9 @@ impl ConditionConversion<'_> {
         let equal =
             |item: &Expr| self.compare(Comparison::Equal, value.clone(), self.value(item)?, expr);
         let equals = list.iter().map(equal).collect::<Result<Vec<_>>>()?;
-        let plain = |one: &Expression| match one {
-            Expression::Compare(_, _, right)
-                if matches!(**right, Expression::Text(_) | Expression::Int(_)) =>
-            {
-                Some((**right).clone())
-            }
-            _ => None,
-        };
         let whole = matches!(value.kind(), ExpressionType::Text | ExpressionType::Int);
-        Ok(match equals.iter().map(plain).collect::<Option<Vec<_>>>() {
+        let items: Option<Vec<_>> = equals.iter().map(find_listed_value).collect();
+        Ok(match items {
             Some(items) if whole && items.len() > 1 => Expression::In(Box::new(value), items),
             _ => Expression::Any(equals),
         })
@@ -764,11 +734,11 @@ impl ConditionConversion<'_> {
         let FunctionArguments::List(list) = &function.args else {
             return Err(self.unsupported_error(expr, "this function"));
         };
-        let plain = |argument: &FunctionArg| match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => self.value(inner),
-            _ => Err(self.unsupported_error(expr, "this argument")),
-        };
-        let arguments = list.args.iter().map(plain).collect::<Result<Vec<_>>>()?;
+        let arguments = list
+            .args
+            .iter()
+            .map(|argument| self.read_argument(argument, expr))
+            .collect::<Result<Vec<_>>>()?;
         if function.over.is_some()
             || function.filter.is_some()
             || !list.clauses.is_empty()
@@ -777,13 +747,7 @@ impl ConditionConversion<'_> {
             return Err(self.unsupported_error(expr, "an aggregate or window function"));
         }
         let name = function.name.to_string().to_lowercase();
-        let of_text = |made: ValueFunction, value: &Expression| {
-            if value.kind() == ExpressionType::Text && !value.is_constant() {
-                Ok(Expression::Call(made, Box::new(value.clone())))
-            } else {
-                Err(self.unsupported_error(expr, "a text function of what is no text"))
-            }
-        };
+        let of_text = |made, value| self.call_of_text(made, value, expr);
         match (name.as_str(), arguments.as_slice()) {
             ("lower" | "lcase", [value]) => of_text(ValueFunction::Lower, value),
             ("upper" | "ucase", [value]) => of_text(ValueFunction::Upper, value),
@@ -833,6 +797,26 @@ impl ConditionConversion<'_> {
             _ => Err(self.unsupported_error(expr, &format!("the function {name}"))),
         }
     }
+
+    fn read_argument(&self, argument: &FunctionArg, expr: &Expr) -> Result<Expression> {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => self.value(inner),
+            _ => Err(self.unsupported_error(expr, "this argument")),
+        }
+    }
+
+    fn call_of_text(
+        &self,
+        made: ValueFunction,
+        value: &Expression,
+        expr: &Expr,
+    ) -> Result<Expression> {
+        if value.kind() == ExpressionType::Text && !value.is_constant() {
+            Ok(Expression::Call(made, Box::new(value.clone())))
+        } else {
+            Err(self.unsupported_error(expr, "a text function of what is no text"))
+        }
+    }
 }
 
 /// A list of conditions out of two, which may be such lists themselves.
@@ -841,12 +825,67 @@ fn join_conditions(
     right: Expression,
     is_list: fn(&Expression) -> bool,
 ) -> Vec<Expression> {
-    let parts = |one: Expression| match one {
+    let mut list = split_list(left, is_list);
+    list.extend(split_list(right, is_list));
+    list
+}
+
+fn split_list(one: Expression, is_list: fn(&Expression) -> bool) -> Vec<Expression> {
+    if !is_list(&one) {
+        return vec![one];
+    }
+    match one {
         Expression::All(list) | Expression::Any(list) => list,
         one => vec![one],
-    };
-    let flat = |one: Expression| if is_list(&one) { parts(one) } else { vec![one] };
-    flat(left).into_iter().chain(flat(right)).collect()
+    }
+}
+
+fn negate_expression(negated: bool, inner: Expression) -> Expression {
+    if negated {
+        Expression::Not(Box::new(inner))
+    } else {
+        inner
+    }
+}
+
+fn convert_instant_text(text: &str, zone: bool) -> Option<Expression> {
+    let time = parse_time(text);
+    time.map(|micros| Expression::Instant {
+        micros,
+        zone,
+        nanos: false,
+    })
+}
+
+/// A comparison of a time with the start of a day.
+fn compare_with_day(
+    comparison: Comparison,
+    time: &Expression,
+    day: i64,
+    zone: bool,
+    nanos: bool,
+) -> Expression {
+    Expression::compare(
+        comparison,
+        time.clone(),
+        Expression::Instant {
+            micros: day * DAY,
+            zone,
+            nanos,
+        },
+    )
+}
+
+/// The text or whole number that a comparison has on its right side.
+fn find_listed_value(one: &Expression) -> Option<Expression> {
+    match one {
+        Expression::Compare(_, _, right)
+            if matches!(**right, Expression::Text(_) | Expression::Int(_)) =>
+        {
+            Some((**right).clone())
+        }
+        _ => None,
+    }
 }
 
 /// A condition that is `value` where it is null.

@@ -15,8 +15,8 @@ use geo::{LineString, Polygon, Validation};
 
 use self::expression::{Comparison, ConditionConversion, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeRange, check_box, check_polygon, choose_column, is_binary,
-    is_count, is_text, no_time, unit_of_counts,
+    Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box, check_polygon, choose_column,
+    is_binary, is_count, is_text, no_time, unit_of_counts,
 };
 use super::source_span::StatementSource;
 use super::sql_dialect;
@@ -234,11 +234,6 @@ fn steps<'a>(
     }
     let mut steps: Vec<StatementStep> = Vec::new();
     let mut begun = vec![false; levels.len()];
-    let mut begin = |level: usize, tests: &mut Vec<Test<'a>>| {
-        if !std::mem::replace(&mut begun[level], true) && levels[level].has("id") {
-            tests.insert(0, Test::NoPadding);
-        }
-    };
     for filter in filters {
         let Some(file) = levels.get(filter.level) else {
             let last = levels.len() - 1;
@@ -246,7 +241,7 @@ fn steps<'a>(
                 .hint(format!("the deepest is level {last}")));
         };
         let mut tests = tests(engine, filter, &file.columns)?;
-        begin(filter.level, &mut tests);
+        begin_level(file, &mut begun[filter.level], &mut tests);
         match steps.last_mut() {
             Some(StatementStep::Keep {
                 level,
@@ -269,7 +264,7 @@ fn steps<'a>(
                     .hint("write the index again with `taco-studio tacocat`, or filter level 0"));
             }
             let mut tests = Vec::new();
-            begin(level, &mut tests);
+            begin_level(above, &mut begun[level], &mut tests);
             if !tests.is_empty() {
                 steps.push(StatementStep::Keep { level, tests });
             }
@@ -278,11 +273,18 @@ fn steps<'a>(
         }
     }
     let mut tests = Vec::new();
-    begin(0, &mut tests);
+    begin_level(&levels[0], &mut begun[0], &mut tests);
     if !tests.is_empty() {
         steps.push(StatementStep::Keep { level: 0, tests });
     }
     Ok(steps)
+}
+
+/// Adds the test against padding to the first tests of a level.
+fn begin_level(file: &LevelFile, begun: &mut bool, tests: &mut Vec<Test<'_>>) {
+    if !std::mem::replace(begun, true) && file.has("id") {
+        tests.insert(0, Test::NoPadding);
+    }
 }
 
 fn tests<'a>(
@@ -383,11 +385,15 @@ fn turned_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
         let error = Error::unsupported("the polygon crosses itself");
         return Err(error.hint("other engines need one without crossings: draw it again"));
     }
-    let turned = |turn: f64| {
-        let corners = polygon.exterior().coords();
-        corners.map(|corner| [corner.x + turn, corner.y]).collect()
-    };
+    let turned = |turn: f64| turn_ring(polygon.exterior(), turn);
     Ok([-360.0, 0.0, 360.0].map(turned).to_vec())
+}
+
+/// The corners of a ring whose longitudes are that much greater.
+fn turn_ring(ring: &LineString, turn: f64) -> Vec<[f64; 2]> {
+    ring.coords()
+        .map(|corner| [corner.x + turn, corner.y])
+        .collect()
 }
 
 /// The places that the areas of a filter are compared with.
@@ -448,34 +454,17 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
         filter.level,
     )?;
     let column = Expression::column(field);
-    let all = |bounds: Vec<Option<(Comparison, Expression)>>| {
-        let bounds = bounds.into_iter().flatten();
-        Expression::All(
-            bounds
-                .map(|(comparison, bound)| Expression::compare(comparison, column.clone(), bound))
-                .collect(),
-        )
-    };
+    let all = |bounds| join_bounds(&column, bounds);
     let (first, last) = (range.first, range.last);
-    let upper = |day: bool| {
-        if day {
-            Comparison::Less
-        } else {
-            Comparison::LessOrEqual
-        }
-    };
     Ok(match &field.dtype {
         DataType::Timestamp(unit, zone) => {
-            let instant = |micros| Expression::Instant {
-                micros,
-                zone: zone.is_some(),
-                nanos: *unit == TimeUnit::Nanosecond,
-            };
+            let nanos = *unit == TimeUnit::Nanosecond;
+            let instant = |micros| build_instant(micros, zone.is_some(), nanos);
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, instant(first.micros))),
                 last.map(|last| {
                     (
-                        upper(last.day),
+                        compare_with_end(last.day),
                         instant(if last.day { last.end() } else { last.micros }),
                     )
                 }),
@@ -489,17 +478,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             ]))
         }
         text if is_text(text) => {
-            let day = |bound: super::filter::TimeBound| {
-                if bound.day {
-                    Ok(bound.micros)
-                } else {
-                    Err(Error::unsupported(format!(
-                        "times of day in the text of column {} can't be compared by other engines",
-                        field.name
-                    ))
-                    .hint("filter by days, or store the column as timestamps"))
-                }
-            };
+            let day = |bound| require_day(bound, &field.name);
             Test::DaysOfText {
                 column: &field.name,
                 first: first.map(day).transpose()?,
@@ -508,18 +487,12 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
         }
         dtype if is_count(dtype) => {
             let per_second = unit_of_counts(field)?;
-            let count = |micros: i64| {
-                let parts = i128::from(micros) * i128::from(per_second);
-                match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
-                    (0, Ok(whole)) => Expression::Int(whole),
-                    _ => Expression::Float(parts as f64 / 1e6),
-                }
-            };
+            let count = |micros: i64| count_units(micros, per_second);
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
                 last.map(|last| {
                     (
-                        upper(last.day),
+                        compare_with_end(last.day),
                         count(if last.day { last.end() } else { last.micros }),
                     )
                 }),
@@ -527,6 +500,54 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
         }
         _ => return Err(no_time(field)),
     })
+}
+
+/// The bounds that there are, together.
+fn join_bounds(column: &Expression, bounds: Vec<Option<(Comparison, Expression)>>) -> Expression {
+    let bounds = bounds.into_iter().flatten();
+    Expression::All(
+        bounds
+            .map(|(comparison, bound)| Expression::compare(comparison, column.clone(), bound))
+            .collect(),
+    )
+}
+
+/// How times are compared with the end of a range: the end of a day is the start of the next one.
+fn compare_with_end(day: bool) -> Comparison {
+    if day {
+        Comparison::Less
+    } else {
+        Comparison::LessOrEqual
+    }
+}
+
+fn build_instant(micros: i64, zone: bool, nanos: bool) -> Expression {
+    Expression::Instant {
+        micros,
+        zone,
+        nanos,
+    }
+}
+
+/// The first microsecond of a bound that is a day.
+fn require_day(bound: TimeBound, column: &str) -> Result<i64> {
+    if bound.day {
+        Ok(bound.micros)
+    } else {
+        Err(Error::unsupported(format!(
+            "times of day in the text of column {column} can't be compared by other engines"
+        ))
+        .hint("filter by days, or store the column as timestamps"))
+    }
+}
+
+/// A time as a number of units, of which a second has so many.
+fn count_units(micros: i64, per_second: i64) -> Expression {
+    let parts = i128::from(micros) * i128::from(per_second);
+    match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
+        (0, Ok(whole)) => Expression::Int(whole),
+        _ => Expression::Float(parts as f64 / 1e6),
+    }
 }
 
 /// The column of this name; of names that differ in case alone, the one that is equal.

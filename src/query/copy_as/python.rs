@@ -223,13 +223,9 @@ fn read_member(
 
 /// The functions that compare a row with an area.
 fn helper(area: &Area, with: &AreaWith<'_>, count: usize) -> String {
-    let tuple = |numbers: &[f64]| {
-        let numbers: Vec<String> = numbers.iter().copied().map(number).collect();
-        format!("({})", numbers.join(", "))
-    };
     let (head, parts) = match area {
         Area::Boxes(boxes) => {
-            let list: Vec<String> = boxes.iter().map(|one| tuple(one)).collect();
+            let list: Vec<String> = boxes.iter().map(|one| print_tuple(one)).collect();
             (
                 format!(
                     "# west, south, east, north in degrees\nBOXES = [{}]\n",
@@ -240,11 +236,10 @@ fn helper(area: &Area, with: &AreaWith<'_>, count: usize) -> String {
             )
         }
         Area::Polygons(polygons) => {
-            let polygon = |corners: &Vec<[f64; 2]>| {
-                let corners: Vec<String> = corners.iter().map(|one| tuple(one)).collect();
-                format!("    [{}],\n", corners.join(", "))
-            };
-            let list: String = polygons.iter().map(polygon).collect();
+            let list: String = polygons
+                .iter()
+                .map(|corners| print_corners(corners))
+                .collect();
             (
                 format!("# longitude, latitude in degrees\nPOLYGONS = [\n{list}]\n"),
                 "shapely.Polygon(corners) for corners in POLYGONS",
@@ -261,6 +256,17 @@ fn helper(area: &Area, with: &AreaWith<'_>, count: usize) -> String {
         code = code.replace(name, &format!("{name}_{count}"));
     }
     code
+}
+
+fn print_tuple(numbers: &[f64]) -> String {
+    let numbers: Vec<String> = numbers.iter().copied().map(number).collect();
+    format!("({})", numbers.join(", "))
+}
+
+/// The corners of a polygon, as a line of a list.
+fn print_corners(corners: &[[f64; 2]]) -> String {
+    let corners: Vec<String> = corners.iter().map(|one| print_tuple(one)).collect();
+    format!("    [{}],\n", corners.join(", "))
 }
 
 /// Keeps the rows for which a function of a row is true.
@@ -300,20 +306,10 @@ fn spark_column(name: &str) -> String {
 /// Keeps the rows of a level that have a row left below them.
 fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
     let (own, parent) = keys(by_source);
-    let list = |columns: &[&str]| {
-        format!(
-            "[{}]",
-            columns
-                .iter()
-                .map(|column| string(column))
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
-    };
     let below = level + 1;
     match engine {
         ParquetEngine::Polars => {
-            let (own, parent) = (list(own), list(parent));
+            let (own, parent) = (print_strings(own), print_strings(parent));
             format!(
                 "level{level} = level{level}.join(level{below}, left_on={own}, right_on={parent}, \
                     how=\"semi\")\n"
@@ -328,11 +324,11 @@ fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
             format!(
                 "level{level} = level{level}.join(level{below}.select({renamed}), {}, \
                     \"left_semi\")\n",
-                list(own)
+                print_strings(own)
             )
         }
         _ => {
-            let (own, parent) = (list(own), list(parent));
+            let (own, parent) = (print_strings(own), print_strings(parent));
             format!(
                 "keys = level{below}[{parent}].rename(columns={{\"internal:parent_id\": \
                     \"internal:current_id\"}}).drop_duplicates()\n\
@@ -340,6 +336,12 @@ fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
             )
         }
     }
+}
+
+/// A list of strings.
+fn print_strings(texts: &[&str]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| string(text)).collect();
+    format!("[{}]", texts.join(", "))
 }
 
 struct Printer {
@@ -381,14 +383,7 @@ impl Printer {
 
     fn print_condition(&self, expression: &Expression) -> Result<String> {
         // Spark has nanoseconds as numbers.
-        let part_of_nanos = |one: &Expression| {
-            use ValueFunction::{Day, Hour, Month, Year};
-            let Expression::Call(Year | Month | Day | Hour, time) = one else {
-                return false;
-            };
-            matches!(time.kind(), ExpressionType::Time { nanos: true, .. })
-        };
-        if self.engine == ParquetEngine::Spark && expression.any(&part_of_nanos) {
+        if self.engine == ParquetEngine::Spark && expression.any(&is_part_of_nanos) {
             let error =
                 Error::unsupported("a part of a time in nanoseconds can't be written for Spark");
             return Err(
@@ -489,11 +484,8 @@ impl Printer {
             }
             Expression::In(value, items) => {
                 let value = self.print_bracketed(value);
-                let item = |item: &Expression| match item {
-                    Expression::Text(text) => string(text),
-                    other => self.print(other),
-                };
-                let items = items.iter().map(item).collect::<Vec<_>>().join(", ");
+                let items: Vec<String> = items.iter().map(|item| self.print_item(item)).collect();
+                let items = items.join(", ");
                 if polars {
                     format!("{value}.is_in([{items}])")
                 } else if spark {
@@ -523,6 +515,13 @@ impl Printer {
                 format!("({} {sign} {})", self.print(left), self.print(right))
             }
             Expression::Call(function, value) => self.call(*function, value),
+        }
+    }
+
+    fn print_item(&self, item: &Expression) -> String {
+        match item {
+            Expression::Text(text) => string(text),
+            other => self.print(other),
         }
     }
 
@@ -600,18 +599,12 @@ impl Printer {
         if self.engine == ParquetEngine::Polars
             && matches!(left.kind(), ExpressionType::Time { nanos: true, .. })
         {
-            let number = |one: &Expression, text: String| match one {
-                Expression::Instant { .. } => text,
-                _ => format!("{text}.dt.timestamp(\"ns\")"),
-            };
-            return format!("({} {sign} {})", number(left, l), number(right, r));
+            let (l, r) = (print_nanoseconds(left, l), print_nanoseconds(right, r));
+            return format!("({l} {sign} {r})");
         }
         let plain = format!("({l} {sign} {r})");
-        let is_float = |one: &Expression| {
-            matches!(one.kind(), ExpressionType::Float { .. })
-                && !matches!(one, Expression::Float(_))
-        };
-        if self.engine == ParquetEngine::Polars || !is_float(left) && !is_float(right) {
+        let has_float = is_float_column(left) || is_float_column(right);
+        if self.engine == ParquetEngine::Polars || !has_float {
             return plain;
         }
         if self.engine == ParquetEngine::Spark {
@@ -671,4 +664,26 @@ impl Printer {
             _ => format!("{value}{dask}"),
         }
     }
+}
+
+/// True for a part of a time in nanoseconds.
+fn is_part_of_nanos(one: &Expression) -> bool {
+    use ValueFunction::{Day, Hour, Month, Year};
+    let Expression::Call(Year | Month | Day | Hour, time) = one else {
+        return false;
+    };
+    matches!(time.kind(), ExpressionType::Time { nanos: true, .. })
+}
+
+/// A time in nanoseconds as a number; a constant is written as one already.
+fn print_nanoseconds(one: &Expression, text: String) -> String {
+    match one {
+        Expression::Instant { .. } => text,
+        _ => format!("{text}.dt.timestamp(\"ns\")"),
+    }
+}
+
+/// True for fractions that are not written in the condition.
+fn is_float_column(one: &Expression) -> bool {
+    matches!(one.kind(), ExpressionType::Float { .. }) && !matches!(one, Expression::Float(_))
 }

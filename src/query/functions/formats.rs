@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::{ScalarFunction, of_wholes, scalar, text, texts_column};
+use super::{LastRead, ScalarFunction, of_wholes, scalar, text, texts_column};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::text::PrintableLine;
@@ -216,51 +216,46 @@ fn format_rows(
 ) -> PolarsResult<Column> {
     let formats = cast_to(&columns[0], &DataType::String)?;
     let formats = formats.str()?;
-    let mut known: Option<(String, Vec<FormatPart>)> = None;
-    let mut row_text = |row: usize| {
-        let Some(format) = formats.get(broadcast_row(formats.len(), row)) else {
-            return Ok(None);
-        };
-        if known.as_ref().is_none_or(|(text, _)| text != format) {
-            known = Some((format.to_owned(), parts_of(format)?));
-        }
-        let parts = known.as_ref().map_or(&[][..], |(_, parts)| parts);
-        let mut text = String::new();
-        for part in parts {
-            match part {
-                FormatPart::Text(part) => text.push_str(part),
-                FormatPart::Field(place, field) => {
-                    let column = columns
-                        .get(place + 1)
-                        .ok_or_else(|| fault("there are fewer values than fields"))?;
-                    let value = column.get(broadcast_row(column.len(), row))?;
-                    if value.is_null() {
-                        return Ok(None);
-                    }
-                    text.push_str(&field_text(&value, field)?);
+    let mut read = LastRead::default();
+    let mut texts = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        texts.push(match formats.get(broadcast_row(formats.len(), row)) {
+            Some(format) => format_row(columns, read.get_or_read(format, parts_of)?, row)?,
+            None => None,
+        });
+    }
+    Ok(texts_column(texts))
+}
+
+/// The text of one row; `None` where a value of a field is null.
+fn format_row(
+    columns: &[Column],
+    parts: &[FormatPart],
+    row: usize,
+) -> PolarsResult<Option<String>> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            FormatPart::Text(part) => text.push_str(part),
+            FormatPart::Field(place, field) => {
+                let column = columns
+                    .get(place + 1)
+                    .ok_or_else(|| fault("there are fewer values than fields"))?;
+                let value = column.get(broadcast_row(column.len(), row))?;
+                if value.is_null() {
+                    return Ok(None);
                 }
+                text.push_str(&field_text(&value, field)?);
             }
         }
-        Ok(Some(text))
-    };
-    Ok(texts_column(
-        (0..row_count(columns))
-            .map(&mut row_text)
-            .collect::<PolarsResult<_>>()?,
-    ))
+    }
+    Ok(Some(text))
 }
 
 /// A value as its field writes it.
 fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
     let dtype = value.dtype();
     let kind = field.kind;
-    let refused = |kind: char| {
-        fault(&format!(
-            "the letter {} does not write {}",
-            kind.to_string().printable_line(),
-            type_name(&dtype)
-        ))
-    };
     let whole = || value.extract::<i128>();
     let is_number = dtype.is_numeric();
     let (negative, digits) = match kind {
@@ -304,7 +299,7 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
         Some('c') if dtype.is_integer() => {
             let letter = whole()
                 .and_then(|number| char::from_u32(u32::try_from(number).ok()?))
-                .ok_or_else(|| refused('c'))?;
+                .ok_or_else(|| refuse_letter('c', &dtype))?;
             return Ok(in_width(&letter.to_string(), field, '<'));
         }
         Some(kind @ ('f' | 'F' | 'e' | 'E' | 'g' | 'G')) if is_number => {
@@ -322,7 +317,7 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
             };
             (number.is_sign_negative() && !number.is_nan(), text)
         }
-        Some(kind) => return Err(refused(kind)),
+        Some(kind) => return Err(refuse_letter(kind, &dtype)),
     };
     let digits = match field.separator {
         Some(separator) => group_thousands(&digits, separator),
@@ -340,6 +335,14 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
         return Ok(format!("{sign}{}{digits}", "0".repeat(zeros)));
     }
     Ok(in_width(&format!("{sign}{digits}"), field, '>'))
+}
+
+fn refuse_letter(kind: char, dtype: &DataType) -> PolarsError {
+    fault(&format!(
+        "the letter {} does not write {}",
+        kind.to_string().printable_line(),
+        type_name(dtype)
+    ))
 }
 
 fn prefix(field: &Field, text: &'static str) -> &'static str {

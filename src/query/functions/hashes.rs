@@ -19,16 +19,55 @@ fn hash(columns: &[Column]) -> PolarsResult<Column> {
         .iter()
         .map(hashes_of)
         .collect::<PolarsResult<Vec<_>>>()?;
-    let of_row = |row: usize| {
-        hashes
-            .iter()
-            .map(|hashes| hashes[broadcast_row(hashes.len(), row)])
-            .reduce(combine_hashes)
-    };
     Ok((0..row_count(columns))
-        .map(of_row)
+        .map(|row| hash_row(&hashes, row))
         .collect::<UInt64Chunked>()
         .into_column())
+}
+
+/// The hash of the values of one row.
+fn hash_row(hashes: &[Vec<u64>], row: usize) -> Option<u64> {
+    hashes
+        .iter()
+        .map(|hashes| hashes[broadcast_row(hashes.len(), row)])
+        .reduce(combine_hashes)
+}
+
+fn hash_list(lists: &ListRanges, elements: &[u64], row: usize) -> Option<u64> {
+    let range = lists.row(row)?;
+    elements[range].iter().copied().reduce(combine_hashes)
+}
+
+/// The values of a column of `dtype` as the numbers that hold them.
+fn read_physical_wholes(column: &Column, dtype: &DataType) -> PolarsResult<Vec<Option<i64>>> {
+    let numbers = column.cast(dtype)?;
+    let numbers = numbers
+        .as_materialized_series()
+        .to_physical_repr()
+        .cast(&DataType::Int64)?;
+    Ok(numbers.i64()?.iter().collect())
+}
+
+fn hash_single(number: f32) -> u64 {
+    let one = if number == 0.0 {
+        0.0
+    } else if number.is_nan() {
+        f32::NAN
+    } else {
+        number
+    };
+    of_number(u64::from(one.to_bits()))
+}
+
+fn hash_double(number: f64) -> u64 {
+    let one = if number == 0.0 {
+        0.0
+    } else if number.is_nan() {
+        f64::NAN
+    } else {
+        number
+    };
+    of_number(one.to_bits())
 }
 
 /// A hash of two values, whose order matters.
@@ -56,14 +95,7 @@ fn of_bytes(bytes: &[u8]) -> u64 {
 /// NaN as one value each.
 fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
     let known = |hash: Option<u64>| hash.unwrap_or(OF_NULL);
-    let wholes = |dtype: DataType| -> PolarsResult<Vec<Option<i64>>> {
-        let numbers = column.cast(&dtype)?;
-        let numbers = numbers
-            .as_materialized_series()
-            .to_physical_repr()
-            .cast(&DataType::Int64)?;
-        Ok(numbers.i64()?.iter().collect())
-    };
+    let wholes = |dtype: DataType| read_physical_wholes(column, &dtype);
     let narrow =
         |number: Option<i64>| known(number.map(|number| of_number(u64::from(number as u32))));
     let wide = |number: Option<i64>| known(number.map(|number| of_number(number as u64)));
@@ -87,40 +119,16 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
             .into_iter()
             .map(|nanos| wide(nanos.map(|nanos| nanos / 1000)))
             .collect(),
-        DataType::Float32 => {
-            let of = |number: f32| {
-                let one = if number == 0.0 {
-                    0.0
-                } else if number.is_nan() {
-                    f32::NAN
-                } else {
-                    number
-                };
-                of_number(u64::from(one.to_bits()))
-            };
-            column
-                .f32()?
-                .iter()
-                .map(|number| known(number.map(of)))
-                .collect()
-        }
-        DataType::Float64 => {
-            let of = |number: f64| {
-                let one = if number == 0.0 {
-                    0.0
-                } else if number.is_nan() {
-                    f64::NAN
-                } else {
-                    number
-                };
-                of_number(one.to_bits())
-            };
-            column
-                .f64()?
-                .iter()
-                .map(|number| known(number.map(of)))
-                .collect()
-        }
+        DataType::Float32 => column
+            .f32()?
+            .iter()
+            .map(|number| known(number.map(hash_single)))
+            .collect(),
+        DataType::Float64 => column
+            .f64()?
+            .iter()
+            .map(|number| known(number.map(hash_double)))
+            .collect(),
         DataType::Binary => column
             .binary()?
             .iter()
@@ -137,12 +145,9 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
         DataType::List(_) => {
             let lists = ListRanges::from_column(column)?;
             let elements = hashes_of(&lists.elements.clone().into_column())?;
-            let of = |row: usize| {
-                lists
-                    .row(row)
-                    .and_then(|range| elements[range].iter().copied().reduce(combine_hashes))
-            };
-            (0..lists.len()).map(|row| known(of(row))).collect()
+            (0..lists.len())
+                .map(|row| known(hash_list(&lists, &elements, row)))
+                .collect()
         }
         DataType::Struct(_) => {
             let fields = column.struct_()?.fields_as_series();
@@ -151,13 +156,7 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
                 .map(|field| hashes_of(&field.clone().into_column()))
                 .collect::<PolarsResult<Vec<_>>>()?;
             let is_known = column.is_not_null();
-            let of = |row: usize| {
-                fields
-                    .iter()
-                    .map(|field| field[row])
-                    .reduce(combine_hashes)
-                    .filter(|_| is_known.get(row) == Some(true))
-            };
+            let of = |row| hash_row(&fields, row).filter(|_| is_known.get(row) == Some(true));
             (0..column.len()).map(|row| known(of(row))).collect()
         }
         other => {

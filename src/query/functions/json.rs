@@ -63,33 +63,40 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
                 .collect(),
         ))
     }),
-    scalar("json_array", (0, ARGUMENTS_MAX), text, |columns| {
-        let texts = columns
-            .iter()
-            .map(texts_of)
-            .collect::<PolarsResult<Vec<_>>>()?;
-        let array = |row: usize| {
-            let items: Vec<&str> = texts
-                .iter()
-                .map(|texts| texts[broadcast_row(texts.len(), row)].as_str())
-                .collect();
-            Some(format!("[{}]", items.join(",")))
-        };
-        Ok(texts_column((0..row_count(columns)).map(array).collect()))
-    }),
+    scalar("json_array", (0, ARGUMENTS_MAX), text, json_array),
     scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
     scalar("json_keys", (1, 2), list_of_texts, |columns| {
-        let keys = |json: &Json| {
-            json.as_object()
-                .map(|fields| fields.keys().cloned().collect())
-                .unwrap_or_default()
-        };
-        text_lists_column(at_optional_path(columns, |found| Some(keys(found)))?)
+        text_lists_column(at_optional_path(columns, |found| Some(list_keys(found)))?)
     }),
 ];
 
 /// Most arguments of a function that takes any number.
 const ARGUMENTS_MAX: usize = 1000;
+
+fn json_array(columns: &[Column]) -> PolarsResult<Column> {
+    let texts = columns
+        .iter()
+        .map(texts_of)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let array = |row: usize| Some(print_array(&texts, row));
+    Ok(texts_column((0..row_count(columns)).map(array).collect()))
+}
+
+/// An array of the values of one row.
+fn print_array(texts: &[Vec<String>], row: usize) -> String {
+    let items: Vec<&str> = texts
+        .iter()
+        .map(|texts| texts[broadcast_row(texts.len(), row)].as_str())
+        .collect();
+    format!("[{}]", items.join(","))
+}
+
+/// The names of the fields of an object; none for other values.
+fn list_keys(json: &Json) -> Vec<String> {
+    json.as_object()
+        .map(|fields| fields.keys().cloned().collect())
+        .unwrap_or_default()
+}
 
 /// An object of names and values in turn.
 fn json_object(columns: &[Column]) -> PolarsResult<Column> {
@@ -109,30 +116,28 @@ fn json_object(columns: &[Column]) -> PolarsResult<Column> {
         .iter()
         .map(|names| names.str())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let object = |row: usize| {
-        let fields = names
-            .iter()
-            .zip(texts.iter().skip(1).step_by(2))
-            .map(|(names, texts)| {
-                let name = names
-                    .get(broadcast_row(names.len(), row))
-                    .ok_or_else(|| refusal("a name of a JSON object is not null"))?;
-                Ok(format!(
-                    "{}:{}",
-                    Json::from(name),
-                    texts[broadcast_row(texts.len(), row)]
-                ))
-            });
-        Ok(Some(format!(
-            "{{{}}}",
-            fields.collect::<PolarsResult<Vec<_>>>()?.join(",")
-        )))
-    };
-    Ok(texts_column(
-        (0..row_count(columns))
-            .map(object)
-            .collect::<PolarsResult<_>>()?,
-    ))
+    let mut objects = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let mut members = Vec::with_capacity(names.len());
+        for (names, texts) in names.iter().zip(texts.iter().skip(1).step_by(2)) {
+            let name = names
+                .get(broadcast_row(names.len(), row))
+                .ok_or_else(|| refusal("a name of a JSON object is not null"))?;
+            members.push(print_member(name, &texts[broadcast_row(texts.len(), row)]));
+        }
+        objects.push(Some(print_object(members)));
+    }
+    Ok(texts_column(objects))
+}
+
+/// A member of an object: its name and the JSON of its value.
+fn print_member(name: &str, value: &str) -> String {
+    format!("{}:{value}", Json::from(name))
+}
+
+fn print_object(members: impl IntoIterator<Item = String>) -> String {
+    let members: Vec<String> = members.into_iter().collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// The values as JSON; `null` for null. Fractions that are no JSON numbers are texts.
@@ -151,19 +156,10 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 let members = lists.elements.struct_()?.fields_as_series();
                 let names = cast_to(&members[0].clone().into_column(), &DataType::String)?;
                 let (names, values) = (names.str()?, texts_of(&members[1].clone().into_column())?);
-                let field = |place: usize| {
-                    format!(
-                        "{}:{}",
-                        Json::from(names.get(place).unwrap_or_default()),
-                        values[place]
-                    )
+                let member = |place: usize| {
+                    print_member(names.get(place).unwrap_or_default(), &values[place])
                 };
-                let text = |row: usize| {
-                    Some(format!(
-                        "{{{}}}",
-                        lists.row(row)?.map(field).collect::<Vec<_>>().join(",")
-                    ))
-                };
+                let text = |row: usize| Some(print_object(lists.row(row)?.map(member)));
                 (0..lists.len()).map(text).map(or_null).collect()
             } else {
                 let elements = texts_of(&lists.elements.clone().into_column())?;
@@ -178,13 +174,10 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 .iter()
                 .map(|field| texts_of(&field.clone().into_column()))
                 .collect::<PolarsResult<Vec<_>>>()?;
-            let text = |row: usize| {
-                let field = |(field, texts): (&Series, &Vec<String>)| {
-                    format!("{}:{}", Json::from(field.name().as_str()), texts[row])
-                };
-                let fields: Vec<String> = fields.iter().zip(&texts).map(field).collect();
-                (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(",")))
-            };
+            let member = |at: usize, row: usize| print_member(fields[at].name(), &texts[at][row]);
+            let members = |row: usize| (0..fields.len()).map(move |at| member(at, row));
+            let text =
+                |row: usize| (known.get(row) == Some(true)).then(|| print_object(members(row)));
             (0..column.len()).map(text).map(or_null).collect()
         }
         DataType::Boolean => column
@@ -202,14 +195,10 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
         }
         dtype if dtype.is_numeric() => {
             let numbers = column.cast(&DataType::Float64)?;
-            let text = |number: f64| {
-                serde_json::Number::from_f64(number)
-                    .map_or_else(|| format!("\"{number}\""), |json| json.to_string())
-            };
             numbers
                 .f64()?
                 .iter()
-                .map(|number| or_null(number.map(text)))
+                .map(|number| or_null(number.map(print_fraction)))
                 .collect()
         }
         _ => {
@@ -220,6 +209,12 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 .collect()
         }
     })
+}
+
+/// A JSON number; a text for fractions that are none.
+fn print_fraction(number: f64) -> String {
+    serde_json::Number::from_f64(number)
+        .map_or_else(|| format!("\"{number}\""), |json| json.to_string())
 }
 
 fn parse_json(json: &str) -> PolarsResult<Json> {
@@ -277,12 +272,7 @@ fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
         let element = path.parse::<usize>().ok().and_then(|at| json.get(at));
         return Ok(element.or_else(|| json.get(path)));
     };
-    let wrong = || {
-        refusal(format!(
-            "'{}' is not a path such as $.a[0].b",
-            path.printable_line()
-        ))
-    };
+    let wrong = || refuse_json_path(path);
     let mut found = Some(json);
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix('.') {
@@ -313,6 +303,13 @@ fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
         }
     }
     Ok(found)
+}
+
+fn refuse_json_path(path: &str) -> PolarsError {
+    refusal(format!(
+        "'{}' is not a path such as $.a[0].b",
+        path.printable_line()
+    ))
 }
 
 #[cfg(test)]

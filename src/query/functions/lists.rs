@@ -1,6 +1,7 @@
 //! Functions of lists. Elements are compared as [`order_keys`] orders them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use polars::prelude::*;
 
@@ -88,18 +89,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         of_places(columns, |range| (range.start + 1..range.end).collect())
     }),
     scalar("list_sorted", (3, 3), list_type, list_sorted),
-    scalar("list_count", (1, 1), whole, |columns| {
-        let lists = ListRanges::from_column(&columns[0])?;
-        let known = lists.elements.is_not_null();
-        let count = |row: usize| {
-            lists.row(row).map(|range| {
-                range
-                    .filter(|place| known.get(*place) == Some(true))
-                    .count() as i64
-            })
-        };
-        Ok(wholes_column((0..lists.len()).map(count).collect()))
-    }),
+    scalar("list_count", (1, 1), whole, list_count),
     scalar("list_first", (1, 1), element_type, |columns| {
         of_one_place(columns, |range, _| range.clone().next())
     }),
@@ -232,18 +222,19 @@ fn zip_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
         dtypes
     };
     let names = struct_values::unnamed_field_names(lists.len());
-    let field = |(name, dtype): (String, &DataType)| {
-        Ok(Field::new(
-            name.into(),
-            element_type(std::slice::from_ref(dtype))?,
-        ))
-    };
     let fields = names
         .into_iter()
         .zip(lists)
-        .map(field)
+        .map(|(name, list)| build_zip_field(name, list))
         .collect::<PolarsResult<_>>()?;
     Ok(DataType::List(Box::new(DataType::Struct(fields))))
+}
+
+fn build_zip_field(name: String, list: &DataType) -> PolarsResult<Field> {
+    Ok(Field::new(
+        name.into(),
+        element_type(std::slice::from_ref(list))?,
+    ))
 }
 
 /// Structs of the elements of several lists at one place: as many as the longest has, or with a
@@ -319,20 +310,35 @@ fn keys_of_both(
     ))
 }
 
+/// Number of the elements that are not null.
+fn list_count(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = ListRanges::from_column(&columns[0])?;
+    let known = lists.elements.is_not_null();
+    let is_known = |place: &usize| known.get(*place) == Some(true);
+    let count = |row: usize| Some(lists.row(row)?.filter(is_known).count() as i64);
+    Ok(wholes_column((0..lists.len()).map(count).collect()))
+}
+
 /// Number of the first element that equals a value, from 1; null when there is none.
 fn list_position(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let (keys, values) = keys_of_both(&lists, &columns[1])?;
-    let position = |row: usize| {
-        let value = values.get(broadcast_row(values.len(), row));
-        let mut range = lists.row(broadcast_row(lists.len(), row))?;
-        range
-            .position(|place| keys.get(place) == value)
-            .map(|at| at as i64 + 1)
-    };
+    let value = |row: usize| values.get(broadcast_row(values.len(), row));
+    let position = |row: usize| find_key_position(lists.row(row)?, &keys, value(row));
     Ok(wholes_column(
         (0..row_count(columns)).map(position).collect(),
     ))
+}
+
+/// Number of the first of the keys that equals one, from 1; nulls are equal.
+fn find_key_position(
+    mut range: Range<usize>,
+    keys: &BinaryChunked,
+    key: Option<&[u8]>,
+) -> Option<i64> {
+    range
+        .position(|place| keys.get(place) == key)
+        .map(|at| at as i64 + 1)
 }
 
 /// Whether a list has any, or all, of the elements of another one that are not null.
@@ -342,20 +348,27 @@ fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
         ListRanges::from_column(&columns[1])?,
     );
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
-    let has = |row: usize| {
-        let (own, other) = (
-            lists.row(broadcast_row(lists.len(), row))?,
-            others.row(broadcast_row(others.len(), row))?,
-        );
-        let own: HashSet<&[u8]> = own.filter_map(|place| keys.get(place)).collect();
-        let mut wanted = other.filter_map(|place| wanted.get(place));
-        Some(if all {
-            wanted.all(|key| own.contains(key))
-        } else {
-            wanted.any(|key| own.contains(key))
-        })
-    };
-    Ok(truths_column((0..row_count(columns)).map(has).collect()))
+    let mut found = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let ranges = lists.row(row).zip(others.row(row));
+        found.push(ranges.map(|(own, other)| has_keys((own, &keys), (other, &wanted), all)));
+    }
+    Ok(truths_column(found))
+}
+
+/// Whether a range of keys has any, or all, of those of another one that are not null.
+fn has_keys(
+    (own, keys): (Range<usize>, &BinaryChunked),
+    (other, wanted): (Range<usize>, &BinaryChunked),
+    all: bool,
+) -> bool {
+    let own: HashSet<&[u8]> = own.filter_map(|place| keys.get(place)).collect();
+    let mut wanted = other.filter_map(|place| wanted.get(place));
+    if all {
+        wanted.all(|key| own.contains(key))
+    } else {
+        wanted.any(|key| own.contains(key))
+    }
 }
 
 /// The different elements of a list that are in another one too.
@@ -411,14 +424,11 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
             return Err(refusal("a part of a list has a step that is not zero"));
         }
         let length = range.len() as i64;
-        let place = |bound: i64| {
-            if bound < 0 {
-                length.saturating_add(bound).saturating_add(1)
-            } else {
-                bound
-            }
-        };
-        let (first, last) = (place(first).max(1), place(last).min(length));
+        let (first, last) = (
+            count_from_start(first, length),
+            count_from_start(last, length),
+        );
+        let (first, last) = (first.max(1), last.min(length));
         let steps = (first..=last).step_by(step.unsigned_abs() as usize);
         let mut places: Vec<usize> = if step > 0 {
             steps.map(|at| range.start + at as usize - 1).collect()
@@ -432,6 +442,15 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
         builder.push(places.drain(..).map(Some));
     }
     Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// A position in a list, of which negative ones count from its end.
+fn count_from_start(position: i64, length: i64) -> i64 {
+    if position < 0 {
+        length.saturating_add(position).saturating_add(1)
+    } else {
+        position
+    }
 }
 
 /// The elements of the lists in a list.
@@ -560,21 +579,12 @@ fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Elements of a list in an order: `ASC` or `DESC`, nulls first or last.
 fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
-    let word = |column: &Column| -> PolarsResult<String> {
-        let texts = cast_to(column, &DataType::String)?;
-        Ok(texts
-            .str()?
-            .get(0)
-            .unwrap_or_default()
-            .trim()
-            .to_uppercase())
-    };
-    let descending = match word(&columns[1])?.as_str() {
+    let descending = match read_first_word(&columns[1])?.as_str() {
         "ASC" | "" | "DEFAULT" => false,
         "DESC" => true,
         _ => return Err(refusal("an order of a list is 'ASC' or 'DESC'")),
     };
-    let nulls_first = match word(&columns[2])?.as_str() {
+    let nulls_first = match read_first_word(&columns[2])?.as_str() {
         "NULLS FIRST" => true,
         "NULLS LAST" | "" | "DEFAULT" => false,
         _ => return Err(refusal("nulls of a list are 'NULLS FIRST' or 'NULLS LAST'")),
@@ -600,6 +610,17 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
         });
         places
     })
+}
+
+/// The text of the first row in capitals.
+fn read_first_word(column: &Column) -> PolarsResult<String> {
+    let texts = cast_to(column, &DataType::String)?;
+    Ok(texts
+        .str()?
+        .get(0)
+        .unwrap_or_default()
+        .trim()
+        .to_uppercase())
 }
 
 /// The positions of the elements in their order, from 1.
@@ -665,23 +686,22 @@ fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
         &lists.elements.clone().into_column(),
         lists.elements.dtype(),
     )?;
-    let mode = |row: usize| {
-        let known: Vec<(usize, &[u8])> = lists
-            .row(row)?
-            .filter_map(|place| Some((place, keys.get(place)?)))
-            .collect();
-        let count = |wanted: &[u8]| known.iter().filter(|(_, key)| *key == wanted).count();
-        known
-            .iter()
-            .rev()
-            .max_by_key(|(_, key)| count(key))
-            .and_then(|(_, best)| known.iter().find(|(_, key)| key == best))
-            .map(|(place, _)| *place)
-    };
-    Ok(
-        crate::query::nested_values::take_places(&lists.elements, (0..lists.len()).map(mode))?
-            .into_column(),
-    )
+    let mode = |row: usize| find_mode(lists.row(row)?, &keys);
+    Ok(take_places(&lists.elements, (0..lists.len()).map(mode))?.into_column())
+}
+
+/// The place of the most frequent key that is not null, the first of several.
+fn find_mode(range: Range<usize>, keys: &BinaryChunked) -> Option<usize> {
+    let known: Vec<(usize, &[u8])> = range
+        .filter_map(|place| Some((place, keys.get(place)?)))
+        .collect();
+    let count = |wanted: &[u8]| known.iter().filter(|(_, key)| *key == wanted).count();
+    known
+        .iter()
+        .rev()
+        .max_by_key(|(_, key)| count(key))
+        .and_then(|(_, best)| known.iter().find(|(_, key)| key == best))
+        .map(|(place, _)| *place)
 }
 
 /// The result of the numbers of each list that are not null.
@@ -689,12 +709,10 @@ fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult
     let lists = ListRanges::from_column(&columns[0])?;
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
-    let result = |row: usize| {
-        of(&lists
-            .row(row)?
-            .filter_map(|place| numbers.get(place))
-            .collect::<Vec<f64>>())
+    let known = |range: Range<usize>| -> Vec<f64> {
+        range.filter_map(|place| numbers.get(place)).collect()
     };
+    let result = |row: usize| of(&known(lists.row(row)?));
     Ok(doubles_column((0..lists.len()).map(result).collect()))
 }
 
@@ -702,13 +720,10 @@ fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column
     let lists = ListRanges::from_column(&columns[0])?;
     let truths = lists.elements.cast(&DataType::Boolean)?;
     let truths = truths.bool()?;
-    let result = |row: usize| {
-        let known: Vec<bool> = lists
-            .row(row)?
-            .filter_map(|place| truths.get(place))
-            .collect();
-        (!known.is_empty()).then(|| of(&known))
+    let known = |range: Range<usize>| -> Vec<bool> {
+        range.filter_map(|place| truths.get(place)).collect()
     };
+    let result = |row: usize| reduce_if_any(&known(lists.row(row)?), of);
     Ok(truths_column((0..lists.len()).map(result).collect()))
 }
 
@@ -741,14 +756,15 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let texts = cast_to(&lists.elements.clone().into_column(), &DataType::String)?;
     let texts = texts.str()?;
-    let joined = |row: usize| {
-        let known: Vec<&str> = lists
-            .row(row)?
-            .filter_map(|place| texts.get(place))
-            .collect();
-        (!known.is_empty()).then(|| known.join(","))
-    };
+    let known =
+        |range: Range<usize>| -> Vec<&str> { range.filter_map(|place| texts.get(place)).collect() };
+    let joined = |row: usize| reduce_if_any(&known(lists.row(row)?), |known| known.join(","));
     Ok(texts_column((0..lists.len()).map(joined).collect()))
+}
+
+/// What `of` makes of the values; `None` of no values.
+fn reduce_if_any<T, R>(values: &[T], of: impl FnOnce(&[T]) -> R) -> Option<R> {
+    (!values.is_empty()).then(|| of(values))
 }
 
 /// The result of the numbers of two lists of the same length, in pairs.
@@ -762,32 +778,33 @@ fn of_vectors(columns: &[Column], of: fn(&[(f64, f64)]) -> Option<f64>) -> Polar
         Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone())
     };
     let (left, right) = (numbers(&one)?, numbers(&other)?);
-    let result = |row: usize| {
-        let Some((range, with)) = one
-            .row(broadcast_row(one.len(), row))
-            .zip(other.row(broadcast_row(other.len(), row)))
-        else {
-            return Ok(None);
-        };
-        if range.len() != with.len() {
-            return Err(refusal(format!(
-                "two lists of {} and {} elements are not of one length",
-                range.len(),
-                with.len()
-            )));
-        }
-        let pairs: Option<Vec<(f64, f64)>> = range
-            .zip(with)
-            .map(|(a, b)| Some((left.get(a)?, right.get(b)?)))
-            .collect();
-        let pairs = pairs.ok_or_else(|| refusal("a vector has no null"))?;
-        Ok(of(&pairs))
-    };
-    Ok(doubles_column(
-        (0..row_count(columns))
-            .map(result)
-            .collect::<PolarsResult<_>>()?,
-    ))
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        results.push(match one.row(row).zip(other.row(row)) {
+            Some((range, with)) => of(&pair_elements((range, &left), (with, &right))?),
+            None => None,
+        });
+    }
+    Ok(doubles_column(results))
+}
+
+/// The elements of two lists in pairs.
+fn pair_elements(
+    (range, left): (Range<usize>, &Float64Chunked),
+    (with, right): (Range<usize>, &Float64Chunked),
+) -> PolarsResult<Vec<(f64, f64)>> {
+    if range.len() != with.len() {
+        return Err(refusal(format!(
+            "two lists of {} and {} elements are not of one length",
+            range.len(),
+            with.len()
+        )));
+    }
+    let pairs: Option<Vec<(f64, f64)>> = range
+        .zip(with)
+        .map(|(a, b)| Some((left.get(a)?, right.get(b)?)))
+        .collect();
+    pairs.ok_or_else(|| refusal("a vector has no null"))
 }
 
 fn cosine(pairs: &[(f64, f64)]) -> f64 {

@@ -1,6 +1,7 @@
 //! Functions of maps, which the engine has as lists of structs of a key and a value.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use polars::prelude::*;
 
@@ -257,12 +258,14 @@ fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
     let dtype = comparable_type(keys.dtype(), columns[1].dtype())?;
     let keys = order_keys(&keys.into_column(), &dtype)?;
     let wanted = order_keys(&columns[1], &dtype)?;
-    let place = |row: usize| {
-        let mut range = lists.row(broadcast_row(lists.len(), row))?;
-        let key = wanted.get(broadcast_row(wanted.len(), row));
-        Some(key.and_then(|key| range.find(|place| keys.get(*place) == Some(key))))
-    };
+    let wanted = |row: usize| wanted.get(broadcast_row(wanted.len(), row));
+    let place = |row: usize| Some(find_entry(lists.row(row)?, &keys, wanted(row)));
     Ok((0..row_count(columns)).map(place).collect())
+}
+
+fn find_entry(mut range: Range<usize>, keys: &BinaryChunked, key: Option<&[u8]>) -> Option<usize> {
+    let key = key?;
+    range.find(|place| keys.get(*place) == Some(key))
 }
 
 /// The value of a key; null when the map has none.

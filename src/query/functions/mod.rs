@@ -31,6 +31,47 @@ struct ScalarFunction {
     run: fn(&[Column]) -> PolarsResult<Column>,
 }
 
+impl ScalarFunction {
+    fn check_argument_count(&self, count: usize) -> PolarsResult<()> {
+        let (least, most) = self.takes;
+        if (least..=most).contains(&count) {
+            return Ok(());
+        }
+        let wanted = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
+        Err(refusal(format!(
+            "{} takes {wanted} arguments, not {count}",
+            self.name
+        )))
+    }
+}
+
+/// What was read of the text of the row before: a text is often that of many rows.
+struct LastRead<T>(Option<(String, T)>);
+
+impl<T> Default for LastRead<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> LastRead<T> {
+    fn get_or_read(
+        &mut self,
+        text: &str,
+        read: impl FnOnce(&str) -> PolarsResult<T>,
+    ) -> PolarsResult<&T> {
+        let (known, value) = match self.0.take() {
+            Some((known, value)) if known == text => (known, value),
+            _ => (text.to_owned(), read(text)?),
+        };
+        Ok(&self.0.insert((known, value)).1)
+    }
+}
+
 const fn scalar(
     name: &'static str,
     takes: (usize, usize),
@@ -81,30 +122,17 @@ pub(super) fn gives_text(name: &str) -> bool {
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     let found = functions().find(|function| function.name == name)?;
-    let check = move |count: usize| {
-        let (least, most) = found.takes;
-        if (least..=most).contains(&count) {
-            return Ok(());
-        }
-        let wanted = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
-        Err(refusal(format!(
-            "{} takes {wanted} arguments, not {count}",
-            found.name
-        )))
-    };
-    let dtype = move |dtypes: &[DataType]| {
-        check(dtypes.len())?;
-        (found.dtype)(dtypes)
-    };
-    let values = move |columns: &[Column]| {
-        check(columns.len())?;
-        (found.run)(columns)
-    };
-    Some(elementwise(name, dtype, values))
+    Some(elementwise(
+        name,
+        move |dtypes| {
+            found.check_argument_count(dtypes.len())?;
+            (found.dtype)(dtypes)
+        },
+        move |columns| {
+            found.check_argument_count(columns.len())?;
+            (found.run)(columns)
+        },
+    ))
 }
 
 fn text(_: &[DataType]) -> PolarsResult<DataType> {
@@ -144,17 +172,17 @@ fn of_texts<const N: usize, R>(
         .iter()
         .map(|series| series.str())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let result = |row: usize| {
-        let mut arguments = [""; N];
-        for (argument, column) in arguments.iter_mut().zip(&texts) {
-            match column.get(broadcast_row(column.len(), row)) {
-                Some(text) => *argument = text,
-                None => return Ok(None),
-            }
-        }
-        of(arguments)
-    };
-    (0..row_count(columns)).map(result).collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = texts
+            .iter()
+            .map(|texts| texts.get(broadcast_row(texts.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
 }
 
 /// The results of a function of `N` numbers as DOUBLE, row by row; null where a number is null.
@@ -170,17 +198,17 @@ fn of_doubles<const N: usize, R>(
         .iter()
         .map(|column| column.f64())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let result = |row: usize| {
-        let mut arguments = [0.0; N];
-        for (argument, column) in arguments.iter_mut().zip(&numbers) {
-            match column.get(broadcast_row(column.len(), row)) {
-                Some(number) => *argument = number,
-                None => return Ok(None),
-            }
-        }
-        of(arguments)
-    };
-    (0..row_count(columns)).map(result).collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = numbers
+            .iter()
+            .map(|column| column.get(broadcast_row(column.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
 }
 
 /// The results of a function of `N` integers, row by row; null where one is null.
@@ -196,17 +224,28 @@ fn of_wholes<const N: usize, R>(
         .iter()
         .map(|column| column.i64())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let result = |row: usize| {
-        let mut arguments = [0; N];
-        for (argument, column) in arguments.iter_mut().zip(&numbers) {
-            match column.get(broadcast_row(column.len(), row)) {
-                Some(number) => *argument = number,
-                None => return Ok(None),
-            }
-        }
-        of(arguments)
-    };
-    (0..row_count(columns)).map(result).collect()
+    let mut results = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let arguments = numbers
+            .iter()
+            .map(|column| column.get(broadcast_row(column.len(), row)));
+        results.push(match collect_arguments(arguments) {
+            Some(arguments) => of(arguments)?,
+            None => None,
+        });
+    }
+    Ok(results)
+}
+
+/// The arguments of one row; `None` where one is null.
+fn collect_arguments<const N: usize, T: Copy + Default>(
+    values: impl Iterator<Item = Option<T>>,
+) -> Option<[T; N]> {
+    let mut arguments = [T::default(); N];
+    for (argument, value) in arguments.iter_mut().zip(values) {
+        *argument = value?;
+    }
+    Some(arguments)
 }
 
 fn texts_column(texts: Vec<Option<String>>) -> Column {

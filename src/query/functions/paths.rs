@@ -90,10 +90,8 @@ fn of_paths<R>(
     columns: &[Column],
     of: impl Fn(&str, &PathSyntax) -> R,
 ) -> PolarsResult<Vec<Option<R>>> {
-    let read = |path: &str, options: &[&str]| {
-        let reading = PathSyntax::from_options(options);
-        Ok(Some(of(path, &reading)))
-    };
+    let read =
+        |path: &str, options: &[&str]| Ok(Some(of(path, &PathSyntax::from_options(options))));
     match columns.len() {
         1 => of_texts(columns, |[path]| read(path, &[])),
         2 => of_texts(columns, |[path, option]| read(path, &[option])),

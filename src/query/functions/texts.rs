@@ -54,10 +54,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             .map(|column| column.cast(&DataType::Binary))
             .collect::<PolarsResult<Vec<_>>>()?;
         let (first, second) = (bytes[0].binary()?, bytes[1].binary()?);
-        let both = |row: usize| {
-            let first = first.get(broadcast_row(first.len(), row))?;
-            Some([first, second.get(broadcast_row(second.len(), row))?].concat())
-        };
+        let both = |row: usize| concat_bytes(first, second, row);
         Ok(bytes_column((0..row_count(columns)).map(both).collect()))
     }),
     scalar("type_of", (1, 1), text, |columns| {
@@ -128,12 +125,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })?))
     }),
     scalar("damerau_levenshtein", (2, 2), whole, |columns| {
-        let of = |[a, b]: [&str; 2]| {
-            Ok(Some(
-                strsim::generic_damerau_levenshtein(a.as_bytes(), b.as_bytes()) as i64,
-            ))
-        };
-        Ok(wholes_column(of_texts(columns, of)?))
+        Ok(wholes_column(of_texts(columns, count_edits_and_swaps)?))
     }),
     scalar("hamming", (2, 2), whole, |columns| {
         Ok(wholes_column(of_texts(columns, mismatches)?))
@@ -155,15 +147,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })?))
     }),
     scalar("strip_accents", (1, 1), text, |columns| {
-        let of = |[text]: [&str; 1]| {
-            Ok(Some(
-                text.nfd()
-                    .filter(|letter| !is_combining_mark(*letter))
-                    .nfc()
-                    .collect(),
-            ))
-        };
-        Ok(texts_column(of_texts(columns, of)?))
+        Ok(texts_column(of_texts(columns, strip_accents)?))
     }),
     scalar("nfc_normalize", (1, 1), text, |columns| {
         Ok(texts_column(of_texts(columns, |[text]| {
@@ -290,13 +274,29 @@ fn binary_digits(columns: &[Column]) -> PolarsResult<Column> {
             Ok(Some(format!("{number:b}")))
         })?));
     }
-    let digits = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:08b}"))
-            .collect::<String>()
-    };
-    Ok(texts_column(of_bytes(column, digits)?))
+    Ok(texts_column(of_bytes(column, write_bits)?))
+}
+
+fn write_bits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:08b}")).collect()
+}
+
+/// The bytes of a row of two columns behind one another; `None` where one is null.
+fn concat_bytes(first: &BinaryChunked, second: &BinaryChunked, row: usize) -> Option<Vec<u8>> {
+    let first = first.get(broadcast_row(first.len(), row))?;
+    let second = second.get(broadcast_row(second.len(), row))?;
+    Some([first, second].concat())
+}
+
+/// The letters that are changed between two texts, where two that are swapped are one change.
+fn count_edits_and_swaps([a, b]: [&str; 2]) -> PolarsResult<Option<i64>> {
+    let edits = strsim::generic_damerau_levenshtein(a.as_bytes(), b.as_bytes());
+    Ok(Some(edits as i64))
+}
+
+fn strip_accents([text]: [&str; 1]) -> PolarsResult<Option<String>> {
+    let letters = text.nfd().filter(|letter| !is_combining_mark(*letter));
+    Ok(Some(letters.nfc().collect()))
 }
 
 fn from_hex(digits: &str) -> PolarsResult<Vec<u8>> {
@@ -318,14 +318,18 @@ fn from_binary(digits: &str) -> PolarsResult<Vec<u8>> {
     if let Some(other) = digits.chars().find(|digit| !matches!(digit, '0' | '1')) {
         return Err(refusal(format!("{other} is no binary digit")));
     }
-    let byte = |digits: &[u8]| {
-        digits
-            .iter()
-            .fold(0, |byte: u8, digit| byte << 1 | (digit - b'0'))
-    };
     let (first, rest) = digits.as_bytes().split_at(digits.len() % 8);
-    let first = (!first.is_empty()).then(|| byte(first));
-    Ok(first.into_iter().chain(rest.chunks(8).map(byte)).collect())
+    let first = (!first.is_empty()).then(|| read_bits(first));
+    Ok(first
+        .into_iter()
+        .chain(rest.chunks(8).map(read_bits))
+        .collect())
+}
+
+fn read_bits(digits: &[u8]) -> u8 {
+    digits
+        .iter()
+        .fold(0, |byte, digit| byte << 1 | (digit - b'0'))
 }
 
 /// A text by what a reader sees as one letter (Unicode, Annex 29).
@@ -380,17 +384,18 @@ fn decode_utf8(columns: &[Column]) -> PolarsResult<Column> {
     if *columns[0].dtype() != DataType::Binary {
         return Ok(cast_to(&columns[0], &DataType::String)?.into_column());
     }
-    let text = |bytes: &[u8]| {
-        let text =
-            std::str::from_utf8(bytes).map_err(|_| refusal("decode: the bytes are not UTF-8"))?;
-        Ok(text.to_owned())
-    };
     let texts = columns[0]
         .binary()?
         .iter()
-        .map(|bytes| bytes.map(text).transpose())
+        .map(|bytes| bytes.map(decode_utf8_bytes).transpose())
         .collect::<PolarsResult<Vec<_>>>()?;
     Ok(texts_column(texts))
+}
+
+fn decode_utf8_bytes(bytes: &[u8]) -> PolarsResult<String> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| refusal("decode: the bytes are not UTF-8"))?;
+    Ok(text.to_owned())
 }
 
 /// Bytes that are inserted, removed or replaced.
@@ -491,48 +496,54 @@ fn compile_regex(pattern: &str) -> PolarsResult<Regex> {
 
 /// All matches of a pattern, or of one of its groups.
 fn regexp_extract_all(columns: &[Column]) -> PolarsResult<Column> {
-    let matches = |text: &str, pattern: &str, group: usize| {
-        let regex = compile_regex(pattern)?;
-        if group >= regex.captures_len() {
-            return Err(refusal(format!(
-                "regexp_extract_all: the pattern has no group {group}"
-            )));
-        }
-        let found = regex
-            .captures_iter(text)
-            .map(|found| found.get(group).map_or("", |part| part.as_str()).to_owned());
-        Ok(Some(found.collect::<Vec<String>>()))
-    };
     let lists = match columns {
-        [_, _] => of_texts(columns, |[text, pattern]| matches(text, pattern, 0))?,
+        [_, _] => of_texts(columns, |[text, pattern]| {
+            find_all_matches(text, pattern, 0)
+        })?,
         _ => of_texts(columns, |[text, pattern, group]| {
             let group = group
                 .parse()
                 .map_err(|_| refusal("regexp_extract_all takes the number of a group"))?;
-            matches(text, pattern, group)
+            find_all_matches(text, pattern, group)
         })?,
     };
     text_lists_column(lists)
 }
 
+fn find_all_matches(text: &str, pattern: &str, group: usize) -> PolarsResult<Option<Vec<String>>> {
+    let regex = compile_regex(pattern)?;
+    if group >= regex.captures_len() {
+        return Err(refusal(format!(
+            "regexp_extract_all: the pattern has no group {group}"
+        )));
+    }
+    let found = regex
+        .captures_iter(text)
+        .map(|found| found.get(group).map_or("", |part| part.as_str()).to_owned());
+    Ok(Some(found.collect::<Vec<String>>()))
+}
+
 /// The parts of a text between matches of a pattern; an empty match ends after each letter.
 fn regexp_split(columns: &[Column]) -> PolarsResult<Column> {
-    let parts = |text: &str, pattern: &str, options: &str| {
-        let pattern = with_options(pattern, options)
-            .map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
-        let parts = compile_regex(&pattern)?
-            .split(text)
-            .map(str::to_owned)
-            .collect::<Vec<String>>();
-        Ok(Some(parts))
-    };
     let lists = match columns {
-        [_, _] => of_texts(columns, |[text, pattern]| parts(text, pattern, ""))?,
+        [_, _] => of_texts(columns, |[text, pattern]| {
+            split_at_matches(text, pattern, "")
+        })?,
         _ => of_texts(columns, |[text, pattern, options]| {
-            parts(text, pattern, options)
+            split_at_matches(text, pattern, options)
         })?,
     };
     text_lists_column(lists)
+}
+
+fn split_at_matches(text: &str, pattern: &str, options: &str) -> PolarsResult<Option<Vec<String>>> {
+    let pattern = with_options(pattern, options)
+        .map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
+    let parts = compile_regex(&pattern)?
+        .split(text)
+        .map(str::to_owned)
+        .collect::<Vec<String>>();
+    Ok(Some(parts))
 }
 
 /// The pattern that matches a text only, as RE2 writes it: every letter but letters, digits and `_`
@@ -550,33 +561,36 @@ fn escape_regex(text: &str) -> String {
 
 /// A text cut to a number of letters, or filled up to it.
 fn pad_texts(columns: &[Column], left: bool) -> PolarsResult<Column> {
+    Ok(texts_column(of_texts(columns, |arguments| {
+        pad_text(arguments, left)
+    })?))
+}
+
+fn pad_text([text, length, filling]: [&str; 3], left: bool) -> PolarsResult<Option<String>> {
     /// Longest result, so that a mistaken number takes no memory.
     const LENGTH_MAX: usize = 1 << 20;
-    let of = |[text, length, filling]: [&str; 3]| {
-        let length: f64 = length
-            .parse()
-            .map_err(|_| refusal("a length is a number"))?;
-        let length = length.max(0.0) as usize;
-        let letters: Vec<char> = text.chars().collect();
-        if letters.len() >= length {
-            return Ok(Some(letters[..length].iter().collect::<String>()));
-        }
-        if length > LENGTH_MAX {
-            return Err(refusal(format!(
-                "a text is filled up to {LENGTH_MAX} letters at most"
-            )));
-        }
-        if filling.is_empty() {
-            return Err(refusal("a text is filled up with a text that is not empty"));
-        }
-        let filling = filling.chars().cycle().take(length - letters.len());
-        Ok(Some(if left {
-            filling.chain(letters.iter().copied()).collect()
-        } else {
-            letters.iter().copied().chain(filling).collect()
-        }))
-    };
-    Ok(texts_column(of_texts(columns, of)?))
+    let length: f64 = length
+        .parse()
+        .map_err(|_| refusal("a length is a number"))?;
+    let length = length.max(0.0) as usize;
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() >= length {
+        return Ok(Some(letters[..length].iter().collect::<String>()));
+    }
+    if length > LENGTH_MAX {
+        return Err(refusal(format!(
+            "a text is filled up to {LENGTH_MAX} letters at most"
+        )));
+    }
+    if filling.is_empty() {
+        return Err(refusal("a text is filled up with a text that is not empty"));
+    }
+    let filling = filling.chars().cycle().take(length - letters.len());
+    Ok(Some(if left {
+        filling.chain(letters.iter().copied()).collect()
+    } else {
+        letters.iter().copied().chain(filling).collect()
+    }))
 }
 /// A number in a base from 2 to 36, filled up with zeros to a length.
 fn to_base(number: i64, base: i64, length: i64) -> PolarsResult<String> {

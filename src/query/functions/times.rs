@@ -8,7 +8,8 @@ use chrono_tz::Tz;
 use polars::prelude::*;
 
 use super::{
-    ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole, wholes_column,
+    LastRead, ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole,
+    wholes_column,
 };
 use crate::query::durations;
 use crate::query::engine::refusal;
@@ -181,19 +182,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         (2, 2),
         |_| Ok(MICROSECONDS),
         |columns| {
-            let read = |[text, format]: [&str; 2]| {
-                let time = time_of_text(text, &crate::query::text_patterns::read_time(format));
-                let unread = || {
-                    refusal(format!(
-                        "'{}' does not have the form {}",
-                        text.printable_line(),
-                        format.printable_line()
-                    ))
-                };
-                time.map(|time| Some(time.and_utc().timestamp_micros()))
-                    .ok_or_else(unread)
-            };
-            Ok(of_texts(columns, read)?
+            Ok(of_texts(columns, read_incomplete_time)?
                 .into_iter()
                 .collect::<Int64Chunked>()
                 .into_datetime(TimeUnit::Microseconds, None)
@@ -205,11 +194,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         (2, 2),
         |_| Ok(MICROSECONDS),
         |columns| {
-            let read = |[text, format]: [&str; 2]| {
-                let format = crate::query::text_patterns::read_time(format);
-                Ok(time_of_text(text, &format).map(|time| time.and_utc().timestamp_micros()))
-            };
-            Ok(of_texts(columns, read)?
+            Ok(of_texts(columns, try_read_time)?
                 .into_iter()
                 .collect::<Int64Chunked>()
                 .into_datetime(TimeUnit::Microseconds, None)
@@ -217,6 +202,24 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         },
     ),
 ];
+
+/// The time of a text in a format, in microseconds.
+fn read_incomplete_time([text, format]: [&str; 2]) -> PolarsResult<Option<i64>> {
+    let time = try_read_time([text, format])?;
+    time.map(Some).ok_or_else(|| {
+        refusal(format!(
+            "'{}' does not have the form {}",
+            text.printable_line(),
+            format.printable_line()
+        ))
+    })
+}
+
+/// The time of a text in a format, in microseconds; null for texts of another form.
+fn try_read_time([text, format]: [&str; 2]) -> PolarsResult<Option<i64>> {
+    let format = crate::query::text_patterns::read_time(format);
+    Ok(time_of_text(text, &format).map(|time| time.and_utc().timestamp_micros()))
+}
 
 /// The time that a text states in a format; what the format does not have is the year 1900, the
 /// first month, day, minute and second.
@@ -290,48 +293,47 @@ fn parts(columns: &[Column], of: fn(NaiveDateTime) -> i64) -> PolarsResult<Colum
 fn whole_units_between(columns: &[Column]) -> PolarsResult<Column> {
     let units = cast_to(&columns[0], &DataType::String)?;
     let (units, from, to) = (units.str()?, micros(&columns[1])?, micros(&columns[2])?);
-    let of = |row: usize| {
+    let mut counts = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
         let at = |length: usize| broadcast_row(length, row);
-        let (Some(unit), Some(from), Some(to)) = (
-            units.get(at(units.len())),
-            from.get(at(from.len())),
-            to.get(at(to.len())),
-        ) else {
-            return Ok(None);
-        };
-        let unit = unit.to_lowercase();
-        let length = match unit.trim_end_matches('s') {
-            "microsecond" | "u" => 1,
-            "millisecond" | "m" => 1000,
-            "second" => 1_000_000,
-            "minute" => 60_000_000,
-            "hour" => 3_600_000_000,
-            "day" => DAY,
-            "week" => 7 * DAY,
-            "month" => return Ok(months_between(from, to)),
-            "quarter" => return Ok(months_between(from, to).map(|months| months / 3)),
-            "year" => return Ok(months_between(from, to).map(|months| months / 12)),
-            "decade" => return Ok(months_between(from, to).map(|months| months / 120)),
-            "century" | "centurie" => {
-                return Ok(months_between(from, to).map(|months| months / 1200));
-            }
-            "millennium" | "millennia" => {
-                return Ok(months_between(from, to).map(|months| months / 12_000));
-            }
-            _ => {
-                return Err(refusal(format!(
-                    "{} is not a unit: year, quarter, month, week, day, hour, minute, second",
-                    unit.printable_line()
-                )));
-            }
-        };
-        Ok(to.checked_sub(from).map(|passed| passed / length))
+        let times = from.get(at(from.len())).zip(to.get(at(to.len())));
+        counts.push(match units.get(at(units.len())).zip(times) {
+            Some((unit, (from, to))) => count_units_between(unit, from, to)?,
+            None => None,
+        });
+    }
+    Ok(wholes_column(counts))
+}
+
+/// The whole units from a time to another one.
+fn count_units_between(unit: &str, from: i64, to: i64) -> PolarsResult<Option<i64>> {
+    let unit = unit.to_lowercase();
+    let length = match unit.trim_end_matches('s') {
+        "microsecond" | "u" => 1,
+        "millisecond" | "m" => 1000,
+        "second" => 1_000_000,
+        "minute" => 60_000_000,
+        "hour" => 3_600_000_000,
+        "day" => DAY,
+        "week" => 7 * DAY,
+        "month" => return Ok(months_between(from, to)),
+        "quarter" => return Ok(months_between(from, to).map(|months| months / 3)),
+        "year" => return Ok(months_between(from, to).map(|months| months / 12)),
+        "decade" => return Ok(months_between(from, to).map(|months| months / 120)),
+        "century" | "centurie" => {
+            return Ok(months_between(from, to).map(|months| months / 1200));
+        }
+        "millennium" | "millennia" => {
+            return Ok(months_between(from, to).map(|months| months / 12_000));
+        }
+        _ => {
+            return Err(refusal(format!(
+                "{} is not a unit: year, quarter, month, week, day, hour, minute, second",
+                unit.printable_line()
+            )));
+        }
     };
-    Ok(wholes_column(
-        (0..row_count(columns))
-            .map(of)
-            .collect::<PolarsResult<_>>()?,
-    ))
+    Ok(to.checked_sub(from).map(|passed| passed / length))
 }
 
 /// Whole months between two times; the last day of a month is a month after a later day of the one
@@ -358,22 +360,27 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
 
 /// Texts as instants; with a second argument, null for texts that are none.
 fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
-    let read = |[text]: [&str; 1]| match time_texts::instant(text) {
+    let read = |[text]: [&str; 1]| read_instant(text, columns.len() > 1);
+    let micros: Int64Chunked = of_texts(&columns[..1], read)?.into_iter().collect();
+    Ok(micros
+        .into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
+        .into_column())
+}
+
+/// The instant of a text in microseconds; `is_try` makes a text that is none null.
+fn read_instant(text: &str, is_try: bool) -> PolarsResult<Option<i64>> {
+    match time_texts::instant(text) {
         Ok(time) => Ok(Some(time.and_utc().timestamp_micros())),
         Err(UnreadText::Beyond) => Err(refusal(typed_texts::out_of_range_message(
             text,
             "TIMESTAMPTZ",
         ))),
-        Err(UnreadText::NoValue) if columns.len() > 1 => Ok(None),
+        Err(UnreadText::NoValue) if is_try => Ok(None),
         Err(UnreadText::NoValue) => Err(refusal(format!(
             "the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts",
             text.printable_line()
         ))),
-    };
-    let micros: Int64Chunked = of_texts(&columns[..1], read)?.into_iter().collect();
-    Ok(micros
-        .into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
-        .into_column())
+    }
 }
 
 fn duration(_: &[DataType]) -> PolarsResult<DataType> {
@@ -393,43 +400,41 @@ fn in_zone(columns: &[Column]) -> PolarsResult<Column> {
     let zones = cast_to(&columns[0], &DataType::String)?;
     let (zones, times) = (zones.str()?, micros(&columns[1])?);
     let is_instant = matches!(columns[1].dtype(), DataType::Datetime(_, Some(_)));
-    let mut known: Option<(String, Tz)> = None;
-    let mut of = |row: usize| {
-        let (Some(zone), Some(time)) = (
-            zones.get(broadcast_row(zones.len(), row)),
-            times.get(broadcast_row(times.len(), row)),
-        ) else {
-            return Ok(None);
-        };
-        if known.as_ref().is_none_or(|(name, _)| name != zone) {
-            let unknown = || {
-                refusal(format!(
-                    "'{}' is not a time zone, such as 'Europe/Madrid'",
-                    zone.printable_line()
-                ))
-            };
-            known = Some((
-                zone.to_owned(),
-                time_texts::zone_named(zone).ok_or_else(unknown)?,
-            ));
-        }
-        let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else {
-            return Ok(None);
-        };
-        let moved = if is_instant {
-            Some(zone.from_utc_datetime(&time).naive_local())
-        } else {
-            time_texts::instant_in(*zone, time)
-        };
-        Ok(moved.map(|time| time.and_utc().timestamp_micros()))
-    };
-    let times: Int64Chunked = (0..row_count(columns))
-        .map(&mut of)
-        .collect::<PolarsResult<_>>()?;
+    let mut read = LastRead::default();
+    let mut moved = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let zone = zones.get(broadcast_row(zones.len(), row));
+        let time = times.get(broadcast_row(times.len(), row));
+        moved.push(match zone.zip(time) {
+            Some((zone, time)) => move_time(time, *read.get_or_read(zone, find_zone)?, is_instant),
+            None => None,
+        });
+    }
+    let times: Int64Chunked = moved.into_iter().collect();
     let zone = (!is_instant).then_some(TimeZone::UTC);
     Ok(times
         .into_datetime(TimeUnit::Microseconds, zone)
         .into_column())
+}
+
+fn find_zone(name: &str) -> PolarsResult<Tz> {
+    time_texts::zone_named(name).ok_or_else(|| {
+        refusal(format!(
+            "'{}' is not a time zone, such as 'Europe/Madrid'",
+            name.printable_line()
+        ))
+    })
+}
+
+/// The time of day in a zone of an instant, or the instant of a time of day in it.
+fn move_time(time: i64, zone: Tz, is_instant: bool) -> Option<i64> {
+    let time = time_of(time)?;
+    let moved = if is_instant {
+        Some(zone.from_utc_datetime(&time).naive_local())
+    } else {
+        time_texts::instant_in(zone, time)
+    };
+    moved.map(|time| time.and_utc().timestamp_micros())
 }
 
 fn bucket_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
@@ -447,35 +452,28 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
     let widths = widths.str()?;
     let times = micros(&columns[1])?;
     let origins = columns.get(2).map(micros).transpose()?;
-    let mut known: Option<(String, time_texts::IntervalParts)> = None;
-    let mut of = |row: usize| {
-        let (Some(width), Some(time)) = (
-            widths.get(broadcast_row(widths.len(), row)),
-            times.get(broadcast_row(times.len(), row)),
-        ) else {
-            return Ok(None);
+    let mut read = LastRead::default();
+    let mut starts = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let at = |length: usize| broadcast_row(length, row);
+        let origin = origins
+            .as_ref()
+            .map(|origins| origins.get(at(origins.len())));
+        let (Some(width), Some(time)) = (widths.get(at(widths.len())), times.get(at(times.len())))
+        else {
+            starts.push(None);
+            continue;
         };
-        let origin = match &origins {
-            Some(origins) => match origins.get(broadcast_row(origins.len(), row)) {
-                Some(origin) => Some(origin),
-                None => return Ok(None),
-            },
-            None => None,
-        };
-        if known.as_ref().is_none_or(|(text, _)| text != width) {
-            let parts = time_texts::interval(width).ok_or_else(|| {
-                refusal(format!("'{}' is not an interval", width.printable_line()))
-            })?;
-            known = Some((width.to_owned(), parts));
-        }
-        let Some((_, parts)) = &known else {
-            return Ok(None);
-        };
-        bucket_start(parts, time, origin).map(Some)
-    };
-    let starts: Int64Chunked = (0..row_count(columns))
-        .map(&mut of)
-        .collect::<PolarsResult<_>>()?;
+        // A null origin makes null; without origins there is a usual one.
+        starts.push(match origin {
+            Some(None) => None,
+            origin => {
+                let width = read.get_or_read(width, read_width)?;
+                Some(bucket_start(width, time, origin.flatten())?)
+            }
+        });
+    }
+    let starts: Int64Chunked = starts.into_iter().collect();
     let dtype = bucket_type(
         &columns
             .iter()
@@ -490,6 +488,11 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
             DataType::Datetime(_, Some(_)) => MICROSECONDS,
             dtype => dtype,
         })
+}
+
+fn read_width(text: &str) -> PolarsResult<time_texts::IntervalParts> {
+    time_texts::interval(text)
+        .ok_or_else(|| refusal(format!("'{}' is not an interval", text.printable_line())))
 }
 
 fn series_type(_: &[DataType]) -> PolarsResult<DataType> {
@@ -564,27 +567,14 @@ fn bucket_start(
     time: i64,
     origin: Option<i64>,
 ) -> PolarsResult<i64> {
-    let day = |year: i32, month: u32, day: u32| {
-        NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| {
-            i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY
-        })
-    };
     if width.months > 0 && width.days == 0 && width.micros == 0 {
-        let origin = origin.unwrap_or_else(|| day(2000, 1, 1));
+        let origin = origin.unwrap_or_else(|| day_micros(2000, 1, 1));
         let (Some(start), Some(time)) = (time_of(origin), time_of(time)) else {
             return Err(refusal("the time is out of range"));
         };
         let count = |time: NaiveDateTime| i64::from(time.year()) * 12 + i64::from(time.month0());
         let mut steps = (count(time) - count(start)).div_euclid(width.months);
-        let at = |steps: i64| {
-            let months = steps * width.months;
-            let shift = Months::new(u32::try_from(months.unsigned_abs()).unwrap_or(u32::MAX));
-            if months < 0 {
-                start.checked_sub_months(shift)
-            } else {
-                start.checked_add_months(shift)
-            }
-        };
+        let at = |steps: i64| shift_months(start, steps * width.months);
         if at(steps).is_some_and(|begin| begin > time) {
             steps -= 1;
         }
@@ -600,9 +590,25 @@ fn bucket_start(
     let length = length.ok_or_else(|| {
         refusal("a bucket has a width of months, or of days and hours, greater than zero")
     })?;
-    let origin = origin.unwrap_or_else(|| day(2000, 1, 3));
+    let origin = origin.unwrap_or_else(|| day_micros(2000, 1, 3));
     let passed = time
         .checked_sub(origin)
         .ok_or_else(|| refusal("the time is out of range"))?;
     Ok(origin + passed.div_euclid(length) * length)
+}
+
+/// The start of a day in microseconds.
+fn day_micros(year: i32, month: u32, day: u32) -> i64 {
+    NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| {
+        i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY
+    })
+}
+
+fn shift_months(time: NaiveDateTime, months: i64) -> Option<NaiveDateTime> {
+    let shift = Months::new(u32::try_from(months.unsigned_abs()).unwrap_or(u32::MAX));
+    if months < 0 {
+        time.checked_sub_months(shift)
+    } else {
+        time.checked_add_months(shift)
+    }
 }

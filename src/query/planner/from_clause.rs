@@ -52,6 +52,8 @@ enum JoinKind {
     Full,
     Semi,
     Anti,
+    /// POSITIONAL JOIN: the rows of both sides in their order.
+    Positional,
 }
 
 impl JoinedFrame {
@@ -88,14 +90,6 @@ impl Planner<'_> {
                 frame: one.lazy(),
                 relations: Vec::new(),
             });
-        };
-        let extends_left = |table: &TableWithJoins| {
-            table.joins.iter().any(|join| {
-                matches!(
-                    kind_of(&join.join_operator),
-                    Some(JoinKind::Right | JoinKind::Full)
-                )
-            })
         };
         // WHERE applies after an outer join adds its rows, so its equalities can't be join keys.
         let mut none = Vec::new();
@@ -146,11 +140,7 @@ impl Planner<'_> {
     }
 
     pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<JoinedFrame> {
-        let refused = |summary: String, hint: &str| {
-            Err(self
-                .source
-                .locate(Error::usage(summary).hint(hint), factor.span()))
-        };
+        let refused = |summary: String, hint: &str| Err(self.refuse_factor(factor, summary, hint));
         if let Some(turned) = self.plan_pivot_factor(factor, ctes)? {
             return Ok(turned);
         }
@@ -227,6 +217,11 @@ impl Planner<'_> {
                 "name a table, or a subquery with a name: (SELECT …) AS t",
             ),
         }
+    }
+
+    fn refuse_factor(&self, factor: &TableFactor, summary: String, hint: &str) -> Error {
+        let error = Error::usage(summary).hint(hint);
+        self.source.locate(error, factor.span())
     }
 
     fn table_named(&self, name: &ObjectName, ctes: &Ctes) -> Result<(LazyFrame, String)> {
@@ -343,9 +338,15 @@ impl Planner<'_> {
     ) -> Result<()> {
         let Some(kind) = kind_of(operator) else {
             let error = Error::usage("a join of this kind is not supported");
-            let hint = "there are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI and ASOF JOIN";
+            let hint = "there are JOIN, LEFT, RIGHT, FULL, SEMI, ANTI, ASOF and POSITIONAL JOIN";
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
+        if lacks_condition(operator) {
+            let error = Error::usage("a join needs a condition").hint(
+                "JOIN b ON a.id = b.key, or JOIN b USING (id); CROSS JOIN pairs each row with all",
+            );
+            return Err(self.source.locate(error, factor.span()));
+        }
         if let Some((alias, list)) = list_of(factor) {
             let keeps_all = kind == JoinKind::Left
                 && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
@@ -372,20 +373,18 @@ impl Planner<'_> {
             _ => self.relation(factor, ctes)?,
         };
         self.keep_apart(joined, &mut right);
+        if kind == JoinKind::Positional {
+            self.join_by_position(joined, right);
+            return Ok(());
+        }
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut asked: Vec<Expr> = Vec::new();
         let mut is_asof = false;
         match constraint_of(operator) {
             Some(JoinConstraint::On(condition)) => {
                 conjuncts(condition, &mut asked);
-                let is_mark = |condition: &Expr| {
-                    matches!(
-                        condition,
-                        Expr::Identifier(ident) if ident.value == ASOF
-                    )
-                };
-                is_asof = asked.iter().any(is_mark);
-                asked.retain(|condition| !is_mark(condition));
+                is_asof = asked.iter().any(is_asof_mark);
+                asked.retain(|condition| !is_asof_mark(condition));
             }
             Some(JoinConstraint::Using(names)) => {
                 let mut names: Vec<(String, Span)> = names
@@ -486,10 +485,7 @@ impl Planner<'_> {
                 !taken
             });
         } else {
-            let refused = |condition: &Expr| {
-                let summary = format!("a join of this kind can't have the condition {condition}");
-                Err(self.source.locate(unequal(summary), condition.span()))
-            };
+            let refused = |condition: &Expr| Err(self.refuse_join_condition(condition));
             let filters_right = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
             if let Some((_, condition)) = rest.first() {
                 return refused(condition);
@@ -507,13 +503,8 @@ impl Planner<'_> {
             }
         }
         if kind != JoinKind::Inner {
-            let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
-                conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
-                    self.engine.filter_rows(frame, &bound)
-                })
-            };
-            right.frame = one_side(right.frame, only_right)?;
-            joined.frame = one_side(joined.frame.clone(), only_left)?;
+            right.frame = self.filter_side(right.frame, only_right)?;
+            joined.frame = self.filter_side(joined.frame.clone(), only_left)?;
         } else {
             rest.extend(only_left);
             rest.extend(only_right);
@@ -540,7 +531,8 @@ impl Planner<'_> {
             JoinKind::Inner => JoinType::Inner,
             JoinKind::Left => JoinType::Left,
             JoinKind::Right => JoinType::Right,
-            JoinKind::Full => JoinType::Full,
+            // A positional join is one by row numbers, which is made above.
+            JoinKind::Full | JoinKind::Positional => JoinType::Full,
             JoinKind::Semi => JoinType::Semi,
             JoinKind::Anti => JoinType::Anti,
         };
@@ -563,6 +555,18 @@ impl Planner<'_> {
             joined.frame = self.engine.filter_rows(joined.frame.clone(), &bound)?;
         }
         Ok(())
+    }
+
+    fn refuse_join_condition(&self, condition: &Expr) -> Error {
+        let summary = format!("a join of this kind can't have the condition {condition}");
+        self.source.locate(unequal(summary), condition.span())
+    }
+
+    /// The rows of one side of a join that meet the conditions, which are bound and as written.
+    fn filter_side(&self, frame: LazyFrame, conditions: Vec<(Expr, Expr)>) -> Result<LazyFrame> {
+        conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
+            self.engine.filter_rows(frame, &bound)
+        })
     }
 
     /// The condition by which rows are joined with rows that are made of them; `None` for all.
@@ -730,11 +734,7 @@ impl Planner<'_> {
         mut conditions: AsofConditions,
     ) -> Result<()> {
         let span = conditions.span;
-        let wrong = |what: &str| {
-            let error = Error::usage(format!("an ASOF join {what}"));
-            self.source
-                .locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
-        };
+        let wrong = |what: &str| self.refuse_asof(what, span);
         let (of_left, of_right) = (joined.names(), right.names());
         // The last column after USING is that of the inequality.
         let nearest = match conditions.rest.as_slice() {
@@ -792,7 +792,7 @@ impl Planner<'_> {
         };
         let condition = expression(template, vec![column(&near_left), column(&near_right)]);
         let pairs = self.engine.filter_rows(pairs, &condition)?;
-        let by = || Selector::ByName {
+        let by = Selector::ByName {
             names: [PlSmallStr::from(number.as_str())].into(),
             strict: true,
         };
@@ -801,7 +801,7 @@ impl Planner<'_> {
             .with_maintain_order(true);
         let nearest = pairs
             .sort_by_exprs([col(near_right.as_str())], options)
-            .unique_stable(Some(by()), UniqueKeepStrategy::First);
+            .unique_stable(Some(by), UniqueKeepStrategy::First);
         joined.frame = if conditions.keeps_left {
             let shown = right
                 .relations
@@ -828,6 +828,28 @@ impl Planner<'_> {
         };
         joined.relations.extend(right.relations);
         Ok(())
+    }
+
+    /// The rows of both sides in their order; the shorter side is filled with nulls.
+    fn join_by_position(&self, joined: &mut JoinedFrame, right: JoinedFrame) {
+        let number = self.engine.unique("__row");
+        let key = || vec![col(number.as_str())];
+        let arguments = JoinArgs {
+            coalesce: JoinCoalesce::CoalesceColumns,
+            ..JoinArgs::new(JoinType::Full)
+        };
+        let left = joined.frame.clone().with_row_index(number.as_str(), None);
+        let right_frame = right.frame.with_row_index(number.as_str(), None);
+        joined.frame = left
+            .join(right_frame, key(), key(), arguments)
+            .sort_by_exprs(key(), SortMultipleOptions::default());
+        joined.relations.extend(right.relations);
+    }
+
+    fn refuse_asof(&self, what: &str, span: Span) -> Error {
+        let error = Error::usage(format!("an ASOF join {what}"));
+        self.source
+            .locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
     }
 
     /// Renames columns of the right side that the left side also has.
@@ -863,20 +885,11 @@ impl Planner<'_> {
     ) -> Result<Vec<(String, String)>> {
         let mut pairs = Vec::new();
         for (name, span) in names {
-            let find = |joined: &mut JoinedFrame, hide: bool| {
-                let columns = joined
-                    .relations
-                    .iter_mut()
-                    .flat_map(|relation| relation.columns.iter_mut());
-                let mut found = columns.filter(|column| {
-                    column.name.eq_ignore_ascii_case(&name) && !column.qualified_only
-                });
-                let column = found.next()?;
-                column.qualified_only |= hide;
-                Some(column.inner.clone())
-            };
             let hide_left = kind == JoinKind::Right;
-            match (find(left, hide_left), find(right, !hide_left)) {
+            match (
+                find_shared_column(left, &name, hide_left),
+                find_shared_column(right, &name, !hide_left),
+            ) {
                 (Some(one), Some(other)) => pairs.push((one, other)),
                 _ => {
                     let error = Error::usage(format!("{name} is not a column of both tables"));
@@ -976,12 +989,8 @@ impl Planner<'_> {
                         .locate(error.hint("convert one of them: CAST(x AS VARCHAR)"), span));
                 }
             };
-            let cast = |side: EngineExpr| match &common {
-                Some(dtype) => side.cast(dtype.clone()),
-                None => side,
-            };
-            keys.0.push(cast(left));
-            keys.1.push(cast(right));
+            keys.0.push(cast_key(left, common.as_ref()));
+            keys.1.push(cast_key(right, common.as_ref()));
         }
         Ok(keys)
     }
@@ -1056,18 +1065,6 @@ fn explode_column(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFram
 /// One row per element of the longest list of several, in which shorter ones have nulls; empty and
 /// null lists alone have no rows.
 pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame {
-    let padded = || {
-        let others = |first: &str| {
-            columns
-                .iter()
-                .filter(|other| **other != first)
-                .map(|other| col(*other))
-                .collect::<Vec<_>>()
-        };
-        let padded =
-            |column: &&str| padded_list().call([vec![col(*column)], others(column)].concat());
-        columns.iter().map(padded).collect::<Vec<_>>()
-    };
     match columns {
         [] => frame,
         [only] => explode_column(frame, only, false),
@@ -1076,7 +1073,12 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
                 bounds::exploding(frame, column, true)
             });
             let frame = frame
-                .with_columns(padded())
+                .with_columns(
+                    columns
+                        .iter()
+                        .map(|column| pad_list(column, columns))
+                        .collect::<Vec<_>>(),
+                )
                 .filter(col(*first).list().len().gt(lit(0)));
             let names = columns
                 .iter()
@@ -1096,6 +1098,49 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
     }
 }
 
+/// A list with nulls up to the length of the longest of `columns`.
+fn pad_list(column: &str, columns: &[&str]) -> EngineExpr {
+    let others = columns
+        .iter()
+        .filter(|other| **other != column)
+        .map(|other| col(*other));
+    padded_list().call(std::iter::once(col(column)).chain(others).collect())
+}
+
+/// The column with this name, which unqualified names find no more if `hide` is set.
+fn find_shared_column(joined: &mut JoinedFrame, name: &str, hide: bool) -> Option<String> {
+    let columns = joined
+        .relations
+        .iter_mut()
+        .flat_map(|relation| relation.columns.iter_mut());
+    let mut found =
+        columns.filter(|column| column.name.eq_ignore_ascii_case(name) && !column.qualified_only);
+    let column = found.next()?;
+    column.qualified_only |= hide;
+    Some(column.inner.clone())
+}
+
+fn cast_key(side: EngineExpr, common: Option<&DataType>) -> EngineExpr {
+    match common {
+        Some(dtype) => side.cast(dtype.clone()),
+        None => side,
+    }
+}
+
+/// True if an outer join adds rows to the tables before it.
+fn extends_left(table: &TableWithJoins) -> bool {
+    table.joins.iter().any(|join| {
+        matches!(
+            kind_of(&join.join_operator),
+            Some(JoinKind::Right | JoinKind::Full | JoinKind::Positional)
+        )
+    })
+}
+
+fn is_asof_mark(condition: &Expr) -> bool {
+    matches!(condition, Expr::Identifier(ident) if ident.value == ASOF)
+}
+
 fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
     Some(match operator {
         JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => {
@@ -1106,8 +1151,15 @@ fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
         JoinOperator::FullOuter(_) => JoinKind::Full,
         JoinOperator::Semi(_) | JoinOperator::LeftSemi(_) => JoinKind::Semi,
         JoinOperator::Anti(_) | JoinOperator::LeftAnti(_) => JoinKind::Anti,
+        JoinOperator::StraightJoin(_) => JoinKind::Positional,
         _ => return None,
     })
+}
+
+/// True for a join, other than CROSS and POSITIONAL, without ON, USING and NATURAL.
+fn lacks_condition(operator: &JoinOperator) -> bool {
+    !matches!(operator, JoinOperator::CrossJoin(_))
+        && matches!(constraint_of(operator), Some(JoinConstraint::None))
 }
 
 fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {

@@ -144,14 +144,21 @@ fn cube_sets(groups: &[Vec<Expr>]) -> Option<Vec<Vec<Expr>>> {
     let count = 1usize
         .checked_shl(u32::try_from(groups.len()).ok()?)
         .filter(|count| *count <= GROUPINGS_MAX)?;
-    let part = |chosen: usize| {
-        let is_chosen = |(at, _): &(usize, &Vec<Expr>)| chosen >> (groups.len() - 1 - at) & 1 == 1;
-        groups
-            .iter()
-            .enumerate()
-            .filter(is_chosen)
-            .flat_map(|(_, group)| group.clone())
-            .collect()
-    };
-    Some((0..count).rev().map(part).collect())
+    Some(
+        (0..count)
+            .rev()
+            .map(|chosen| choose_keys(groups, chosen))
+            .collect(),
+    )
+}
+
+/// The keys of the groups whose bits are set; that of the first is the highest.
+fn choose_keys(groups: &[Vec<Expr>], chosen: usize) -> Vec<Expr> {
+    let is_chosen = |(at, _): &(usize, &Vec<Expr>)| chosen >> (groups.len() - 1 - at) & 1 == 1;
+    groups
+        .iter()
+        .enumerate()
+        .filter(is_chosen)
+        .flat_map(|(_, group)| group.clone())
+        .collect()
 }

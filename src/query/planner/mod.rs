@@ -34,6 +34,7 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::name_of;
 use crate::query::engine::{SqlEngine, engine_error, refusal};
+use crate::query::nested_values::build_result_field;
 use crate::query::sampling::RowSampling;
 use crate::query::scope::{Relation, SelectScope};
 use crate::query::source_span::StatementSource;
@@ -219,13 +220,8 @@ impl<'a> Planner<'a> {
     /// depends on both sides: the optimiser removes unused columns, and where it removes all of a
     /// side, the number of its rows is lost too.
     pub(super) fn beside_one(&self, mut frame: LazyFrame, mut one: LazyFrame) -> Result<LazyFrame> {
-        let first = |frame: &mut LazyFrame| -> Result<Option<PlSmallStr>> {
-            let schema = frame
-                .collect_schema()
-                .map_err(|error| engine_error(&error))?;
-            Ok(schema.iter_names().next().cloned())
-        };
-        let (Some(left), Some(right)) = (first(&mut frame)?, first(&mut one)?) else {
+        let (left, right) = (find_first_column(&mut frame)?, find_first_column(&mut one)?);
+        let (Some(left), Some(right)) = (left, right) else {
             return Ok(frame.cross_join(one, None));
         };
         let (left_key, right_key) = (
@@ -347,11 +343,7 @@ impl<'a> Planner<'a> {
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
             None => (fetch, None),
         };
-        let number = |expr: &Expr| {
-            let error =
-                || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
-            count_of(expr).ok_or_else(|| self.source.locate(error(), expr.span()))
-        };
+        let number = |expr: &Expr| self.read_row_count(expr);
         let limit = limit.map(|limit| match percent_of(limit) {
             Some(percent) => Ok(Limit::Percent(percent)),
             None => number(limit).map(Limit::Rows),
@@ -360,6 +352,12 @@ impl<'a> Planner<'a> {
             limit.transpose()?,
             offset.map(number).transpose()?.unwrap_or(0),
         ))
+    }
+
+    fn read_row_count(&self, expr: &Expr) -> Result<u64> {
+        let error =
+            || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
+        count_of(expr).ok_or_else(|| self.source.locate(error(), expr.span()))
     }
 
     fn plan_frame(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
@@ -396,18 +394,7 @@ impl<'a> Planner<'a> {
                 let mut one = self.from(&[], &mut Vec::new(), ctes)?.frame;
                 let mut rows = Vec::with_capacity(values.rows.len());
                 for row in &values.rows {
-                    let value = |value: &Expr| {
-                        let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(value)?;
-                        self.engine.print(&bound, &mut one)
-                    };
-                    rows.push(format!(
-                        "({})",
-                        row.content
-                            .iter()
-                            .map(value)
-                            .collect::<Result<Vec<_>>>()?
-                            .join(", ")
-                    ));
+                    rows.push(self.print_row(&row.content, &scope, ctes, &mut one)?);
                 }
                 let mut planned = self.plan_frame(
                     self.engine
@@ -426,6 +413,22 @@ impl<'a> Planner<'a> {
                 Err(self.source.locate(error, other.span()))
             }
         }
+    }
+
+    /// One row of VALUES in SQL of the engine.
+    fn print_row(
+        &self,
+        values: &[Expr],
+        scope: &SelectScope,
+        ctes: &Ctes,
+        frame: &mut LazyFrame,
+    ) -> Result<String> {
+        let mut printed = Vec::with_capacity(values.len());
+        for value in values {
+            let bound = Binder::new(self, scope, ctes, &[]).bind_inside(value)?;
+            printed.push(self.engine.print(&bound, frame)?);
+        }
+        Ok(format!("({})", printed.join(", ")))
     }
 
     /// Sorts the result of a set operation by its columns.
@@ -481,20 +484,28 @@ impl<'a> Planner<'a> {
             }
             OrderByKind::Expressions(keys) => keys,
         };
-        let key = |key: &OrderByExpr| {
-            let place = match count_of(&key.expr) {
-                None => return Ok((Err(key.expr.clone()), key.options)),
-                Some(number) => usize::try_from(number)
-                    .ok()
-                    .and_then(|number| number.checked_sub(1))
-                    .filter(|at| *at < columns),
-            };
-            let error = || Error::usage(format!("there is no result column {}", key.expr));
-            place
-                .map(|place| (Ok(place), key.options))
-                .ok_or_else(|| self.source.locate(error(), key.expr.span()))
+        keys.iter()
+            .map(|key| self.resolve_order_key(key, columns))
+            .collect()
+    }
+
+    /// The place of a result column, or the expression, that a key of ORDER BY means.
+    fn resolve_order_key(
+        &self,
+        key: &OrderByExpr,
+        columns: usize,
+    ) -> Result<(std::result::Result<usize, Expr>, OrderByOptions)> {
+        let place = match count_of(&key.expr) {
+            None => return Ok((Err(key.expr.clone()), key.options)),
+            Some(number) => usize::try_from(number)
+                .ok()
+                .and_then(|number| number.checked_sub(1))
+                .filter(|at| *at < columns),
         };
-        keys.iter().map(key).collect()
+        let error = || Error::usage(format!("there is no result column {}", key.expr));
+        place
+            .map(|place| (Ok(place), key.options))
+            .ok_or_else(|| self.source.locate(error(), key.expr.span()))
     }
 }
 
@@ -570,25 +581,27 @@ fn sort_frame(frame: LazyFrame, by: &[(String, OrderByOptions)]) -> LazyFrame {
 
 /// 0 for each value.
 fn zero() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else {
-            return Err(refusal("a key is made from one column"));
-        };
-        Ok(Column::new_scalar(
-            values.name().clone(),
-            Scalar::from(0u8),
-            values.len(),
-        ))
-    };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(
-            fields
-                .first()
-                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
-            DataType::UInt8,
-        ))
-    };
+    let values = |columns: &mut [Column]| make_zeros(columns);
+    let field = |_: &Schema, fields: &[Field]| Ok(build_result_field(fields, &DataType::UInt8));
     let mut function = UserDefinedFunction::new("zero".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
+}
+
+fn make_zeros(columns: &[Column]) -> PolarsResult<Column> {
+    let [values] = columns else {
+        return Err(refusal("a key is made from one column"));
+    };
+    Ok(Column::new_scalar(
+        values.name().clone(),
+        Scalar::from(0u8),
+        values.len(),
+    ))
+}
+
+fn find_first_column(frame: &mut LazyFrame) -> Result<Option<PlSmallStr>> {
+    let schema = frame
+        .collect_schema()
+        .map_err(|error| engine_error(&error))?;
+    Ok(schema.iter_names().next().cloned())
 }

@@ -18,6 +18,7 @@ use crate::query::advice;
 use crate::query::duckdb_semantics::{
     column, expression, is_generated, literal, name_of, strip_parentheses,
 };
+use crate::query::engine::contains_column;
 use crate::query::function_names::LAMBDA_FUNCTIONS;
 use crate::query::scope::{NameLookup, SelectScope};
 
@@ -159,18 +160,16 @@ impl<'b, 'a> Binder<'b, 'a> {
             .collect::<Vec<_>>()
             .join(".");
         let bare = parts.last().map_or("", |part| part.value.as_str());
-        let all = || {
-            planner
-                .columns
-                .iter()
-                .flat_map(|(_, columns)| columns.iter().map(String::as_str))
-        };
+        let all = planner
+            .columns
+            .iter()
+            .flat_map(|(_, columns)| columns.iter().map(String::as_str));
         let own = self
             .scope
             .relations
             .iter()
             .flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
-        let near = advice::near(bare, all().chain(own));
+        let near = advice::near(bare, all.chain(own));
         let mut error = Error::usage(format!("there is no column {name}"));
         if !near.is_empty() {
             let quoted: Vec<String> = near.iter().map(|name| format!("\"{name}\"")).collect();
@@ -185,7 +184,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         if !holders.is_empty() {
             error = error.hint(format!("the column is in {}", holders.join(", ")));
         }
-        let is_column = |name: &str| all().any(|column| column == name);
+        let is_column = |name: &str| contains_column(planner.columns, name);
         let error = advice::of_statement(planner.tokens, &is_column)
             .into_iter()
             .fold(error, Error::hint);
@@ -409,12 +408,7 @@ fn compared_with_any(value: &Expr, op: &BinaryOperator, query: &Query) -> Expr {
         "CASE WHEN _1 = 0 THEN FALSE WHEN {met} THEN TRUE WHEN _0 IS NULL OR _2 < _1 THEN NULL \
             ELSE FALSE END"
     );
-    let of = |aggregate: &str| {
-        over_rows(
-            &format!("(SELECT {aggregate} FROM (SELECT 1) AS \"__any\"(\"__value\"))"),
-            query,
-        )
-    };
+    let of = |aggregate: &str| aggregate_subquery(aggregate, query);
     let all = [
         "count(*)",
         "count(\"__value\")",
@@ -425,6 +419,14 @@ fn compared_with_any(value: &Expr, op: &BinaryOperator, query: &Query) -> Expr {
     expression(
         &template,
         std::iter::once(value.clone()).chain(all).collect(),
+    )
+}
+
+/// An aggregate of the column of a subquery, which is named `__value`.
+fn aggregate_subquery(aggregate: &str, query: &Query) -> Expr {
+    over_rows(
+        &format!("(SELECT {aggregate} FROM (SELECT 1) AS \"__any\"(\"__value\"))"),
+        query,
     )
 }
 

@@ -159,19 +159,14 @@ impl Planner<'_> {
 
     fn unpivot_statement(&self, clauses: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
         let clauses = Clauses(clauses);
-        let name = |clause: &str, usual: &str| {
-            let given = clauses.list(clause).and_then(|names| {
-                names
-                    .first()
-                    .map(|name| name.to_string().trim_matches('"').to_owned())
-            });
-            given.unwrap_or_else(|| usual.to_owned())
-        };
         let columns = clauses.list("__on").unwrap_or_default();
         self.plan_unpivot(
             self.source_of(&clauses, ctes)?,
             columns,
-            [name("__name", "name"), name("__value", "value")],
+            [
+                clauses.first_name("__name", "name"),
+                clauses.first_name("__value", "value"),
+            ],
             false,
             ctes,
         )
@@ -207,20 +202,18 @@ impl Planner<'_> {
         let keys: Vec<String> = match pivot.by {
             Some(keys) => keys.iter().map(ToString::to_string).collect(),
             None => {
-                let used = |name: &str| {
-                    pivot
-                        .on
-                        .iter()
-                        .chain(using.iter().map(|one| &one.expr))
-                        .any(|expr| uses_column(expr, name))
-                };
+                let written: Vec<&Expr> = pivot
+                    .on
+                    .iter()
+                    .chain(using.iter().map(|one| &one.expr))
+                    .collect();
                 let names = source
                     .relations
                     .iter()
                     .flat_map(|relation| &relation.columns)
                     .map(|found| found.name.as_str());
                 names
-                    .filter(|name| !used(name))
+                    .filter(|name| !written.iter().any(|expr| uses_column(expr, name)))
                     .map(|name| column(name).to_string())
                     .collect()
             }
@@ -280,40 +273,44 @@ impl Planner<'_> {
     }
 
     fn stated_values(&self, values: &[ExprWithAlias]) -> Result<Vec<PivotValue>> {
-        let value = |value: &ExprWithAlias| {
-            let text = match strip_parentheses(&value.expr) {
-                Expr::Value(literal) => match &literal.value {
-                    Value::SingleQuotedString(text) => Some(text.clone()),
-                    Value::Number(text, _) => Some(text.clone()),
-                    Value::Boolean(truth) => Some(truth.to_string()),
-                    _ => None,
-                },
-                // A name stands for its text.
-                Expr::Identifier(name) => Some(name.value.clone()),
-                Expr::UnaryOp { .. } => Some(value.expr.to_string()),
+        values
+            .iter()
+            .map(|value| self.read_stated_value(value))
+            .collect()
+    }
+
+    fn read_stated_value(&self, value: &ExprWithAlias) -> Result<PivotValue> {
+        let text = match strip_parentheses(&value.expr) {
+            Expr::Value(literal) => match &literal.value {
+                Value::SingleQuotedString(text) => Some(text.clone()),
+                Value::Number(text, _) => Some(text.clone()),
+                Value::Boolean(truth) => Some(truth.to_string()),
                 _ => None,
-            };
-            let Some(text) = text else {
-                let error = Error::usage(format!("{} is not a value that PIVOT takes", value.expr));
-                return Err(self.source.locate(
-                    error.hint("write texts and numbers: IN ('train', 'test')"),
-                    value.expr.span(),
-                ));
-            };
-            let expr = if matches!(strip_parentheses(&value.expr), Expr::Identifier(_)) {
-                literal(&text)
-            } else {
-                value.expr.clone()
-            };
-            Ok(PivotValue {
-                values: vec![expr],
-                name: value
-                    .alias
-                    .as_ref()
-                    .map_or(text, |alias| alias.value.clone()),
-            })
+            },
+            // A name stands for its text.
+            Expr::Identifier(name) => Some(name.value.clone()),
+            Expr::UnaryOp { .. } => Some(value.expr.to_string()),
+            _ => None,
         };
-        values.iter().map(value).collect()
+        let Some(text) = text else {
+            let error = Error::usage(format!("{} is not a value that PIVOT takes", value.expr));
+            return Err(self.source.locate(
+                error.hint("write texts and numbers: IN ('train', 'test')"),
+                value.expr.span(),
+            ));
+        };
+        let expr = if matches!(strip_parentheses(&value.expr), Expr::Identifier(_)) {
+            literal(&text)
+        } else {
+            value.expr.clone()
+        };
+        Ok(PivotValue {
+            values: vec![expr],
+            name: value
+                .alias
+                .as_ref()
+                .map_or(text, |alias| alias.value.clone()),
+        })
     }
 
     /// The different values of the expressions, in their order, without nulls.
@@ -506,6 +503,16 @@ impl Clauses<'_> {
             Expr::Subquery(query) => Some(query.as_ref()),
             _ => None,
         })
+    }
+
+    /// The first name in the call of this name, or the usual one.
+    fn first_name(&self, clause: &str, usual: &str) -> String {
+        let given = self.list(clause).and_then(|names| {
+            names
+                .first()
+                .map(|name| name.to_string().trim_matches('"').to_owned())
+        });
+        given.unwrap_or_else(|| usual.to_owned())
     }
 
     /// The arguments of the call of this name.

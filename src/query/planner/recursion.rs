@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use polars::prelude::{
-    DataFrame, IntoLazy, JoinArgs, JoinType, LazyFrame, PlSmallStr, UniqueKeepStrategy, col,
+    DataFrame, IntoLazy, JoinArgs, JoinType, LazyFrame, PlSmallStr, Schema, UniqueKeepStrategy, col,
 };
 use sqlparser::ast::{Cte, SetExpr, SetOperator, SetQuantifier};
 
@@ -28,41 +28,9 @@ impl Planner<'_> {
         (first, all, step): (&SetExpr, bool, &SetExpr),
         ctes: &Ctes,
     ) -> Result<LazyFrame> {
-        let too_large = |what: String| {
-            let error =
-                Error::too_large(what).hint("let the condition of the recursion end earlier");
-            self.source.locate(error, cte.alias.name.span)
-        };
-        let collected = |frame: LazyFrame| -> Result<DataFrame> {
-            apply_duckdb_arithmetic(frame)
-                .and_then(LazyFrame::collect)
-                .map_err(|error| values_error(&error))
-        };
+        let too_large = |what: String| self.refuse_recursion(cte, what);
         let start = self.rename_columns(self.body(first, ctes, None)?.frame, &cte.alias)?;
-        let step_after = |rows: LazyFrame| -> Result<LazyFrame> {
-            Ok(self
-                .body(step, &ctes.with_table(&cte.alias.name.value, rows), None)?
-                .frame)
-        };
-        let named = |mut frame: LazyFrame, names: &[PlSmallStr]| -> Result<LazyFrame> {
-            let schema = frame
-                .collect_schema()
-                .map_err(|error| engine_error(&error))?;
-            if schema.len() != names.len() {
-                let error = Error::usage(format!(
-                    "the steps of {} have {} columns, not {}",
-                    cte.alias.name.value,
-                    schema.len(),
-                    names.len()
-                ));
-                return Err(self.source.locate(error, cte.alias.name.span));
-            }
-            let renamed = schema
-                .iter_names()
-                .zip(names)
-                .map(|(old, new)| col(old.clone()).alias(new.clone()));
-            Ok(frame.select(renamed.collect::<Vec<_>>()))
-        };
+        let step_after = |rows: LazyFrame| self.plan_step(cte, step, ctes, rows);
         let mut typed = start.clone();
         let names: Vec<PlSmallStr> = typed
             .collect_schema()
@@ -70,25 +38,19 @@ impl Planner<'_> {
             .iter_names()
             .cloned()
             .collect();
-        let (mut typed, _) = with_common_types(start.clone(), named(step_after(start)?, &names)?)
-            .map_err(|error| engine_error(&error))?;
+        let second = self.rename_step(cte, step_after(start.clone())?, &names)?;
+        let (mut typed, _) =
+            with_common_types(start, second).map_err(|error| engine_error(&error))?;
         let schema = typed
             .collect_schema()
             .map_err(|error| engine_error(&error))?;
-        let with_types = |frame: LazyFrame| {
-            let columns = schema
-                .iter()
-                .map(|(name, dtype)| col(name.clone()).cast(dtype.clone()));
-            frame.select(columns.collect::<Vec<_>>())
+        let first = cast_columns(typed, &schema);
+        let first = if all {
+            first
+        } else {
+            first.unique_stable(None, UniqueKeepStrategy::First)
         };
-        let distinct = |frame: LazyFrame| {
-            if all {
-                frame
-            } else {
-                frame.unique_stable(None, UniqueKeepStrategy::First)
-            }
-        };
-        let mut rows = collected(distinct(with_types(typed)))?;
+        let mut rows = collect_step(first)?;
         let mut last = rows.clone();
         for steps in 0.. {
             if last.height() == 0 {
@@ -100,13 +62,14 @@ impl Planner<'_> {
                     cte.alias.name.value
                 )));
             }
-            let next = with_types(named(step_after(last.lazy())?, &names)?);
+            let next = self.rename_step(cte, step_after(last.lazy())?, &names)?;
+            let next = cast_columns(next, &schema);
             let next = if all {
                 next
             } else {
                 without_known(next, rows.clone().lazy(), &names)
             };
-            last = collected(next)?;
+            last = collect_step(next)?;
             rows.vstack_mut(&last)
                 .map_err(|error| engine_error(&error))?;
             if rows.height() > RECURSIVE_ROWS_MAX {
@@ -119,6 +82,62 @@ impl Planner<'_> {
         rows.rechunk_mut();
         Ok(rows.lazy())
     }
+
+    fn refuse_recursion(&self, cte: &Cte, what: String) -> Error {
+        let error = Error::too_large(what).hint("let the condition of the recursion end earlier");
+        self.source.locate(error, cte.alias.name.span)
+    }
+
+    /// One step of the recursion over the rows of the step before it.
+    fn plan_step(
+        &self,
+        cte: &Cte,
+        step: &SetExpr,
+        ctes: &Ctes,
+        rows: LazyFrame,
+    ) -> Result<LazyFrame> {
+        Ok(self
+            .body(step, &ctes.with_table(&cte.alias.name.value, rows), None)?
+            .frame)
+    }
+
+    fn rename_step(
+        &self,
+        cte: &Cte,
+        mut frame: LazyFrame,
+        names: &[PlSmallStr],
+    ) -> Result<LazyFrame> {
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
+        if schema.len() != names.len() {
+            let error = Error::usage(format!(
+                "the steps of {} have {} columns, not {}",
+                cte.alias.name.value,
+                schema.len(),
+                names.len()
+            ));
+            return Err(self.source.locate(error, cte.alias.name.span));
+        }
+        let renamed = schema
+            .iter_names()
+            .zip(names)
+            .map(|(old, new)| col(old.clone()).alias(new.clone()));
+        Ok(frame.select(renamed.collect::<Vec<_>>()))
+    }
+}
+
+fn collect_step(frame: LazyFrame) -> Result<DataFrame> {
+    apply_duckdb_arithmetic(frame)
+        .and_then(LazyFrame::collect)
+        .map_err(|error| values_error(&error))
+}
+
+fn cast_columns(frame: LazyFrame, schema: &Schema) -> LazyFrame {
+    let columns = schema
+        .iter()
+        .map(|(name, dtype)| col(name.clone()).cast(dtype.clone()));
+    frame.select(columns.collect::<Vec<_>>())
 }
 
 /// The first rows of a recursive WITH, whether rows may repeat, and the step that refers to it;

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use polars::prelude::{LazyFrame, PlSmallStr, Schema, Selector, UniqueKeepStrategy, col};
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy,
-    OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
+    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    OrderBy, OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
 };
 
 use super::from_clause::unnested_together;
@@ -14,7 +14,7 @@ use super::subquery_rewrite::{Attached, count_of};
 use super::{Ctes, PlannedQuery, Planner, sort_frame};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, strip_parentheses};
-use crate::query::engine::engine_error;
+use crate::query::engine::{EngineExpr, engine_error};
 use crate::query::grouping::{SelectGroups, text_of};
 use crate::query::sampling::sample_rows;
 use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
@@ -162,12 +162,8 @@ impl Planner<'_> {
                 (item.expr, item.unnests) = (list, true);
             }
         }
-        let mut bind = |expr: &Expr| {
-            let mut binder = Binder::new(self, &scope, ctes, &aliases);
-            let bound = binder.bind_inside(expr)?;
-            attached.extend(binder.attached);
-            Ok::<Expr, Error>(bound)
-        };
+        let mut bind =
+            |expr: &Expr| self.bind_over_rows(expr, &scope, ctes, &aliases, &mut attached);
         let mut having = select.having.as_ref().map(&mut bind).transpose()?;
         let mut qualify = select.qualify.as_ref().map(&mut bind).transpose()?;
         let mut others: Vec<Expr> = Vec::new();
@@ -176,30 +172,21 @@ impl Planner<'_> {
             for (key, options) in self.order_keys(order, items.len())? {
                 let key = match key {
                     Ok(place) => SortKey::Item(place),
-                    Err(expr) => {
-                        let named = |item: &ResultColumn| {
-                            matches!(
-                                &expr,
-                                Expr::Identifier(ident)
-                                    if item.name.eq_ignore_ascii_case(&ident.value)
-                            )
-                        };
-                        match items.iter().position(named) {
-                            Some(place) => SortKey::Item(place),
-                            None => {
-                                let bound = bind(&expr)?;
-                                match items.iter().position(|item| {
-                                    !item.unnests && text_of(&item.expr) == text_of(&bound)
-                                }) {
-                                    Some(place) => SortKey::Item(place),
-                                    None => {
-                                        others.push(bound);
-                                        SortKey::Other(others.len() - 1)
-                                    }
+                    Err(expr) => match items.iter().position(|item| is_named_by(item, &expr)) {
+                        Some(place) => SortKey::Item(place),
+                        None => {
+                            let bound = bind(&expr)?;
+                            match items.iter().position(|item| {
+                                !item.unnests && text_of(&item.expr) == text_of(&bound)
+                            }) {
+                                Some(place) => SortKey::Item(place),
+                                None => {
+                                    others.push(bound);
+                                    SortKey::Other(others.len() - 1)
                                 }
                             }
                         }
-                    }
+                    },
                 };
                 by.push((key, options));
             }
@@ -301,6 +288,21 @@ impl Planner<'_> {
         })
     }
 
+    /// Binds an expression over ungrouped rows, and adds its subqueries to `attached`.
+    fn bind_over_rows(
+        &self,
+        expr: &Expr,
+        scope: &SelectScope,
+        ctes: &Ctes,
+        aliases: &[(String, Expr)],
+        attached: &mut Vec<(String, Attached)>,
+    ) -> Result<Expr> {
+        let mut binder = Binder::new(self, scope, ctes, aliases);
+        let bound = binder.bind_inside(expr)?;
+        attached.extend(binder.attached);
+        Ok(bound)
+    }
+
     /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names
     /// there.
     fn columns_around(
@@ -378,14 +380,8 @@ impl Planner<'_> {
         ties: Vec<(Expr, String)>,
     ) -> Result<PlannedQuery> {
         let mut computed: Vec<(Expr, String)> = Vec::new();
-        let mut place = |expr: &Expr, needs_own: bool| match strip_parentheses(expr) {
-            Expr::Identifier(ident) if !needs_own => ident.value.clone(),
-            expr => {
-                let name = self.engine.unique("__out");
-                computed.push((expr.clone(), name.clone()));
-                name
-            }
-        };
+        let mut place =
+            |expr: &Expr, needs_own: bool| self.place_expression(expr, needs_own, &mut computed);
         let inner: Vec<String> = items
             .iter()
             .map(|item| place(&item.expr, item.unnests))
@@ -402,15 +398,7 @@ impl Planner<'_> {
         let mut free = UniqueNames::default();
         let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
         let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();
-        let shown = || {
-            let items = inner
-                .iter()
-                .zip(&names)
-                .map(|(inner, name)| col(inner.as_str()).alias(name.as_str()));
-            items
-                .chain(key_names.iter().map(|name| col(name.as_str())))
-                .collect::<Vec<_>>()
-        };
+        let shown = || list_outputs(&inner, &names, &key_names);
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let sorting: Vec<(String, OrderByOptions)> = by
             .iter()
@@ -459,6 +447,23 @@ impl Planner<'_> {
             key_names,
             is_one_group: false,
         })
+    }
+
+    /// The column of an expression: its own, or one that is added to `computed`.
+    fn place_expression(
+        &self,
+        expr: &Expr,
+        needs_own: bool,
+        computed: &mut Vec<(Expr, String)>,
+    ) -> String {
+        match strip_parentheses(expr) {
+            Expr::Identifier(ident) if !needs_own => ident.value.clone(),
+            expr => {
+                let name = self.engine.unique("__out");
+                computed.push((expr.clone(), name.clone()));
+                name
+            }
+        }
     }
 
     /// For a correlating equality in WHERE: the outer and the inner side.
@@ -537,6 +542,18 @@ impl Planner<'_> {
     }
 }
 
+impl NamesAround<'_> {
+    fn is_alias(&self, parts: &[Ident]) -> bool {
+        match parts {
+            [only] => self
+                .aliases
+                .iter()
+                .any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
+            _ => false,
+        }
+    }
+}
+
 impl Visitor for NamesAround<'_> {
     type Break = ();
 
@@ -556,16 +573,9 @@ impl Visitor for NamesAround<'_> {
             Expr::CompoundIdentifier(parts) => parts.as_slice(),
             _ => return ControlFlow::Continue(()),
         };
-        let is_alias = || match parts {
-            [only] => self
-                .aliases
-                .iter()
-                .any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
-            _ => false,
-        };
         if self.depth == 0
             && self.scope.find(parts) == NameLookup::Nothing
-            && !is_alias()
+            && !self.is_alias(parts)
             && let NameLookup::Column { inner, .. } = self.outer.find(parts)
             && !self.found.contains(&inner)
         {
@@ -622,4 +632,23 @@ fn unnest_argument(expr: &Expr) -> Option<Expr> {
         },
         _ => None,
     }
+}
+
+/// True for a result column whose name an expression is.
+fn is_named_by(item: &ResultColumn, expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Identifier(ident) if item.name.eq_ignore_ascii_case(&ident.value)
+    )
+}
+
+/// The columns `inner` under their names in the result, then the keys.
+fn list_outputs(inner: &[String], names: &[String], keys: &[String]) -> Vec<EngineExpr> {
+    let items = inner
+        .iter()
+        .zip(names)
+        .map(|(inner, name)| col(inner.as_str()).alias(name.as_str()));
+    items
+        .chain(keys.iter().map(|name| col(name.as_str())))
+        .collect()
 }

@@ -79,12 +79,7 @@ fn with_repeats(mut left: LazyFrame, right: LazyFrame, keeps_shared: bool) -> Re
         .map_err(|error| engine_error(&error))?
         .alias(NUMBER);
     let numbered = |frame: LazyFrame| frame.with_column(number.clone());
-    let keys = || {
-        columns()
-            .into_iter()
-            .chain([col(NUMBER)])
-            .collect::<Vec<_>>()
-    };
+    let keys = || [columns(), vec![col(NUMBER)]].concat();
     let arguments = JoinArgs {
         maintain_order: MaintainOrderJoin::Left,
         nulls_equal: true,

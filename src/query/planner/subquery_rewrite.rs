@@ -12,6 +12,7 @@ use super::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, expression};
 use crate::query::engine::{EngineExpr, refusal};
+use crate::query::nested_values::keep_first_field;
 use crate::query::scan::fault;
 use crate::query::scope::SelectScope;
 
@@ -271,30 +272,29 @@ fn single_value(column: &str, name: &str) -> EngineExpr {
 
 /// The only value of a column, null for no rows; fails for several rows.
 fn single() -> UserDefinedFunction {
-    let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else {
-            return Err(refusal("a value is one column"));
-        };
-        match values.len() {
-            0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
-            1 => Ok(values.clone()),
-            _ => {
-                let error = Error::usage("a scalar subquery has several rows");
-                Err(fault(&error.hint(
-                    "take one of them: (SELECT max(x) FROM data), or add LIMIT 1",
-                )))
-            }
-        }
-    };
-    let field = |_: &Schema, fields: &[Field]| {
-        Ok(fields
-            .first()
-            .cloned()
-            .unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)))
-    };
-    let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
+    let values = |columns: &mut [Column]| take_single_value(columns);
+    let mut function = UserDefinedFunction::new(
+        "single".into(),
+        BaseColumnUdf::new(values, keep_first_field),
+    );
     function.options = FunctionOptions::aggregation();
     function
+}
+
+fn take_single_value(columns: &[Column]) -> PolarsResult<Column> {
+    let [values] = columns else {
+        return Err(refusal("a value is one column"));
+    };
+    match values.len() {
+        0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
+        1 => Ok(values.clone()),
+        _ => {
+            let error = Error::usage("a scalar subquery has several rows");
+            Err(fault(&error.hint(
+                "take one of them: (SELECT max(x) FROM data), or add LIMIT 1",
+            )))
+        }
+    }
 }
 
 /// Value of a LIMIT or OFFSET literal.

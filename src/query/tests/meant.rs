@@ -904,3 +904,15 @@ fn names_that_unfold_without_bound_are_refused() {
     let stars = format!("SELECT {} FROM data", vec!["*"; 900].join(", "));
     assert!(run_sql(&gaps(), &stars, None, &ctx()).is_ok());
 }
+
+#[test]
+fn a_join_without_a_condition_is_refused_with_one_that_works() {
+    for sql in [
+        "SELECT count(*) FROM data AS a JOIN data AS b",
+        "SELECT count(*) FROM data AS a LEFT JOIN data AS b WHERE a.id = b.id",
+    ] {
+        let report = refused(sql);
+        assert!(report.contains("a join needs a condition"), "{report}");
+        assert!(report.contains("CROSS JOIN"), "{report}");
+    }
+}

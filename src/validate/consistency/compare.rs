@@ -13,6 +13,7 @@ use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Consistency, Outlier, Position, Property, PropertyAgreement, SamplePath};
+use crate::raster::{CrsKind, apply_transform};
 
 /// Maximum difference between two overlaps that count as equal, as a share of the ground.
 const SAME_OVERLAP: f64 = 0.01;
@@ -118,6 +119,13 @@ pub fn compare(
     Ok(consistency)
 }
 
+/// What CRS are compared by: all UTM zones of a datum are of one kind.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum SystemKind {
+    Utm(String),
+    Other(Option<u32>),
+}
+
 impl<'a> Context<'a> {
     fn fill(
         &self,
@@ -126,17 +134,12 @@ impl<'a> Context<'a> {
         position: &mut Position,
     ) {
         let wanted = |property: Property| !self.options.without.contains(&property);
-        let text = |number: u32| {
-            self.headers
-                .texts
-                .get(number as usize)
-                .cloned()
-                .unwrap_or_default()
-        };
         let rasters = || group.rasters.iter().copied();
         if wanted(Property::DataType) {
             *position.agreement_mut(Property::DataType) =
-                exact(rasters(), |header| Some(header.dtype), &|key| text(*key));
+                exact(rasters(), |header| Some(header.dtype), &|key| {
+                    self.find_text(*key)
+                });
         }
         if wanted(Property::Bands) {
             *position.agreement_mut(Property::Bands) =
@@ -160,7 +163,9 @@ impl<'a> Context<'a> {
         }
         if wanted(Property::Nodata) {
             *position.agreement_mut(Property::Nodata) =
-                exact(rasters(), |header| Some(header.nodata), &|key| text(*key));
+                exact(rasters(), |header| Some(header.nodata), &|key| {
+                    self.find_text(*key)
+                });
         }
         if wanted(Property::Overlap) && group.node != self.reference {
             *position.agreement_mut(Property::Overlap) = self.overlaps(group);
@@ -170,6 +175,14 @@ impl<'a> Context<'a> {
         {
             *position.agreement_mut(Property::TimeOrder) = order(group, &name, previous);
         }
+    }
+
+    fn find_text(&self, number: u32) -> Arc<str> {
+        self.headers
+            .texts
+            .get(number as usize)
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn crs_name(&self, crs: Option<u32>) -> Arc<str> {
@@ -210,25 +223,23 @@ impl<'a> Context<'a> {
         // If the first raster of a root is itself the outlier, its siblings are compared with those
         // of other roots.
         let odd_kind: HashSet<u32> = kinds.outliers.iter().map(|outlier| outlier.row).collect();
-        let differs = |pair: &(&Header, &Header)| {
-            if odd_reference.contains(&pair.1.root) {
-                odd_kind.contains(&pair.0.row)
+        let name = &self.reference_name;
+        let mut outliers: Vec<Outlier> = Vec::new();
+        for pair in &pairs {
+            let (own, first) = *pair;
+            let differs = if odd_reference.contains(&first.root) {
+                odd_kind.contains(&own.row)
             } else {
                 !same(pair)
+            };
+            if differs {
+                let beside = tr!("{name} is {crs}", name, crs = self.crs_name(first.crs)).into();
+                outliers.push(Outlier {
+                    beside,
+                    ..make_outlier(own, self.crs_name(own.crs))
+                });
             }
-        };
-        let name = &self.reference_name;
-        let outliers: Vec<Outlier> = pairs
-            .iter()
-            .filter(|pair| differs(pair))
-            .map(|(own, first)| Outlier {
-                root: own.root,
-                row: own.row,
-                path: SamplePath::default(),
-                found: self.crs_name(own.crs),
-                beside: tr!("{name} is {crs}", name, crs = self.crs_name(first.crs)).into(),
-            })
-            .collect();
+        }
         let common = tr!("as {name}", name);
         let kinds = 1 + outliers
             .iter()
@@ -246,51 +257,17 @@ impl<'a> Context<'a> {
 
     /// Kinds of CRS; all UTM zones of a datum form one kind.
     fn kinds_of_systems(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
-        #[derive(Clone, PartialEq, Eq, Hash)]
-        enum Kind {
-            Utm(String),
-            Other(Option<u32>),
-        }
-        let kind = |crs: Option<u32>| {
-            let known = crs
-                .and_then(|crs| self.headers.systems.get(crs as usize))
-                .and_then(|system| system.kind.as_ref());
-            match known {
-                Some(kind) if kind.utm_zone.is_some() => Kind::Utm(kind.datum.clone()),
-                _ => Kind::Other(crs),
-            }
-        };
-        let name = |kind: &Kind| match kind {
-            Kind::Other(crs) => self.crs_name(*crs),
-            Kind::Utm(datum) => {
-                let codes: HashSet<u32> = group
-                    .rasters
-                    .iter()
-                    .filter_map(|header| header.crs)
-                    .filter(|&crs| {
-                        let known = self
-                            .headers
-                            .systems
-                            .get(crs as usize)
-                            .and_then(|system| system.kind.as_ref());
-                        known.is_some_and(|kind| kind.utm_zone.is_some() && kind.datum == *datum)
-                    })
-                    .collect();
-                match codes.len() {
-                    1 => self.crs_name(codes.into_iter().next()),
-                    zones => tr!("UTM, {zones} zones", zones).into(),
-                }
-            }
-        };
         // The kinds of few systems are looked up once each.
-        let mut known: HashMap<Option<u32>, Kind> = HashMap::new();
+        let mut known: HashMap<Option<u32>, SystemKind> = HashMap::new();
         for header in &group.rasters {
-            known.entry(header.crs).or_insert_with(|| kind(header.crs));
+            known
+                .entry(header.crs)
+                .or_insert_with(|| self.find_system_kind(header.crs));
         }
         let mut agreement = exact(
             group.rasters.iter().copied(),
             |header| known.get(&header.crs).cloned(),
-            &name,
+            &|kind| self.name_system_kind(kind, group),
         );
         let by_row: HashMap<u32, &Header> = group
             .rasters
@@ -305,20 +282,45 @@ impl<'a> Context<'a> {
         agreement
     }
 
+    fn find_crs_kind(&self, crs: Option<u32>) -> Option<&CrsKind> {
+        let system = self.headers.systems.get(crs? as usize)?;
+        system.kind.as_ref()
+    }
+
+    fn find_system_kind(&self, crs: Option<u32>) -> SystemKind {
+        match self.find_crs_kind(crs) {
+            Some(kind) if kind.utm_zone.is_some() => SystemKind::Utm(kind.datum.clone()),
+            _ => SystemKind::Other(crs),
+        }
+    }
+
+    fn name_system_kind(&self, kind: &SystemKind, group: &PositionGroup<'a>) -> Arc<str> {
+        match kind {
+            SystemKind::Other(crs) => self.crs_name(*crs),
+            SystemKind::Utm(datum) => {
+                let codes: HashSet<u32> = group
+                    .rasters
+                    .iter()
+                    .filter_map(|header| header.crs)
+                    .filter(|&crs| {
+                        self.find_crs_kind(Some(crs))
+                            .is_some_and(|kind| kind.utm_zone.is_some() && kind.datum == *datum)
+                    })
+                    .collect();
+                match codes.len() {
+                    1 => self.crs_name(codes.into_iter().next()),
+                    zones => tr!("UTM, {zones} zones", zones).into(),
+                }
+            }
+        }
+    }
+
     fn pixel_sizes(
         &self,
         group: &PositionGroup<'a>,
         odd_systems: &HashSet<u32>,
     ) -> PropertyAgreement {
-        // Length of the CRS unit in metres, by CRS; `None` for degrees.
-        let metres = |header: &Header| {
-            let kind = header
-                .crs
-                .and_then(|crs| self.headers.systems.get(crs as usize))
-                .and_then(|system| system.kind.as_ref());
-            kind.map_or(Some(1.0), |kind| kind.metres)
-        };
-        let in_degrees = |header: &&Header| metres(header).is_none();
+        let in_degrees = |header: &&Header| self.find_unit_metres(header).is_none();
         let degrees = group
             .rasters
             .iter()
@@ -333,7 +335,7 @@ impl<'a> Context<'a> {
             .iter()
             .filter(comparable)
             .map(|header| {
-                let scale = metres(header).unwrap_or(1.0);
+                let scale = self.find_unit_metres(header).unwrap_or(1.0);
                 let size = header
                     .transform
                     .map(|t| [t[1].hypot(t[4]) * scale, t[2].hypot(t[5]) * scale]);
@@ -342,28 +344,46 @@ impl<'a> Context<'a> {
             .collect();
         let placed: Vec<[f64; 2]> = sizes.iter().filter_map(|(_, size)| *size).collect();
         let located = placed.len() * 2 > sizes.len();
-        let same = |a: [f64; 2], b: [f64; 2]| {
-            (0..2).all(|axis| (a[axis] - b[axis]).abs() <= self.options.tolerance * b[axis].abs())
-        };
         let unit = if degrees { "°" } else { " m" };
-        let name = |size: Option<[f64; 2]>| -> Arc<str> {
-            match size {
-                None => tr!("none" in "value of a raster").into(),
-                Some([x, y]) if same([x, x], [y, y]) => format!("{}{unit}", six_digits(x)).into(),
-                Some([x, y]) => format!("{} × {}{unit}", six_digits(x), six_digits(y)).into(),
-            }
-        };
         let common = if located {
-            common_size(&placed, &same)
+            common_size(&placed, &|a, b| self.is_same_size(a, b))
         } else {
             None
         };
-        let agrees = |size: &Option<[f64; 2]>| match (size, common) {
-            (Some(size), Some(common)) => same(*size, common),
+        judge_agreement(
+            sizes,
+            |size| self.agrees_on_size(*size, common),
+            |size| self.name_pixel_size(*size, unit),
+            self.name_pixel_size(common, unit),
+        )
+    }
+
+    /// Length of the unit of a raster's CRS in metres; `None` for degrees.
+    fn find_unit_metres(&self, header: &Header) -> Option<f64> {
+        self.find_crs_kind(header.crs)
+            .map_or(Some(1.0), |kind| kind.metres)
+    }
+
+    fn is_same_size(&self, a: [f64; 2], b: [f64; 2]) -> bool {
+        (0..2).all(|axis| (a[axis] - b[axis]).abs() <= self.options.tolerance * b[axis].abs())
+    }
+
+    fn name_pixel_size(&self, size: Option<[f64; 2]>, unit: &str) -> Arc<str> {
+        match size {
+            None => tr!("none" in "value of a raster").into(),
+            Some([x, y]) if self.is_same_size([x, x], [y, y]) => {
+                format!("{}{unit}", six_digits(x)).into()
+            }
+            Some([x, y]) => format!("{} × {}{unit}", six_digits(x), six_digits(y)).into(),
+        }
+    }
+
+    fn agrees_on_size(&self, size: Option<[f64; 2]>, common: Option<[f64; 2]>) -> bool {
+        match (size, common) {
+            (Some(size), Some(common)) => self.is_same_size(size, common),
             (None, None) => true,
             _ => false,
-        };
-        judge_agreement(sizes, agrees, |size| name(*size), name(common))
+        }
     }
 
     fn overlaps(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
@@ -445,13 +465,6 @@ fn judge_agreement<V>(
         .collect::<HashSet<_>>()
         .len()
         + usize::from(agreeing > 0);
-    let outlier = |(header, value): (&Header, &V)| Outlier {
-        root: header.root,
-        row: header.row,
-        path: SamplePath::default(),
-        found: name(value),
-        beside: "".into(),
-    };
     PropertyAgreement {
         common: if is_common {
             common.to_string()
@@ -462,10 +475,23 @@ fn judge_agreement<V>(
         compared,
         kinds,
         outliers: if is_common {
-            differing.into_iter().map(outlier).collect()
+            differing
+                .into_iter()
+                .map(|(header, value)| make_outlier(header, name(value)))
+                .collect()
         } else {
             Vec::new()
         },
+    }
+}
+
+fn make_outlier(header: &Header, found: Arc<str>) -> Outlier {
+    Outlier {
+        root: header.root,
+        row: header.row,
+        path: SamplePath::default(),
+        found,
+        beside: "".into(),
     }
 }
 
@@ -479,12 +505,7 @@ fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -
         .into_iter()
         .max_by_key(|&(bits, count)| (count, bits))
         .map(|(bits, _)| bits.map(f64::from_bits))?;
-    let median = |axis: usize| {
-        let mut values: Vec<f64> = sizes.iter().map(|size| size[axis]).collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
-    };
-    let middle = [median(0)?, median(1)?];
+    let middle = [find_median(sizes, 0)?, find_median(sizes, 1)?];
     let agreeing = |common: [f64; 2]| sizes.iter().filter(|size| same(**size, common)).count();
     Some(if agreeing(middle) > agreeing(frequent) {
         middle
@@ -493,26 +514,17 @@ fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -
     })
 }
 
+fn find_median(sizes: &[[f64; 2]], axis: usize) -> Option<f64> {
+    let mut values: Vec<f64> = sizes.iter().map(|size| size[axis]).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
 /// Share of the first raster's area that the other covers; `None` when one has no georeferencing.
 fn overlap(first: &Header, other: &Header) -> Option<f64> {
-    let ring = |t: [f64; 6], (width, height): (u32, u32)| {
-        let at = |column: f64, row: f64| {
-            [
-                t[0] + column * t[1] + row * t[2],
-                t[3] + column * t[4] + row * t[5],
-            ]
-        };
-        let (width, height) = (f64::from(width), f64::from(height));
-        [
-            at(0.0, 0.0),
-            at(width, 0.0),
-            at(width, height),
-            at(0.0, height),
-        ]
-    };
     let rings = match (first.transform, other.transform) {
         (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => {
-            (ring(a, first.size), ring(b, other.size))
+            (find_corners(a, first.size), find_corners(b, other.size))
         }
         _ => (
             first.corners?,
@@ -520,6 +532,12 @@ fn overlap(first: &Header, other: &Header) -> Option<f64> {
         ),
     };
     covered_share(rings.0, rings.1)
+}
+
+fn find_corners(transform: [f64; 6], (width, height): (u32, u32)) -> [[f64; 2]; 4] {
+    let (width, height) = (f64::from(width), f64::from(height));
+    [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+        .map(|(column, row)| apply_transform(transform, column, row))
 }
 
 /// A ring in degrees, shifted by multiples of 360 degrees to the longitudes of another one.
@@ -530,43 +548,44 @@ fn shift_ring_to(ring: [[f64; 2]; 4], other: [[f64; 2]; 4]) -> [[f64; 2]; 4] {
 
 /// Share of the first ring's area that the second one covers.
 fn covered_share(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
-    let bounds = |ring: &[[f64; 2]; 4]| {
-        let side = |axis: usize| {
-            let values = ring.map(|point| point[axis]);
-            (
-                values.iter().copied().fold(f64::INFINITY, f64::min),
-                values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            )
-        };
-        (side(0), side(1))
-    };
-    let (((west, east), (south, north)), ((other_west, other_east), (other_south, other_north))) =
-        (bounds(&a), bounds(&b));
+    let ((west, east), (south, north)) = (find_range(&a, 0), find_range(&a, 1));
+    let ((other_west, other_east), (other_south, other_north)) =
+        (find_range(&b, 0), find_range(&b, 1));
     let (width, height) = (east - west, north - south);
     if !(width * height).is_finite() || width <= 0.0 || height <= 0.0 {
         return None;
     }
     // Most rasters are axis-aligned rectangles.
-    let along = |ring: &[[f64; 2]; 4]| {
-        ring[0][1] == ring[1][1]
-            && ring[1][0] == ring[2][0]
-            && ring[2][1] == ring[3][1]
-            && ring[3][0] == ring[0][0]
-    };
-    if along(&a) && along(&b) {
+    if is_axis_aligned(&a) && is_axis_aligned(&b) {
         let across = (east.min(other_east) - west.max(other_west)).max(0.0);
         let down = (north.min(other_north) - south.max(other_south)).max(0.0);
         return Some(across * down / (width * height));
     }
-    let polygon = |ring: &[[f64; 2]; 4]| {
-        Polygon::new(
-            ring.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>().into(),
-            Vec::new(),
-        )
-    };
-    let (a, b) = (polygon(&a), polygon(&b));
+    let (a, b) = (make_polygon(&a), make_polygon(&b));
     let area = a.unsigned_area();
     (area > 0.0).then(|| a.intersection(&b).unsigned_area() / area)
+}
+
+fn find_range(ring: &[[f64; 2]; 4], axis: usize) -> (f64, f64) {
+    let values = ring.map(|point| point[axis]);
+    (
+        values.iter().copied().fold(f64::INFINITY, f64::min),
+        values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    )
+}
+
+fn is_axis_aligned(ring: &[[f64; 2]; 4]) -> bool {
+    ring[0][1] == ring[1][1]
+        && ring[1][0] == ring[2][0]
+        && ring[2][1] == ring[3][1]
+        && ring[3][0] == ring[0][0]
+}
+
+fn make_polygon(ring: &[[f64; 2]; 4]) -> Polygon<f64> {
+    Polygon::new(
+        ring.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>().into(),
+        Vec::new(),
+    )
 }
 
 /// The order of the start times of siblings.
@@ -603,15 +622,17 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
             ))
         })
         .collect();
-    let order = |header: &Header, gap: i64| match (days.get(&header.row), gap) {
-        (Some(true), _) => TimeOrder::SameDay,
-        (_, gap) if gap < 0 => TimeOrder::Earlier,
-        _ => TimeOrder::Later,
-    };
-    let values: Vec<(&Header, (TimeOrder, i64))> = gaps
-        .iter()
-        .map(|&(header, gap)| (header, (order(header, gap), gap)))
-        .collect();
+    let mut values: Vec<(&Header, (TimeOrder, i64))> = Vec::with_capacity(gaps.len());
+    for (header, gap) in gaps {
+        let order = if days.get(&header.row) == Some(&true) {
+            TimeOrder::SameDay
+        } else if gap < 0 {
+            TimeOrder::Earlier
+        } else {
+            TimeOrder::Later
+        };
+        values.push((header, (order, gap)));
+    }
     let mut counts: HashMap<TimeOrder, (usize, usize)> = HashMap::new();
     for (at, (_, (order, _))) in values.iter().enumerate() {
         counts.entry(*order).or_insert((0, usize::MAX - at)).0 += 1;
@@ -624,27 +645,36 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
         TimeOrder::SameDay => tr!("same day as {name}", name),
         TimeOrder::Later => tr!("later than {name}", name),
     };
-    let gap_name = |gap: i64| -> String {
-        let (size, earlier) = (gap.unsigned_abs(), gap < 0);
-        let length = match size / DAY as u64 {
-            0 => tr!("{hours} h", hours = (size + HOUR as u64 / 2) / HOUR as u64),
-            days => tr!("{days} d", days),
-        };
-        if earlier {
-            tr!("{length} earlier", length)
-        } else {
-            tr!("{length} later", length)
-        }
-    };
-    let found = |(order, gap): &(TimeOrder, i64)| match order {
-        TimeOrder::SameDay => tr!("the same day").into(),
-        _ => gap_name(*gap).into(),
-    };
-    let mut agreement = judge_agreement(values, |(order, _)| *order == common, found, named.into());
+    let mut agreement = judge_agreement(
+        values,
+        |(order, _)| *order == common,
+        name_time_order,
+        named.into(),
+    );
     for outlier in &mut agreement.outliers {
         outlier.beside = name.into();
     }
     agreement
+}
+
+fn name_time_order((order, gap): &(TimeOrder, i64)) -> Arc<str> {
+    match order {
+        TimeOrder::SameDay => tr!("the same day").into(),
+        _ => name_gap(*gap).into(),
+    }
+}
+
+fn name_gap(gap: i64) -> String {
+    let (size, earlier) = (gap.unsigned_abs(), gap < 0);
+    let length = match size / DAY as u64 {
+        0 => tr!("{hours} h", hours = (size + HOUR as u64 / 2) / HOUR as u64),
+        days => tr!("{days} d", days),
+    };
+    if earlier {
+        tr!("{length} earlier", length)
+    } else {
+        tr!("{length} later", length)
+    }
 }
 
 /// If at least two siblings of a root's first raster all differ from it in the same way, the first

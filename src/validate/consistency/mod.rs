@@ -69,10 +69,7 @@ pub fn consistency_of_container(
     ctx: &JobContext,
 ) -> Result<Consistency> {
     let tree = reader.levels().skeleton(ctx)?;
-    let raster = |level: usize, row: u32| {
-        let (asset, size) = reader.asset(level, row)?;
-        Ok((size > 0).then_some((asset, None)))
-    };
+    let raster = |level: usize, row: u32| find_stored_raster(reader, level, row);
     let times = (0..tree.levels.len())
         .map(|level| times::of_level(reader, level, ctx))
         .collect::<Result<_>>()?;
@@ -86,6 +83,16 @@ pub fn consistency_of_container(
         cache,
         ctx,
     )
+}
+
+/// The bytes of a stored FILE; `None` without data.
+pub(super) fn find_stored_raster(
+    reader: &dyn ContainerReader,
+    level: usize,
+    row: u32,
+) -> Result<Option<(AssetPath, Version)>> {
+    let (asset, size) = reader.asset(level, row)?;
+    Ok((size > 0).then_some((asset, None)))
 }
 
 /// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a
@@ -121,19 +128,7 @@ pub fn consistency_of_draft(
             .collect();
         levels.push(samples);
     }
-    let raster = |level: usize, row: u32| {
-        let sample = levels
-            .get(level)
-            .and_then(|samples| samples.get(row as usize));
-        Ok(match sample.map(|sample| &sample.payload) {
-            Some(Payload::Asset {
-                path,
-                size,
-                modified,
-            }) if *size > 0 => Some((path.clone(), Some((*size, *modified)))),
-            _ => None,
-        })
-    };
+    let raster = |level: usize, row: u32| Ok(find_draft_raster(&levels, level, row));
     run(
         &Input {
             tree: &tree,
@@ -144,6 +139,22 @@ pub fn consistency_of_draft(
         cache,
         ctx,
     )
+}
+
+/// The bytes of a FILE of a draft and their version; `None` without data.
+pub(super) fn find_draft_raster(
+    levels: &[Vec<&Sample>],
+    level: usize,
+    row: u32,
+) -> Option<(AssetPath, Version)> {
+    match &levels.get(level)?.get(row as usize)?.payload {
+        Payload::Asset {
+            path,
+            size,
+            modified,
+        } if *size > 0 => Some((path.clone(), Some((*size, *modified)))),
+        _ => None,
+    }
 }
 
 fn run(

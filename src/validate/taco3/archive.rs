@@ -28,23 +28,16 @@ pub(super) fn check(
     report: &mut Report,
 ) -> Result<()> {
     check_members(file, directory, report)?;
-    let fault = |report: &mut Report, message: String| {
-        report.add(
-            Rule::CozipIndex,
-            Location::Member(INDEX_MEMBER.to_owned()),
-            message,
-        )
-    };
     if directory
         .entries
         .first()
         .is_none_or(|first| &*first.name != INDEX_MEMBER || first.local != 0)
     {
-        fault(report, tr!("The first member is not __cozip__.").to_owned());
+        add_index_fault(report, tr!("The first member is not __cozip__.").to_owned());
         return Ok(());
     }
     if file.size_bytes() < SIZE_MIN {
-        fault(
+        add_index_fault(
             report,
             tr!(
                 "The archive has {size} bytes, and at least {least} are asked for.",
@@ -56,7 +49,7 @@ pub(super) fn check(
     }
     let size = directory.entries[0].size;
     if !file.contains(INDEX_OFFSET, size) {
-        fault(
+        add_index_fault(
             report,
             tr!("The index runs past the end of the archive.").to_owned(),
         );
@@ -64,9 +57,9 @@ pub(super) fn check(
     }
     let index = file.read(INDEX_OFFSET, size)?;
     match stated_check_value(file)? {
-        None => fault(report, tr!("The check value is missing.").to_owned()),
+        None => add_index_fault(report, tr!("The check value is missing.").to_owned()),
         Some(stated) if stated != check_value(file, &index)? => {
-            fault(
+            add_index_fault(
                 report,
                 tr!("The check value is not that of the index and the end of the archive.")
                     .to_owned(),
@@ -76,9 +69,17 @@ pub(super) fn check(
     }
     match parse_index(&index) {
         Some(members) => check_index(file, directory, &members, report),
-        None => fault(report, tr!("The index is damaged.").to_owned()),
+        None => add_index_fault(report, tr!("The index is damaged.").to_owned()),
     }
     Ok(())
+}
+
+fn add_index_fault(report: &mut Report, message: String) {
+    report.add(
+        Rule::CozipIndex,
+        Location::Member(INDEX_MEMBER.to_owned()),
+        message,
+    )
 }
 
 /// True for members that the index has: the metadata.

@@ -35,19 +35,20 @@ pub(super) enum Mismatch {
 
 impl ContractMember {
     fn from_name(name: &str) -> Self {
-        let sequence = || {
-            let (prefix, rest) = name.split_once("*[")?;
-            let (range, suffix) = rest.split_once(']')?;
-            let (least, most) = range.split_once(',')?;
-            let (least, most) = (least.trim().parse().ok()?, most.trim().parse().ok()?);
-            Some(Self::Sequence {
-                prefix: prefix.to_owned(),
-                suffix: suffix.to_owned(),
-                least,
-                most,
-            })
-        };
-        sequence().unwrap_or_else(|| Self::File(name.to_owned()))
+        Self::read_sequence(name).unwrap_or_else(|| Self::File(name.to_owned()))
+    }
+
+    fn read_sequence(name: &str) -> Option<Self> {
+        let (prefix, rest) = name.split_once("*[")?;
+        let (range, suffix) = rest.split_once(']')?;
+        let (least, most) = range.split_once(',')?;
+        let (least, most) = (least.trim().parse().ok()?, most.trim().parse().ok()?);
+        Some(Self::Sequence {
+            prefix: prefix.to_owned(),
+            suffix: suffix.to_owned(),
+            least,
+            most,
+        })
     }
 
     fn text(&self) -> String {

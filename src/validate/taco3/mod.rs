@@ -8,12 +8,14 @@ mod sources;
 mod tables;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
+use super::pit::sample_location;
 use super::zip::{SeenHeader, check_checksums};
 use crate::container::{BytePositions, ContainerReader, Taco3Reader};
 use crate::error::Result;
@@ -21,7 +23,6 @@ use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, TASKS, is_remote};
 use crate::text::PrintableLine;
-use crate::zip_format::{DirectoryEntry, LocalHeader};
 
 /// Checks the dataset; with `deep` also members of an archive whose bytes have another CRC-32 than
 /// the directory states.
@@ -69,13 +70,11 @@ pub fn check(
         let (file, directory) = (archive.file(), archive.directory()?);
         archive::check(file, directory, report)?;
         if deep {
-            let header = |entry: &DirectoryEntry| {
-                LocalHeader::read(file, entry.local)
-                    .ok()
-                    .map(|header| SeenHeader::from_header(&header, entry))
-            };
-            let headers: Vec<Option<SeenHeader>> =
-                directory.entries.par_iter().map(header).collect();
+            let headers: Vec<Option<SeenHeader>> = directory
+                .entries
+                .par_iter()
+                .map(|entry| SeenHeader::from_entry(file, entry))
+                .collect();
             ctx.check()?;
             check_checksums(file, directory, &headers, report, ctx)?;
         }
@@ -100,15 +99,12 @@ fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> 
         };
         let rows = level.len() as u32;
         let starts: Vec<u32> = (0..rows).step_by(FILES_AT_ONCE as usize).collect();
-        let check = |start: u32| {
-            ctx.check()?;
-            (start..rows.min(start.saturating_add(FILES_AT_ONCE)))
-                .filter(|&row| files.is_file(row))
-                .map(|row| files.check(row))
-                .collect()
-        };
-        let checked: Vec<Vec<CheckedFile>> =
-            starts.into_par_iter().map(check).collect::<Result<_>>()?;
+        let checked: Vec<Vec<CheckedFile>> = starts
+            .into_par_iter()
+            .map(|start| {
+                files.check_rows(start..rows.min(start.saturating_add(FILES_AT_ONCE)), ctx)
+            })
+            .collect::<Result<_>>()?;
         for file in checked.into_iter().flatten() {
             named.insert(file.path);
             if let Some((rule, at, message)) = file.finding {
@@ -161,25 +157,21 @@ impl<'a> LevelFiles<'a> {
         has_parent && !level.folder[row as usize]
     }
 
+    fn check_rows(&self, rows: Range<u32>, ctx: &JobContext) -> Result<Vec<CheckedFile<'a>>> {
+        ctx.check()?;
+        rows.filter(|&row| self.is_file(row))
+            .map(|row| self.check(row))
+            .collect()
+    }
+
     fn check(&self, row: u32) -> Result<CheckedFile<'a>> {
         let (dataset, depth) = (self.dataset, self.depth);
         let path = dataset.relative_path(depth, row)?;
-        let fault = |rule: Rule, message: String| {
-            let at = Location::Sample {
-                level: depth,
-                row,
-                path: self.tree.path(depth, row),
-            };
-            Ok(CheckedFile {
-                path,
-                finding: Some((rule, at, message)),
-            })
-        };
         if let Some(Err(Outside::LeadsOut(target))) = dataset
             .root()
             .map(|root: &Root| root.file(&format!("DATA/{path}")))
         {
-            return fault(Rule::FolderLink, leads_out(path, &target));
+            return Ok(self.blame_file(row, path, Rule::FolderLink, leads_out(path, &target)));
         }
         match dataset.asset(depth, row) {
             Ok((AssetPath::Range { offset, size, .. }, _))
@@ -192,12 +184,12 @@ impl<'a> LevelFiles<'a> {
                     size,
                     offset
                 );
-                fault(Rule::Taco3Files, message)
+                Ok(self.blame_file(row, path, Rule::Taco3Files, message))
             }
-            Ok((_, 0)) => fault(
-                Rule::Taco3Files,
-                tr!("DATA/{path} is empty.", path = path.printable_line()),
-            ),
+            Ok((_, 0)) => {
+                let message = tr!("DATA/{path} is empty.", path = path.printable_line());
+                Ok(self.blame_file(row, path, Rule::Taco3Files, message))
+            }
             // Archives that are not there are listed once.
             Err(_) if dataset.parts_folder().is_some() && is_missing_part(dataset, depth, row) => {
                 Ok(CheckedFile {
@@ -211,8 +203,17 @@ impl<'a> LevelFiles<'a> {
             }),
             Err(error) => {
                 let message = tr!("DATA/{path} can't be read.", path = path.printable_line());
-                fault(Rule::Taco3Files, format!("{message} {}", error.sentence()))
+                let message = format!("{message} {}", error.sentence());
+                Ok(self.blame_file(row, path, Rule::Taco3Files, message))
             }
+        }
+    }
+
+    fn blame_file(&self, row: u32, path: &'a str, rule: Rule, message: String) -> CheckedFile<'a> {
+        let at = sample_location(self.tree, self.depth, row);
+        CheckedFile {
+            path,
+            finding: Some((rule, at, message)),
         }
     }
 }

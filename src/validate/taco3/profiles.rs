@@ -8,6 +8,7 @@ use geo::algorithm::bounding_rect::BoundingRect;
 use geo::algorithm::coords_iter::CoordsIter;
 use geo::{Geometry, LineString};
 use rayon::prelude::*;
+use serde_json::Value as Json;
 
 use crate::container::Taco3Table;
 use crate::footprint::{PlaceColumns, interval_of, parse_time};
@@ -63,13 +64,7 @@ impl<'a> NamespaceColumns<'a> {
         let Value::List(items) = self.value(name, row) else {
             return None;
         };
-        let number = |item: &Value| match item {
-            Value::Float(number) => Some(*number),
-            Value::Int(number) => Some(*number as f64),
-            Value::UInt(number) => Some(*number as f64),
-            _ => None,
-        };
-        items.iter().map(number).collect()
+        items.iter().map(Value::to_float).collect()
     }
 
     fn micros(&self, name: &str, row: usize) -> Option<i64> {
@@ -177,15 +172,9 @@ fn grid_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
     let Value::Text(code) = columns.value("proj_code", row) else {
         return Some(tr!("proj_code is not a text"));
     };
-    let is_code = code.split_once(':').is_some_and(|(authority, code)| {
-        let is_word = |text: &str| {
-            !text.is_empty()
-                && text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-        };
-        is_word(authority) && is_word(code)
-    });
+    let is_code = code
+        .split_once(':')
+        .is_some_and(|(authority, code)| is_code_word(authority) && is_code_word(code));
     if !is_code {
         return Some(tr!("proj_code is not AUTHORITY:CODE"));
     }
@@ -209,6 +198,13 @@ fn grid_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
         .then(|| tr!("the grid goes around the Earth more than once"))
 }
 
+fn is_code_word(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
 /// The fault of a geometry in longitude and latitude, and of its box.
 fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
     let bbox = columns.numbers("bbox", row);
@@ -220,15 +216,10 @@ fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str
         },
         _ => return Some(tr!("geometry is not WKB")),
     };
-    if let Some(bbox) = &bbox {
-        let is_sound = |[west, south, east, north]: [f64; 4]| {
-            [west, east].iter().all(|lon| lon.abs() <= 180.0)
-                && [south, north].iter().all(|lat| lat.abs() <= 90.0)
-                && south <= north
-        };
-        if !<[f64; 4]>::try_from(bbox.as_slice()).is_ok_and(is_sound) {
-            return Some(tr!("bbox is not [west, south, east, north]"));
-        }
+    if let Some(bbox) = &bbox
+        && !<[f64; 4]>::try_from(bbox.as_slice()).is_ok_and(is_sound_box)
+    {
+        return Some(tr!("bbox is not [west, south, east, north]"));
     }
     let geometry = geometry?;
     if matches!(geometry, Geometry::GeometryCollection(_)) {
@@ -260,6 +251,12 @@ fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str
         .zip(&bbox)
         .all(|(known, stated)| (known - stated).abs() <= DEGREES);
     (!is_alike).then(|| tr!("bbox is not that of the geometry"))
+}
+
+fn is_sound_box([west, south, east, north]: [f64; 4]) -> bool {
+    [west, east].iter().all(|lon| lon.abs() <= 180.0)
+        && [south, north].iter().all(|lat| lat.abs() <= 90.0)
+        && south <= north
 }
 
 /// The rings and lines of a geometry.
@@ -364,15 +361,10 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
     let Some(extent) = collection.get("extent") else {
         return;
     };
-    let numbers = |field: &str| -> Option<Vec<f64>> {
-        extent
-            .get(field)?
-            .as_array()?
-            .iter()
-            .map(|number| number.as_f64())
-            .collect()
-    };
-    let spatial: Option<[f64; 4]> = numbers("spatial").and_then(|numbers| numbers.try_into().ok());
+    let numbers = extent.get("spatial").and_then(Json::as_array);
+    let numbers: Option<Vec<f64>> =
+        numbers.and_then(|numbers| numbers.iter().map(Json::as_f64).collect());
+    let spatial: Option<[f64; 4]> = numbers.and_then(|numbers| numbers.try_into().ok());
     let times = extent.get("temporal").and_then(|times| times.as_array());
     let time = |at: usize| times.and_then(|times| parse_time(times.get(at)?.as_str()?));
     let (mut outside, mut untimely) = (0u64, 0u64);

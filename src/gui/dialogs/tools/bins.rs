@@ -46,6 +46,12 @@ impl Bins {
         ))
     }
 
+    /// The sentence of the bin that holds `value`.
+    fn describe_bin_at(&self, value: f64) -> Option<String> {
+        let bin = ((value - self.histogram.low) / self.width()).floor();
+        (bin >= 0.0).then(|| self.sentence(bin as usize)).flatten()
+    }
+
     /// Description of the plot for screen readers.
     pub fn text(&self) -> String {
         let total = self.histogram.counts.iter().sum::<u64>();
@@ -105,10 +111,6 @@ pub fn bins_ui(ui: &mut Ui, bins: &Bins) {
                 .stroke(Stroke::NONE)
         });
     let bars: Vec<Bar> = bars.collect();
-    let hover = move |value: f64| {
-        let bin = ((value - low) / width).floor();
-        (bin >= 0.0).then(|| bins.sentence(bin as usize)).flatten()
-    };
     ui.allocate_space(vec2(0.0, 2.0));
     let drawn = plot::show_next(
         ui,
@@ -116,7 +118,7 @@ pub fn bins_ui(ui: &mut Ui, bins: &Bins) {
         HEIGHT,
         Sense::hover(),
         axes,
-        hover,
+        |value| bins.describe_bin_at(value),
         |plot| {
             plot.bar_chart(BarChart::new("", bars).allow_hover(false));
             for value in bins.percentiles.iter().filter(|value| value.is_finite()) {

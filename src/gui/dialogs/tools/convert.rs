@@ -11,7 +11,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField};
-use crate::ops::{ConvertRequest, dataset_outline};
+use crate::ops::{ConvertRequest, DatasetOutline, dataset_outline};
 use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
 
@@ -127,7 +127,7 @@ impl ToolForm for Convert {
             ..self.open.clone()
         };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
-        let group_by = fields::names(&self.group_by);
+        let group_by = fields::split_names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
         let parts = Parts {
@@ -170,17 +170,18 @@ impl ToolForm for Convert {
                     .line(ToolLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
-            let known = |name: &str| {
-                outline
-                    .columns
-                    .first()
-                    .is_some_and(|level| level.iter().any(|field| field.name == name))
-            };
-            if let Some(name) = grouped.iter().find(|name| !known(name)) {
+            if let Some(name) = grouped.iter().find(|name| !has_root_column(&outline, name)) {
                 let why = tr!("Level 0 has no column {name}", name);
                 plan = plan.line(ToolLine::error(why.clone())).obstacle(why);
             }
             Ok(plan.destination(&target, replace))
         }))
     }
+}
+
+fn has_root_column(outline: &DatasetOutline, name: &str) -> bool {
+    outline
+        .columns
+        .first()
+        .is_some_and(|level| level.iter().any(|field| field.name == name))
 }

@@ -19,7 +19,7 @@ const BUTTON: f32 = 100.0;
 const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
 
 /// Names separated by commas.
-pub fn names(text: &str) -> Vec<String> {
+pub fn split_names(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
         .filter(|name| !name.is_empty())
@@ -30,7 +30,7 @@ pub fn names(text: &str) -> Vec<String> {
 /// The rows with these ids of level 0, all when `ids` is empty; `filtered`: only those that the
 /// filter of the window leaves.
 pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
-    let ids = names(ids);
+    let ids = split_names(ids);
     let filters = if filtered {
         cx.studio.filters().to_vec()
     } else {

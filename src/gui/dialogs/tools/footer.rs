@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::fields::{self, ToolFields, need_input, need_output, path_in};
 use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
-use crate::container::{Format, OpenOptions, read_collection_file};
+use crate::container::{Format, read_collection_file};
 use crate::gui::dialogs::migrate::value_of;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
@@ -573,21 +573,17 @@ impl ToolForm for Footer {
 
     /// An open file that was changed is opened again, as its reader has the old footer.
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
-        let open = studio.document().and_then(Document::opened_dataset);
         let changed = self.in_place && self.input == self.opened;
-        let again = open.filter(|open| {
-            changed && path_in(&self.opened).as_ref() == Some(&open.reader.info().path)
-        });
-        let command = |(path, options): (PathBuf, OpenOptions)| {
-            Request::Run(Command::OpenWith {
-                path,
-                options: Box::new(options),
-            })
+        let Some(open) = studio.document().and_then(Document::opened_dataset) else {
+            return Vec::new();
         };
-        again
-            .map(|open| (open.reader.info().path.clone(), open.options.clone()))
-            .map(command)
-            .into_iter()
-            .collect()
+        let path = &open.reader.info().path;
+        if !changed || path_in(&self.opened).as_ref() != Some(path) {
+            return Vec::new();
+        }
+        vec![Request::Run(Command::OpenWith {
+            path: path.clone(),
+            options: Box::new(open.options.clone()),
+        })]
     }
 }

@@ -41,6 +41,7 @@ use crate::jobs::{AsyncValue, JobContext, JobId};
 use crate::ops::DatasetOutline;
 use crate::studio::{Command, Document, Studio};
 use fields::ToolFields;
+pub(super) use fields::split_names;
 pub use line::ToolLine;
 use line::line_ui;
 use report::{ToolReport, report_of};

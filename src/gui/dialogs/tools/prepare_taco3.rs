@@ -182,26 +182,16 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
             paths = prepared.structure.join(", ")
         )));
     }
-    let mut list = |all: Vec<ToolLine>| {
-        let more = all.len().saturating_sub(SHOWN);
-        lines.extend(all.into_iter().take(SHOWN));
-        if more > 0 {
-            lines.push(ToolLine::fact(tr_n!(
-                more,
-                "and {n} more line",
-                "and {n} more lines",
-                n = paint::format_grouped_number(more as u64)
-            )));
-        }
-    };
-    list(
+    append_first_lines(
+        &mut lines,
         prepared
             .left_out
             .iter()
             .map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id)))
             .collect(),
     );
-    list(
+    append_first_lines(
+        &mut lines,
         prepared
             .placeholders
             .iter()
@@ -209,7 +199,8 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
             .collect(),
     );
     let renamed = prepared.renamed.iter();
-    list(
+    append_first_lines(
+        &mut lines,
         renamed
             .map(|member| {
                 ToolLine::row(tr!(
@@ -230,6 +221,20 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
             ToolLine::row(line)
         }
     });
-    list(fields.collect());
+    append_first_lines(&mut lines, fields.collect());
     lines
+}
+
+/// Appends the first lines and the number of the others.
+fn append_first_lines(lines: &mut Vec<ToolLine>, all: Vec<ToolLine>) {
+    let more = all.len().saturating_sub(SHOWN);
+    lines.extend(all.into_iter().take(SHOWN));
+    if more > 0 {
+        lines.push(ToolLine::fact(tr_n!(
+            more,
+            "and {n} more line",
+            "and {n} more lines",
+            n = paint::format_grouped_number(more as u64)
+        )));
+    }
 }

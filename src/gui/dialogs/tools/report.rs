@@ -222,32 +222,21 @@ fn report_written_dataset(built: &Built) -> ToolReport {
 }
 
 fn repairs(repaired: &Repaired) -> ToolReport {
-    let line = |finding: &Finding| {
-        format!(
-            "{} {}: {}",
-            finding.rule.code(),
-            finding.at,
-            finding.message
-        )
-    };
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
     let mut lines = vec![ToolLine::good(tr!(
         "{mended} repaired, {left} left",
         mended,
         left
     ))];
-    lines.extend(
-        repaired
-            .left
-            .iter()
-            .map(|finding| ToolLine::warning(tr!("Left: {finding}", finding = line(finding)))),
-    );
-    lines.extend(
-        repaired
-            .mended
-            .iter()
-            .map(|finding| ToolLine::good(tr!("Repaired: {finding}", finding = line(finding)))),
-    );
+    lines.extend(repaired.left.iter().map(|finding| {
+        ToolLine::warning(tr!("Left: {finding}", finding = describe_finding(finding)))
+    }));
+    lines.extend(repaired.mended.iter().map(|finding| {
+        ToolLine::good(tr!(
+            "Repaired: {finding}",
+            finding = describe_finding(finding)
+        ))
+    }));
     lines.extend(
         repaired
             .built
@@ -262,6 +251,15 @@ fn repairs(repaired: &Repaired) -> ToolReport {
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
     }
+}
+
+fn describe_finding(finding: &Finding) -> String {
+    format!(
+        "{} {}: {}",
+        finding.rule.code(),
+        finding.at,
+        finding.message
+    )
 }
 
 fn optimisation(done: &Optimised) -> ToolReport {

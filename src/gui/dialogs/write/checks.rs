@@ -362,29 +362,8 @@ impl Checks {
             Some(Err(error)) => return vec![CheckLine::new(Tone::Error, error.to_string(), "")],
             Some(Ok(report)) => report,
         };
-        let line = |rule: Rule, tone: Tone, title: &dyn Fn(usize, String) -> String| {
-            let own: Vec<&Finding> = report
-                .findings
-                .iter()
-                .filter(|finding| finding.rule == rule)
-                .collect();
-            let count = report.count(rule);
-            let first = own.first().map(|finding| (*finding).clone())?;
-            let places: Vec<String> = own
-                .iter()
-                .take(3)
-                .map(|finding| finding.at.to_string())
-                .collect();
-            let mut line = CheckLine::new(
-                tone,
-                title(count, paint::format_grouped_number(count as u64)),
-                places.join(", "),
-            );
-            line.jump = Some(first);
-            Some(line)
-        };
         let lines = [
-            line(Rule::SourceMissing, Tone::Error, &|count, n| {
+            summarize_rule(report, Rule::SourceMissing, Tone::Error, |count, n| {
                 tr_n!(
                     count,
                     "{n} source file can't be read",
@@ -392,7 +371,7 @@ impl Checks {
                     n
                 )
             }),
-            line(Rule::RasterRead, Tone::Warning, &|count, n| {
+            summarize_rule(report, Rule::RasterRead, Tone::Warning, |count, n| {
                 tr_n!(
                     count,
                     "{n} raster can't be opened",
@@ -400,7 +379,7 @@ impl Checks {
                     n
                 )
             }),
-            line(Rule::FileTorn, Tone::Error, &|count, n| {
+            summarize_rule(report, Rule::FileTorn, Tone::Error, |count, n| {
                 tr_n!(
                     count,
                     "{n} raster or table has parts in other files",
@@ -408,7 +387,7 @@ impl Checks {
                     n
                 )
             }),
-            line(Rule::SidecarLeft, Tone::Warning, &|count, n| {
+            summarize_rule(report, Rule::SidecarLeft, Tone::Warning, |count, n| {
                 tr_n!(
                     count,
                     "{n} raster leaves a mask or georeference behind in a sidecar",
@@ -648,6 +627,34 @@ impl Checks {
             );
         }
     }
+}
+
+/// A line about all findings of `rule`; `title` takes their number and its text.
+fn summarize_rule(
+    report: &Report,
+    rule: Rule,
+    tone: Tone,
+    title: impl FnOnce(usize, String) -> String,
+) -> Option<CheckLine> {
+    let own: Vec<&Finding> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == rule)
+        .collect();
+    let count = report.count(rule);
+    let first = own.first().map(|finding| (*finding).clone())?;
+    let places: Vec<String> = own
+        .iter()
+        .take(3)
+        .map(|finding| finding.at.to_string())
+        .collect();
+    let mut line = CheckLine::new(
+        tone,
+        title(count, paint::format_grouped_number(count as u64)),
+        places.join(", "),
+    );
+    line.jump = Some(first);
+    Some(line)
 }
 
 /// True for findings about the files behind samples, which the live check does not have.

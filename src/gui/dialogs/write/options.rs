@@ -8,7 +8,7 @@ use crate::gui::dialogs::view::DialogView;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, ChoiceCard, FieldNote, TextField, paint};
 use crate::model::FieldSpec;
 use crate::ops::Depth;
@@ -141,50 +141,23 @@ impl WriteDialog {
     }
 
     fn parts_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
-        let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Parts"));
         let count = self
             .checks
             .part_count()
             .map(|count| tr_n!(count, "{n} part", "{n} parts", n = count))
             .unwrap_or_default();
-        let line = |ui: &mut Ui,
-                    dialog: &mut Self,
-                    split: PartSplit,
-                    text: &str,
-                    add: &mut dyn FnMut(&mut Ui, &mut Self)| {
-            ui.horizontal(|ui| {
-                ui.set_min_height(26.0);
-                if widgets::radio(ui, dialog.choices.split == split, text).clicked() {
-                    dialog.choices.split = split;
-                }
-                add(ui, dialog);
-                if dialog.choices.split == split {
-                    ui.label(
-                        theme::rich_text(&count)
-                            .text_style(text_style("small12"))
-                            .color(t.tx2),
-                    );
-                }
-            });
-        };
-        line(
-            ui,
-            self,
-            PartSplit::Size,
-            tr!("By size"),
-            &mut |ui, dialog| {
-                let before = dialog.choices.size.clone();
-                TextField::new(tr!("Size of a part"), &mut dialog.choices.size)
-                    .hide_label()
-                    .mono()
-                    .width(90.0)
-                    .show(ui);
-                if dialog.choices.size != before {
-                    dialog.choices.split = PartSplit::Size;
-                }
-            },
-        );
+        self.draw_split_choice(ui, PartSplit::Size, tr!("By size"), &count, |ui, dialog| {
+            let before = dialog.choices.size.clone();
+            TextField::new(tr!("Size of a part"), &mut dialog.choices.size)
+                .hide_label()
+                .mono()
+                .width(90.0)
+                .show(ui);
+            if dialog.choices.size != before {
+                dialog.choices.split = PartSplit::Size;
+            }
+        });
         let columns: Vec<String> = cx
             .document()
             .map(|document| document.fields(0))
@@ -192,12 +165,12 @@ impl WriteDialog {
             .iter()
             .map(|f: &FieldSpec| f.name.clone())
             .collect();
-        line(
+        self.draw_split_choice(
             ui,
-            self,
             PartSplit::Column,
             tr!("By column"),
-            &mut |ui, dialog| {
+            &count,
+            |ui, dialog| {
                 let shown = if dialog.choices.column.is_empty() {
                     tr!("choose a column")
                 } else {
@@ -219,24 +192,36 @@ impl WriteDialog {
                 });
             },
         );
-        line(
-            ui,
-            self,
-            PartSplit::None,
-            tr!("Do not split"),
-            &mut |_, _| {},
-        );
+        self.draw_split_choice(ui, PartSplit::None, tr!("Do not split"), &count, |_, _| {});
+    }
+
+    /// Draws a way to split, with what `add` draws beside it; the chosen one shows the number of
+    /// parts.
+    fn draw_split_choice(
+        &mut self,
+        ui: &mut Ui,
+        split: PartSplit,
+        text: &str,
+        count: &str,
+        add: impl FnOnce(&mut Ui, &mut Self),
+    ) {
+        ui.horizontal(|ui| {
+            ui.set_min_height(26.0);
+            if widgets::radio(ui, self.choices.split == split, text).clicked() {
+                self.choices.split = split;
+            }
+            add(ui, self);
+            if self.choices.split == split {
+                ui.label(theme::style_small_text(count, theme::tokens(ui).tx2));
+            }
+        });
     }
 
     fn parquet_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Parquet metadata"));
-        let label = |ui: &mut Ui, text: &str| {
-            let (rect, _) = ui.allocate_exact_size(vec2(86.0, 26.0), Sense::hover());
-            paint::text_left(ui.painter(), rect, text, font::regular(12.0), t.tx2);
-        };
         ui.horizontal(|ui| {
-            label(ui, tr!("Compression"));
+            draw_option_label(ui, tr!("Compression"));
             let names: Vec<&str> = Compression::ALL.iter().map(|codec| codec.name()).collect();
             // The level and its label are beside it.
             let width = (ui.available_width() - 100.0).clamp(70.0, 120.0);
@@ -266,7 +251,7 @@ impl WriteDialog {
             }
         });
         ui.horizontal(|ui| {
-            label(ui, tr!("Row group"));
+            draw_option_label(ui, tr!("Row group"));
             TextField::new(tr!("Rows of a row group"), &mut self.choices.rows)
                 .hide_label()
                 .mono()
@@ -279,4 +264,15 @@ impl WriteDialog {
             );
         });
     }
+}
+
+fn draw_option_label(ui: &mut Ui, text: &str) {
+    let (rect, _) = ui.allocate_exact_size(vec2(86.0, 26.0), Sense::hover());
+    paint::text_left(
+        ui.painter(),
+        rect,
+        text,
+        font::regular(12.0),
+        theme::tokens(ui).tx2,
+    );
 }

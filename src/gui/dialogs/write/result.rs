@@ -1,6 +1,8 @@
 //! The right column of the write dialog: files to write, progress, result, comparison, and a Python
 //! snippet that reads the dataset.
 
+use std::path::Path;
+
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::checks::index_names;
@@ -74,10 +76,7 @@ impl WriteDialog {
         let t = theme::tokens(ui);
         let mut files: Vec<(&str, String, String)> = Vec::new();
         let data = cx.session.totals().bytes.unwrap_or(0);
-        let name = dropped_paths::parse_path(&self.choices.target)
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = display_file_name(&dropped_paths::parse_path(&self.choices.target));
         match self.choices.container {
             WriteContainer::Zip => {
                 files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data))))
@@ -207,22 +206,17 @@ impl WriteDialog {
             Proof::Found(found) => found_ui(ui, found),
         }
         let mut files: Vec<(&str, String, String)> = Vec::new();
-        let name = |path: &std::path::Path| {
-            path.file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
         files.extend(
             built
                 .indexes
                 .iter()
-                .map(|path| (icons::DATABASE, name(path), String::new())),
+                .map(|path| (icons::DATABASE, display_file_name(path), String::new())),
         );
         files.extend(
             built
                 .parts
                 .iter()
-                .map(|path| (icons::FILE_ZIP, name(path), String::new())),
+                .map(|path| (icons::FILE_ZIP, display_file_name(path), String::new())),
         );
         if files.is_empty() {
             let icon = if built.format == Format::Folder {
@@ -299,6 +293,12 @@ impl WriteDialog {
             }
         });
     }
+}
+
+fn display_file_name(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {

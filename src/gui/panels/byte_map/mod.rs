@@ -6,7 +6,7 @@ pub mod state;
 use std::sync::Arc;
 
 use egui::{
-    Color32, Frame, Margin, Mesh, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2,
+    Color32, Frame, Margin, Mesh, Pos2, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2,
     WidgetInfo, pos2, vec2,
 };
 
@@ -16,7 +16,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, EmptyState, paint};
+use crate::gui::widgets::{self, paint};
 use crate::model::SamplePath;
 use crate::ops::{ByteLayout, BytePart, byte_layout};
 use crate::studio::{Document, RowRef};
@@ -40,23 +40,18 @@ fn colour(part: BytePart, t: &ThemeTokens) -> Color32 {
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let nothing = |ui: &mut Ui, title: &str, why: &str| {
-        let _ = widgets::empty_state(
+    let Some(document) = cx.document() else {
+        return widgets::draw_empty_state(
             ui,
-            &EmptyState {
-                icon: icons::MEMORY,
-                title,
-                why,
-                actions: &[],
-            },
+            icons::MEMORY,
+            tr!("No bytes"),
+            tr!("Open a dataset first."),
         );
     };
-    let Some(document) = cx.document() else {
-        return nothing(ui, tr!("No bytes"), tr!("Open a dataset first."));
-    };
     let Some(open) = document.opened_dataset() else {
-        return nothing(
+        return widgets::draw_empty_state(
             ui,
+            icons::MEMORY,
             tr!("A draft has no bytes yet"),
             tr!("Write the draft, then open it."),
         );
@@ -93,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Some(Ok(layout)) => layout.clone(),
         Some(Err(error)) => {
             let why = error.to_string();
-            return nothing(ui, tr!("No map of the bytes"), &why);
+            return widgets::draw_empty_state(ui, icons::MEMORY, tr!("No map of the bytes"), &why);
         }
         None => {
             widgets::spinner(ui, 24.0);
@@ -226,12 +221,8 @@ fn map_ui(
         return;
     };
     let mut mesh = Mesh::default();
-    let place = |cell: usize| {
-        let at = vec2((cell % columns) as f32, (cell / columns) as f32) * step;
-        Rect::from_min_size(rect.min + at, Vec2::splat(CELL))
-    };
     for (cell, part) in cells.iter().enumerate() {
-        mesh.add_colored_rect(place(cell), colour(*part, t));
+        mesh.add_colored_rect(place_cell(rect.min, columns, cell), colour(*part, t));
     }
     let painter = ui.painter_at(rect);
     painter.add(Shape::mesh(mesh));
@@ -265,7 +256,12 @@ fn map_ui(
     if let Some((from, to)) = own {
         for cell in 0..count {
             if byte_of(cell) < to && byte_of(cell + 1) > from {
-                painter.rect_stroke(place(cell), 0, Stroke::new(1.5, t.tx), StrokeKind::Outside);
+                painter.rect_stroke(
+                    place_cell(rect.min, columns, cell),
+                    0,
+                    Stroke::new(1.5, t.tx),
+                    StrokeKind::Outside,
+                );
             }
         }
     }
@@ -294,7 +290,7 @@ fn map_ui(
         return;
     };
     painter.rect_stroke(
-        place(cell),
+        place_cell(rect.min, columns, cell),
         0,
         Stroke::new(1.5, t.accfill),
         StrokeKind::Outside,
@@ -329,6 +325,12 @@ fn map_ui(
         cx.request(Request::Select(sample));
     }
     response.on_hover_text_at_pointer(theme::rich_text(format!("{what}\n{range}")));
+}
+
+/// The square of a cell in rows of `columns` cells from the corner `origin`.
+fn place_cell(origin: Pos2, columns: usize, cell: usize) -> Rect {
+    let at = vec2((cell % columns) as f32, (cell / columns) as f32) * (CELL + GAP);
+    Rect::from_min_size(origin + at, Vec2::splat(CELL))
 }
 
 /// The sample stored in a member.

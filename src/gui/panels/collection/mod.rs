@@ -18,7 +18,9 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, FieldNote, Segment, TextField, Tone, note_ui};
-use crate::model::{Collection, EXTENT_ORIGIN, KNOWN_KEYS, Location, Rule, Severity, TASKS};
+use crate::model::{
+    Collection, EXTENT_ORIGIN, Finding, KNOWN_KEYS, Location, Rule, Severity, TASKS,
+};
 use crate::studio::{Command, Document};
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
 use state::Tab;
@@ -107,7 +109,9 @@ impl Form<'_, '_> {
                     let bad = self.fields_with(Severity::Error);
                     let valid = REQUIRED
                         .iter()
-                        .filter(|key| !bad.contains(**key) && self.is_filled(key))
+                        .filter(|key| {
+                            !bad.contains(**key) && tabs::has_field_content(self.collection, key)
+                        })
                         .count();
                     ui.label(
                         theme::rich_text(tr!("7 required"))
@@ -181,15 +185,6 @@ impl Form<'_, '_> {
     /// The top-level fields with findings of this severity.
     fn fields_with(&self, severity: Severity) -> std::collections::BTreeSet<String> {
         fields_with(&self.cx.studio.report().findings, severity)
-    }
-
-    fn is_filled(&self, key: &str) -> bool {
-        match self.collection.get(key) {
-            Some(Json::String(text)) => !text.is_empty(),
-            Some(Json::Array(items)) => !items.is_empty(),
-            Some(_) => true,
-            None => false,
-        }
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
@@ -762,10 +757,7 @@ fn label_ui(ui: &mut Ui, text: &str, required: bool) {
     });
 }
 
-fn fields_with(
-    findings: &[crate::model::Finding],
-    severity: Severity,
-) -> std::collections::BTreeSet<String> {
+fn fields_with(findings: &[Finding], severity: Severity) -> std::collections::BTreeSet<String> {
     let top = |at: &str| at.split('/').next().unwrap_or(at).to_owned();
     let here = findings
         .iter()
@@ -782,21 +774,10 @@ fn fields_with(
 
 /// The note of a field from its findings. An empty required field shows "required" instead of an
 /// error.
-fn note_of(
-    findings: &[crate::model::Finding],
-    pointer: &str,
-    filled: bool,
-    checked: bool,
-) -> FieldNote {
-    let here = |finding: &&crate::model::Finding| {
-        matches!(
-            &finding.at,
-            Location::Collection(at) if at == pointer
-        )
-    };
+fn note_of(findings: &[Finding], pointer: &str, filled: bool, checked: bool) -> FieldNote {
     let mut found = findings
         .iter()
-        .filter(here)
+        .filter(|finding| is_at_pointer(finding, pointer))
         .filter(|finding| filled || finding.rule != Rule::CollectionRequired);
     let finding = found
         .clone()
@@ -810,6 +791,13 @@ fn note_of(
         None if filled && checked => FieldNote::Ok,
         None => FieldNote::None,
     }
+}
+
+fn is_at_pointer(finding: &Finding, pointer: &str) -> bool {
+    matches!(
+        &finding.at,
+        Location::Collection(at) if at == pointer
+    )
 }
 
 /// The tab's number: fields with errors.

@@ -54,12 +54,9 @@ impl FormState {
         let Some(at) = self.focus.as_deref() else {
             return false;
         };
-        let inside = |outer: &str, inner: &str| {
-            inner
-                .strip_prefix(outer)
-                .is_some_and(|rest| rest.starts_with('/'))
-        };
-        at == pointer || inside(pointer, at) || (self.waited > 1 && inside(at, pointer))
+        at == pointer
+            || is_pointer_below(pointer, at)
+            || (self.waited > 1 && is_pointer_below(at, pointer))
     }
 
     /// Discards uncommitted text of fields whose pointer has this prefix.
@@ -86,6 +83,12 @@ impl FormState {
     pub fn is_typing(&self) -> bool {
         self.typed.values().any(|typed| typed.since_s.is_some())
     }
+}
+
+fn is_pointer_below(outer: &str, inner: &str) -> bool {
+    inner
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

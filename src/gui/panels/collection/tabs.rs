@@ -25,32 +25,35 @@ use crate::studio::Command;
 
 /// Completeness of the description: present and missing parts.
 pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
-    let filled = |key: &str| match collection.get(key) {
-        None | Some(Json::Null) => false,
-        Some(Json::String(text)) => !text.trim().is_empty(),
-        Some(Json::Array(items)) => !items.is_empty(),
-        Some(_) => true,
-    };
-    let any = |prefix: &str| {
-        collection
-            .fields
-            .keys()
-            .any(|key| key.starts_with(prefix) && filled(key))
-    };
     let parts = [
-        ("id", filled("id")),
-        ("dataset_version", filled("dataset_version")),
-        ("description", filled("description")),
-        ("licenses", filled("licenses")),
-        ("providers", filled("providers")),
-        ("tasks", filled("tasks")),
-        ("title", filled("title")),
-        ("curators", filled("curators")),
-        ("keywords", filled("keywords")),
-        (mark!("labels or bands"), any("labels:") || any("optical:")),
-        ("publications", filled("publications") || any("sci:")),
-        (mark!("split strategy"), filled("split:strategy")),
-        (mark!("responsible AI"), any("rai:")),
+        ("id", has_field_content(collection, "id")),
+        (
+            "dataset_version",
+            has_field_content(collection, "dataset_version"),
+        ),
+        ("description", has_field_content(collection, "description")),
+        ("licenses", has_field_content(collection, "licenses")),
+        ("providers", has_field_content(collection, "providers")),
+        ("tasks", has_field_content(collection, "tasks")),
+        ("title", has_field_content(collection, "title")),
+        ("curators", has_field_content(collection, "curators")),
+        ("keywords", has_field_content(collection, "keywords")),
+        (
+            mark!("labels or bands"),
+            has_content_below(collection, "labels:") || has_content_below(collection, "optical:"),
+        ),
+        (
+            "publications",
+            has_field_content(collection, "publications") || has_content_below(collection, "sci:"),
+        ),
+        (
+            mark!("split strategy"),
+            has_field_content(collection, "split:strategy"),
+        ),
+        (
+            mark!("responsible AI"),
+            has_content_below(collection, "rai:"),
+        ),
     ];
     let missing: Vec<&'static str> = parts
         .iter()
@@ -58,6 +61,23 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
         .map(|(name, _)| *name)
         .collect();
     (parts.len() - missing.len(), missing)
+}
+
+/// White space alone does not fill a field.
+pub(super) fn has_field_content(collection: &Collection, key: &str) -> bool {
+    match collection.get(key) {
+        None | Some(Json::Null) => false,
+        Some(Json::String(text)) => !text.trim().is_empty(),
+        Some(Json::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    }
+}
+
+fn has_content_below(collection: &Collection, prefix: &str) -> bool {
+    collection
+        .fields
+        .keys()
+        .any(|key| key.starts_with(prefix) && has_field_content(collection, key))
 }
 
 impl Form<'_, '_> {
@@ -296,18 +316,13 @@ impl Form<'_, '_> {
         let t = theme::tokens(ui);
         for (index, band) in bands.iter().enumerate() {
             let text = |key: &str| band.get(key).and_then(Json::as_str).unwrap_or_default();
-            let number = |key: &str| {
-                band.get(key)
-                    .and_then(Json::as_f64)
-                    .map_or(String::new(), |value| format!("{value:.0}"))
-            };
             let (row, response) =
                 ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
             let said = tr!(
                 "Band {name} {common_name} {wavelength} nm {unit}",
                 name = text("name"),
                 common_name = text("common_name"),
-                wavelength = number("center_wavelength"),
+                wavelength = format_whole_number(band, "center_wavelength"),
                 unit = text("unit"),
             );
             let said = said.trim_end();
@@ -322,7 +337,7 @@ impl Form<'_, '_> {
                 font::regular(12.0),
                 t.tx2,
             );
-            let wavelength = format!("{} nm", number("center_wavelength"));
+            let wavelength = format!("{} nm", format_whole_number(band, "center_wavelength"));
             let right = row.with_max_x(row.right() - 26.0);
             paint::text_right(painter, right, &wavelength, font::mono(11.5), t.tx2);
             if row.width() > 300.0 {
@@ -616,6 +631,12 @@ impl Form<'_, '_> {
     }
 }
 
+fn format_whole_number(band: &Json, key: &str) -> String {
+    band.get(key)
+        .and_then(Json::as_f64)
+        .map_or(String::new(), |value| format!("{value:.0}"))
+}
+
 /// Parses `#rrggbb`.
 pub fn color_of(text: &str) -> Option<Color32> {
     let digits = text
@@ -631,23 +652,29 @@ fn collection_fields(
     extension: &str,
     options: &Json,
 ) -> Result<Vec<(String, Json)>, String> {
-    let text = |error: crate::error::Error| match error.hints().first() {
-        Some(hint) => format!("{error}: {hint}."),
-        None => format!("{error}."),
-    };
-    match builtin().make(extension, options).map_err(text)? {
+    match builtin()
+        .make(extension, options)
+        .map_err(describe_error_with_hint)?
+    {
         crate::extensions::Extension::Collection(made) => {
             let dataset = crate::model::Dataset {
                 collection: collection.clone(),
                 ..Default::default()
             };
             made.compute(&dataset, &crate::jobs::JobContext::default())
-                .map_err(text)
+                .map_err(describe_error_with_hint)
         }
         _ => Err(tr!(
             "{extension} does not describe the collection.",
             extension
         )),
+    }
+}
+
+fn describe_error_with_hint(error: crate::error::Error) -> String {
+    match error.hints().first() {
+        Some(hint) => format!("{error}: {hint}."),
+        None => format!("{error}."),
     }
 }
 
@@ -657,18 +684,13 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
     /// Half of the width of a band without one, as a share of its centre wavelength.
     const NO_WIDTH: f64 = 0.01;
     let t = theme::tokens(ui);
-    let number = |band: &Json, key: &str| {
-        band.get(key)
-            .and_then(Json::as_f64)
-            .filter(|value| *value > 0.0)
-    };
     // Name, first, centre and last wavelength in nm.
     let placed: Vec<(String, [f64; 3])> = bands
         .iter()
         .filter_map(|band| {
-            let center = number(band, "center_wavelength")?;
-            let half =
-                number(band, "full_width_half_max").map_or(center * NO_WIDTH, |width| width / 2.0);
+            let center = read_positive_number(band, "center_wavelength")?;
+            let half = read_positive_number(band, "full_width_half_max")
+                .map_or(center * NO_WIDTH, |width| width / 2.0);
             let name = band
                 .get("name")
                 .and_then(Json::as_str)
@@ -710,39 +732,32 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
         y_text: Box::new(|_| String::new()),
         y_width: 0.0,
     };
-    let under = |value: f64| {
-        let nm = 10f64.powf(value);
-        let bands: Vec<String> = placed
-            .iter()
-            .filter(|(_, [first, _, last])| (*first..=*last).contains(&nm))
-            .map(|(name, [first, center, last])| {
-                format!("{name}: {center:.0} nm ({first:.0} – {last:.0})")
-            })
-            .collect();
-        Some(if bands.is_empty() {
-            format!("{nm:.0} nm")
-        } else {
-            bands.join("\n")
-        })
-    };
-    let drawn = plot::show_next(ui, "spectrum", 118.0, Sense::hover(), axes, under, |plot| {
-        for (name, [first, center, last]) in &placed {
-            let color = spectral(*center, t.tx3);
-            let [left, middle, right] = [first, center, last].map(|nm| nm.log10());
-            let hill = vec![
-                [left, 0.0],
-                [left + (middle - left) * 0.35, 1.0],
-                [right - (right - middle) * 0.35, 1.0],
-                [right, 0.0],
-            ];
-            let hill = Polygon::new(name, hill)
-                .fill_color(color.gamma_multiply(0.45))
-                .stroke(Stroke::new(1.0, color));
-            plot.polygon(hill.allow_hover(false));
-            let label = theme::rich_text(name).font(font::mono(9.5)).color(t.tx2);
-            plot.text(Text::new(name, PlotPoint::new(middle, 1.12), label).allow_hover(false));
-        }
-    });
+    let drawn = plot::show_next(
+        ui,
+        "spectrum",
+        118.0,
+        Sense::hover(),
+        axes,
+        |value| Some(describe_bands_at(&placed, 10f64.powf(value))),
+        |plot| {
+            for (name, [first, center, last]) in &placed {
+                let color = spectral(*center, t.tx3);
+                let [left, middle, right] = [first, center, last].map(|nm| nm.log10());
+                let hill = vec![
+                    [left, 0.0],
+                    [left + (middle - left) * 0.35, 1.0],
+                    [right - (right - middle) * 0.35, 1.0],
+                    [right, 0.0],
+                ];
+                let hill = Polygon::new(name, hill)
+                    .fill_color(color.gamma_multiply(0.45))
+                    .stroke(Stroke::new(1.0, color));
+                plot.polygon(hill.allow_hover(false));
+                let label = theme::rich_text(name).font(font::mono(9.5)).color(t.tx2);
+                plot.text(Text::new(name, PlotPoint::new(middle, 1.12), label).allow_hover(false));
+            }
+        },
+    );
     drawn.response.widget_info(|| {
         let label = tr_n!(
             placed.len(),
@@ -752,6 +767,29 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
         );
         WidgetInfo::labeled(Role::Image, true, label)
     });
+}
+
+fn read_positive_number(band: &Json, key: &str) -> Option<f64> {
+    band.get(key)
+        .and_then(Json::as_f64)
+        .filter(|value| *value > 0.0)
+}
+
+/// The bands that hold a wavelength; `placed` has their names and their first, centre and last
+/// wavelengths in nm.
+fn describe_bands_at(placed: &[(String, [f64; 3])], nm: f64) -> String {
+    let bands: Vec<String> = placed
+        .iter()
+        .filter(|(_, [first, _, last])| (*first..=*last).contains(&nm))
+        .map(|(name, [first, center, last])| {
+            format!("{name}: {center:.0} nm ({first:.0} – {last:.0})")
+        })
+        .collect();
+    if bands.is_empty() {
+        format!("{nm:.0} nm")
+    } else {
+        bands.join("\n")
+    }
 }
 
 /// About the colour of light of this wavelength; beyond the visible `other`.

@@ -126,13 +126,10 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let state = &mut cx.session.columns;
     let rows = std::mem::take(&mut state.rows);
     let chosen = state.chosen.clone();
-    let is_chosen = |row: &ColumnRow| match (row, &chosen) {
-        (ColumnRow::Column(level, name, _), Some(chosen)) => {
-            *level == chosen.level && *name == chosen.column
-        }
-        _ => false,
-    };
-    let cursor = rows.iter().position(is_chosen).map(|row| row as u64);
+    let cursor = rows
+        .iter()
+        .position(|row| is_chosen_column(row, chosen.as_ref()))
+        .map(|row| row as u64);
     let list = VirtualRows::new(tr!("Columns of the levels"), rows.len() as u64).cursor(cursor);
     let out = list.show(ui, &mut state.scroll, |ui, row, rect, response| {
         let inner = rect.shrink2(vec2(10.0, 0.0));
@@ -168,7 +165,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 paint::text_right(ui.painter(), inner, &count, font::mono(11.0), t.tx3);
             }
             ColumnRow::Column(level, name, kind) => {
-                let selected = is_chosen(&rows[row as usize]);
+                let selected = is_chosen_column(&rows[row as usize], chosen.as_ref());
                 response.widget_info(|| {
                     WidgetInfo::selected(
                         Role::ListItem,
@@ -210,6 +207,15 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
     if let Some(ColumnRow::Column(_, column, _)) = opened {
         insert(cx, &column);
+    }
+}
+
+fn is_chosen_column(row: &ColumnRow, chosen: Option<&SummaryRequest>) -> bool {
+    match (row, chosen) {
+        (ColumnRow::Column(level, name, _), Some(chosen)) => {
+            *level == chosen.level && *name == chosen.column
+        }
+        _ => false,
     }
 }
 
@@ -468,15 +474,8 @@ fn range_filter<'a>(
     to: &str,
     time: bool,
 ) -> (FilterKey<'a>, Filter) {
-    let open = |text: &str| {
-        if text.is_empty() {
-            "..".to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
     if time {
-        let range = format!("{}/{}", open(from), open(to));
+        let range = format!("{}/{}", write_range_end(from), write_range_end(to));
         let filter = Filter {
             time_column: Some(request.column.clone()),
             ..Filter::datetime(range)
@@ -493,6 +492,15 @@ fn range_filter<'a>(
         FilterKey::Column(&request.column),
         Filter::condition(condition).at_level(request.level),
     )
+}
+
+/// An empty text is an open end of the range.
+fn write_range_end(text: &str) -> String {
+    if text.is_empty() {
+        "..".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]

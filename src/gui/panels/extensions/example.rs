@@ -9,7 +9,7 @@ use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2}
 use super::state::{Added, ExtensionPreview};
 use super::targets::TargetGroup;
 use crate::error::Result;
-use crate::extensions::{self, ExtensionCall, builtin};
+use crate::extensions::{self, ExtensionCall, ExtensionEntry, builtin};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
@@ -253,12 +253,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let groups = cx.session.extensions.groups().clone();
     let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
     let registry = cx.session.extensions.registry.entries();
-    let is_timeless = |call: &&ExtensionCall| {
-        registry.iter().any(|entry| {
-            entry.name == call.extension && super::targets::lacks_times(entry, &call.options)
-        })
-    };
-    if let Some(call) = calls.iter().find(is_timeless) {
+    if let Some(call) = calls.iter().find(|call| call_lacks_times(registry, call)) {
         let extension = registry
             .iter()
             .find(|entry| entry.name == call.extension)
@@ -291,34 +286,34 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
         let painter = ui.painter();
         painter.hline(row.x_range(), row.bottom() - 0.5, Stroke::new(1.0, t.line));
-        let part = |from: f32, to: f32| {
-            Rect::from_min_max(
-                pos2(row.left() + 12.0 + (width - 24.0) * from, row.top()),
-                pos2(row.left() + 6.0 + (width - 24.0) * to, row.bottom()),
-            )
-        };
         let level = added
             .level
             .map_or("C".to_owned(), |level| format!("L{level}"));
-        paint::text_left(painter, part(0.0, 0.07), &level, font::mono(11.0), t.tx3);
+        paint::text_left(
+            painter,
+            cut_row(row, 0.0, 0.07),
+            &level,
+            font::mono(11.0),
+            t.tx3,
+        );
         let color = if added.there { t.warn } else { t.tx };
         paint::text_left(
             painter,
-            part(0.07, 0.42),
+            cut_row(row, 0.07, 0.42),
             &added.name,
             font::mono(12.0),
             color,
         );
         paint::text_left(
             painter,
-            part(0.42, 0.62),
+            cut_row(row, 0.42, 0.62),
             &added.kind,
             font::mono(11.0),
             t.tx3,
         );
         paint::text_left(
             painter,
-            part(0.62, 0.88),
+            cut_row(row, 0.62, 0.88),
             &added.example,
             font::mono(12.0),
             t.tx2,
@@ -335,7 +330,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         if filled > 0 {
             paint::text_right(
                 painter,
-                part(0.88, 1.02),
+                cut_row(row, 0.88, 1.02),
                 &paint::format_grouped_number(filled),
                 font::mono(11.0),
                 t.tx2,
@@ -369,6 +364,20 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             .inner_margin(Margin::symmetric(12, 4))
             .show(ui, |ui| note_ui(ui, &FieldNote::Warning(failure.clone())));
     }
+}
+
+fn call_lacks_times(entries: &[ExtensionEntry], call: &ExtensionCall) -> bool {
+    entries.iter().any(|entry| {
+        entry.name == call.extension && super::targets::lacks_times(entry, &call.options)
+    })
+}
+
+/// The part of a row between two shares of its width.
+fn cut_row(row: Rect, from: f32, to: f32) -> Rect {
+    Rect::from_min_max(
+        pos2(row.left() + 12.0 + (row.width() - 24.0) * from, row.top()),
+        pos2(row.left() + 6.0 + (row.width() - 24.0) * to, row.bottom()),
+    )
 }
 
 /// Width of the button that runs the extensions, with its margin, in points.

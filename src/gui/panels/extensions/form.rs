@@ -68,19 +68,20 @@ fn kind_text(kind: OptionKind) -> String {
 /// The form's text for given options.
 pub fn typed_of(specs: &[OptionSpec], options: &Json) -> TypedOptions {
     let entries = options.as_object().into_iter().flatten();
-    let text = |name: &str, value: &Json| {
-        let is_line = specs
-            .iter()
-            .any(|spec| spec.name == name && spec.kind == OptionKind::CommandLine);
-        match serde_json::from_value::<Vec<String>>(value.clone()) {
-            Ok(words) if is_line => join_command_line(&words),
-            _ => text_of(value),
-        }
-    };
     entries
         .filter(|(_, value)| !value.is_null())
-        .map(|(name, value)| (name.clone(), text(name, value)))
+        .map(|(name, value)| (name.clone(), format_option_value(specs, name, value)))
         .collect()
+}
+
+fn format_option_value(specs: &[OptionSpec], name: &str, value: &Json) -> String {
+    let is_line = specs
+        .iter()
+        .any(|spec| spec.name == name && spec.kind == OptionKind::CommandLine);
+    match serde_json::from_value::<Vec<String>>(value.clone()) {
+        Ok(words) if is_line => join_command_line(&words),
+        _ => text_of(value),
+    }
 }
 
 fn text_of(value: &Json) -> String {

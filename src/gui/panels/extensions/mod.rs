@@ -15,7 +15,7 @@ use egui::{
 };
 use serde_json::Value as Json;
 
-use crate::extensions::{ExtensionEntry, ExtensionScope, OptionKind, value_range};
+use crate::extensions::{ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, value_range};
 use crate::gui::action::Action;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
@@ -254,19 +254,10 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             (ExtensionScope::Collection, tr!("Collection")),
         ];
         for (scope, title) in scopes {
-            let fits = |entry: &&ExtensionEntry| {
-                let (title, summary) = (
-                    crate::text::translate_text(entry.title),
-                    crate::text::translate_text(entry.summary),
-                );
-                let text = format!(
-                    "{} {} {} {title} {summary}",
-                    entry.name, entry.title, entry.summary
-                )
-                .to_lowercase();
-                entry.scope == scope && text.contains(&wanted)
-            };
-            let mut shown = entries.iter().filter(fits).peekable();
+            let mut shown = entries
+                .iter()
+                .filter(|entry| matches_extension(entry, scope, &wanted))
+                .peekable();
             if shown.peek().is_none() {
                 continue;
             }
@@ -289,6 +280,21 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
     });
+}
+
+/// True for an extension of this scope whose name, title or summary holds `wanted`, which is in
+/// lower case.
+fn matches_extension(entry: &ExtensionEntry, scope: ExtensionScope, wanted: &str) -> bool {
+    let (title, summary) = (
+        crate::text::translate_text(entry.title),
+        crate::text::translate_text(entry.summary),
+    );
+    let text = format!(
+        "{} {} {} {title} {summary}",
+        entry.name, entry.title, entry.summary
+    )
+    .to_lowercase();
+    entry.scope == scope && text.contains(wanted)
 }
 
 fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
@@ -379,14 +385,11 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.extensions;
     let groups = state.groups.clone();
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
-    let on = |entry: &&ExtensionEntry| {
-        entry.scope != ExtensionScope::Collection
-            && state
-                .choices
-                .get(entry.name)
-                .is_some_and(|choice| choice.on)
-    };
-    let chosen: Vec<ExtensionEntry> = entries.iter().filter(on).copied().collect();
+    let chosen: Vec<ExtensionEntry> = entries
+        .iter()
+        .filter(|entry| has_chosen_targets(state, entry))
+        .copied()
+        .collect();
     if chosen.is_empty() {
         Frame::NONE
             .inner_margin(Margin::symmetric(12, 8))
@@ -402,10 +405,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let width = ui.available_width();
     let each = ((width - 190.0) / chosen.len() as f32).clamp(46.0, 92.0);
-    let column = |index: usize, row: Rect| {
-        let right = row.right() - 8.0 - each * (chosen.len() - 1 - index) as f32;
-        Rect::from_min_max(pos2(right - each, row.top()), pos2(right, row.bottom()))
-    };
+    let column = |index: usize, row: Rect| place_target_column(row, chosen.len() - 1 - index, each);
     let row_of = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
     let head = row_of(ui);
     let names = head.right() - 8.0 - each * chosen.len() as f32;
@@ -526,6 +526,20 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
+fn has_chosen_targets(state: &ExtensionsState, entry: &ExtensionEntry) -> bool {
+    entry.scope != ExtensionScope::Collection
+        && state
+            .choices
+            .get(entry.name)
+            .is_some_and(|choice| choice.on)
+}
+
+/// The cell of a column that has `after` columns of the width `each` to its right.
+fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
+    let right = row.right() - 8.0 - each * after as f32;
+    Rect::from_min_max(pos2(right - each, row.top()), pos2(right, row.bottom()))
+}
+
 /// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
 fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &ExtensionEntry) {
     let Some(draft) = document.draft() else {
@@ -630,12 +644,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 state.made_for = None;
             }
         });
-    let is_number = |name: &str| {
-        specs
-            .iter()
-            .any(|spec| spec.name == name && spec.kind == OptionKind::Number)
-    };
-    if is_number("low") && is_number("high") {
+    if has_number_option(&specs, "low") && has_number_option(&specs, "high") {
         Frame::NONE
             .inner_margin(Margin {
                 left: 12,
@@ -645,4 +654,10 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             })
             .show(ui, |ui| range_ui(ui, cx, document, &entry));
     }
+}
+
+fn has_number_option(specs: &[OptionSpec], name: &str) -> bool {
+    specs
+        .iter()
+        .any(|spec| spec.name == name && spec.kind == OptionKind::Number)
 }

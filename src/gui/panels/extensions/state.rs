@@ -119,18 +119,18 @@ impl ExtensionsState {
             calls.extend(made);
         }
         // Consecutive calls of one level share one pass over the pixels.
-        let first = |call: &ExtensionCall| {
-            self.registry
-                .entries()
-                .iter()
-                .find(|entry| entry.name == call.extension)
-        };
-        calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
+        calls.sort_by_key(|call| match self.find_scope_of_call(call) {
             Some(ExtensionScope::Sample) => (0, call.target.level),
             Some(ExtensionScope::Tortilla) => (1, 0),
             _ => (2, 0),
         });
         Ok(calls)
+    }
+
+    fn find_scope_of_call(&self, call: &ExtensionCall) -> Option<ExtensionScope> {
+        let mut entries = self.registry.entries().iter();
+        let entry = entries.find(|entry| entry.name == call.extension)?;
+        Some(entry.scope)
     }
 
     /// Replaces selection, options and targets by those of `calls`.

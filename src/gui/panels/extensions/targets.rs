@@ -80,16 +80,6 @@ fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
             lens.path(*last).last().copied().unwrap_or_default()
         ),
     };
-    let samples = |&position: &u32| {
-        let counts = lens
-            .counts
-            .get(position as usize)
-            .copied()
-            .unwrap_or_default();
-        lens.total()
-            - counts.count_in_state(PositionState::Missing)
-            - counts.count_in_state(PositionState::Padded)
-    };
     TargetGroup {
         level: node.map_or(0, |node| node.level),
         kind: node.map_or(SampleKind::File, |node| node.kind),
@@ -98,8 +88,23 @@ fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
             .iter()
             .map(|&position| format!("*/{}", path(position)))
             .collect(),
-        samples: members.iter().map(samples).sum(),
+        samples: members
+            .iter()
+            .map(|position| count_present_samples(lens, *position))
+            .sum(),
     }
+}
+
+/// Counts the samples at a position that are neither missing nor padded.
+fn count_present_samples(lens: &StructureSummary, position: u32) -> u64 {
+    let counts = lens
+        .counts
+        .get(position as usize)
+        .copied()
+        .unwrap_or_default();
+    lens.total()
+        - counts.count_in_state(PositionState::Missing)
+        - counts.count_in_state(PositionState::Padded)
 }
 
 /// True when an extension applies to samples of this kind.
@@ -136,15 +141,16 @@ pub fn raster_groups(
     groups: &[TargetGroup],
     ctx: &JobContext,
 ) -> Result<Vec<bool>> {
-    let may_be = |group: &TargetGroup| {
+    let mut rasters = Vec::with_capacity(groups.len());
+    for group in groups {
         ctx.check()?;
         let target = CallTarget {
             level: group.level,
             positions: group.positions.clone(),
         };
-        Ok(group.kind == SampleKind::Folder || may_be_raster(dataset, &target))
-    };
-    groups.iter().map(may_be).collect()
+        rasters.push(group.kind == SampleKind::Folder || may_be_raster(dataset, &target));
+    }
+    Ok(rasters)
 }
 
 /// The calls of one extension for the selected groups: one a level; none has a target for
@@ -155,14 +161,8 @@ pub fn calls(
     groups: &[TargetGroup],
     ticked: &[bool],
 ) -> Vec<ExtensionCall> {
-    let call = |target| ExtensionCall {
-        extension: entry.name.into(),
-        options: options.clone(),
-        target,
-        schema_only: false,
-    };
     if entry.scope == ExtensionScope::Collection {
-        return vec![call(CallTarget::default())];
+        return vec![make_call(entry, options, CallTarget::default())];
     }
     let mut calls: Vec<ExtensionCall> = Vec::new();
     let levels = groups
@@ -196,26 +196,40 @@ pub fn calls(
                 .flat_map(|group| group.positions.clone())
                 .collect()
         };
-        calls.push(call(CallTarget { level, positions }));
+        calls.push(make_call(entry, options, CallTarget { level, positions }));
     }
     calls
 }
 
+fn make_call(entry: &ExtensionEntry, options: &Json, target: CallTarget) -> ExtensionCall {
+    ExtensionCall {
+        extension: entry.name.into(),
+        options: options.clone(),
+        target,
+        schema_only: false,
+    }
+}
+
 /// The groups that a call's target selects, to show a recipe.
 pub fn select_target_groups(groups: &[TargetGroup], target: &CallTarget) -> Vec<bool> {
-    let means = |group: &TargetGroup| {
-        let named = !group.positions.is_empty()
-            && group
-                .positions
-                .iter()
-                .all(|position| target.positions.contains(position));
-        group.level == target.level
-            && match target.positions.is_empty() {
-                true => group.kind == SampleKind::File || group.level == 0,
-                false => named,
-            }
-    };
-    groups.iter().map(means).collect()
+    groups
+        .iter()
+        .map(|group| is_target_group(group, target))
+        .collect()
+}
+
+fn is_target_group(group: &TargetGroup, target: &CallTarget) -> bool {
+    let named = !group.positions.is_empty()
+        && group
+            .positions
+            .iter()
+            .all(|position| target.positions.contains(position));
+    group.level == target.level
+        && if target.positions.is_empty() {
+            group.kind == SampleKind::File || group.level == 0
+        } else {
+            named
+        }
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, RowsOutput, Segment, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, RowsOutput, Segment, VirtualRows, paint};
 use crate::gui::{filters, icons};
 use crate::jobs::JobContext;
-use crate::model::is_padding;
+use crate::model::{FieldSpec, is_padding};
 use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
 use pictures::{CardState, Pictures, ThumbnailBands};
@@ -37,13 +37,7 @@ const LARGEST: f32 = 300.0;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
         let why = tr!("Open a dataset with rasters first.");
-        let state = EmptyState {
-            icon: icons::SQUARES_FOUR,
-            title: tr!("No pictures"),
-            why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
         return;
     };
     refresh(cx, document);
@@ -52,15 +46,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.want_level(0);
     if cx.session.gallery.files.is_empty() {
         let why = tr!("The first sample holds no FILE.");
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState {
-                icon: icons::SQUARES_FOUR,
-                title: tr!("No pictures"),
-                why,
-                actions: &[],
-            },
-        );
+        widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
         return;
     }
     let kept = cx.studio.filtered_rows().cloned();
@@ -93,13 +79,19 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let all = order.is_none() && kept_rows.is_none();
     let count = if all { document.rows(0) } else { shown.len() };
     let row_of = |index: usize| if all { index as u32 } else { shown[index] };
-    let index_of = |root: u32| match (&order, kept_rows) {
+    let ordered = order.as_ref().map(|order| order.as_slice());
+    grid_ui(ui, cx, document, count, &row_of, &|root| {
+        find_card_index(root, ordered, kept_rows)
+    });
+}
+
+fn find_card_index(root: u32, order: Option<&[u32]>, kept_rows: Option<&[u32]>) -> Option<usize> {
+    match (order, kept_rows) {
         (Some(order), _) => order.iter().position(|row| *row == root),
         // The rows that filters keep ascend.
         (None, Some(rows)) => rows.binary_search(&root).ok(),
         (None, None) => Some(root as usize),
-    };
-    grid_ui(ui, cx, document, count, &row_of, &index_of);
+    }
 }
 
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
@@ -121,20 +113,24 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.files = files;
     if state.made_for.is_none_or(|made| made.0 != key.0) {
         let fields = document.fields(0);
-        let named = |names: &[&str]| {
-            names
-                .iter()
-                .find(|name| fields.iter().any(|f| f.name == **name))
-                .map(|name| (*name).to_owned())
-        };
         let cloud = fields
             .iter()
             .find(|field| field.name.to_ascii_lowercase().contains("cloud"))
             .map(|field| field.name.clone());
-        state.captions = [named(&["split", "split:split", "ml:split"]), cloud];
+        state.captions = [
+            find_field_name(&fields, &["split", "split:split", "ml:split"]),
+            cloud,
+        ];
     }
     state.pictures = Pictures::new(cache);
     state.made_for = Some(key);
+}
+
+fn find_field_name(fields: &[FieldSpec], names: &[&str]) -> Option<String> {
+    names
+        .iter()
+        .find(|name| fields.iter().any(|f| f.name == **name))
+        .map(|name| (*name).to_owned())
 }
 
 /// Display name of the chosen file.
@@ -232,12 +228,13 @@ fn sort_roots_by_column(
         None,
     )
     .map_err(unsorted)?;
-    let row = |index: &u32| {
-        rows.map_or(*index, |rows| {
-            rows.get(*index as usize).copied().unwrap_or(0)
-        })
-    };
-    Ok(order.values().iter().map(row).take(array.len()).collect())
+    let indexes = order.values().iter().copied().take(array.len());
+    Ok(match rows {
+        Some(rows) => indexes
+            .map(|index| rows.get(index as usize).copied().unwrap_or(0))
+            .collect(),
+        None => indexes.collect(),
+    })
 }
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
@@ -250,16 +247,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.set_height(26.0);
             ui.horizontal_centered(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                let word = |ui: &mut Ui, text: &str| {
-                    ui.label(
-                        theme::rich_text(text)
-                            .font(font::regular(12.0))
-                            .color(t.tx2),
-                    )
-                };
                 let state = &mut cx.session.gallery;
                 if state.files.len() > 1 {
-                    word(ui, tr!("Show" in "a file of each sample"));
+                    widgets::draw_control_label(ui, tr!("Show" in "a file of each sample"));
                     let names: Vec<&str> = state.files.iter().map(shown_name).collect();
                     let current = state
                         .files
@@ -272,7 +262,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         state.file = state.files[index].0.clone();
                     }
                 }
-                word(ui, tr!("as" in "show a file as these bands"));
+                widgets::draw_control_label(ui, tr!("as" in "show a file as these bands"));
                 let label = |preset: Preset| crate::text::translate_text(preset.label());
                 let mut labels = vec![tr!("Best bands")];
                 labels.extend(Preset::ALL.map(label));
@@ -288,7 +278,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
                 }
                 if opened && ui.available_width() > 330.0 {
-                    word(ui, tr!("sort" in "before the order of the cards"));
+                    widgets::draw_control_label(ui, tr!("sort" in "before the order of the cards"));
                     let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
                     names.extend(
                         fields
@@ -309,7 +299,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                 }
                 if ui.available_width() > 220.0 {
-                    word(ui, tr!("stretch"));
+                    widgets::draw_control_label(ui, tr!("stretch"));
                     let choices = [
                         Segment::new(true, tr!("Shared" in "stretch")),
                         Segment::new(false, tr!("Each" in "stretch")),
@@ -564,13 +554,7 @@ fn card_ui(
             StrokeKind::Outside,
         );
     }
-    let value = |index: usize| {
-        state.captions[index]
-            .as_ref()
-            .map(|column| document.text(at, column))
-            .filter(|text| !text.is_empty())
-    };
-    if let Some(text) = value(0) {
+    if let Some(text) = read_caption(document, at, state.captions[0].as_deref()) {
         let galley = paint::line(
             &painter,
             &text,
@@ -589,7 +573,7 @@ fn card_ui(
         painter.galley(badge.center() - galley.size() / 2.0, galley, t.tx);
     }
     let mut right = caption.right();
-    if let Some(text) = value(1) {
+    if let Some(text) = read_caption(document, at, state.captions[1].as_deref()) {
         right = paint::text_right(
             &painter,
             caption.with_min_x(caption.center().x),
@@ -613,6 +597,13 @@ fn card_ui(
         requests.push(Request::Do(Action::ShowPreview));
     }
     response.clicked()
+}
+
+/// The text of a caption under a card; `None` when it is empty.
+fn read_caption(document: &Document, at: RowRef, column: Option<&str>) -> Option<String> {
+    column
+        .map(|column| document.text(at, column))
+        .filter(|text| !text.is_empty())
 }
 
 /// A file without a picture: its kind, first lines and size.

@@ -2,18 +2,18 @@
 //! textures.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Context, TextureHandle};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 use crate::gui::panels::preview::file_view;
 use crate::gui::textures;
-use crate::jobs::{AsyncValue, Jobs};
+use crate::jobs::{AsyncValue, JobContext, Jobs};
 use crate::model::AssetPath;
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
 use crate::raster::{
-    BandChoice, ColourMap, Preset, RasterInfo, StretchLimits, claims_raster, describe,
+    BandChoice, ColourMap, Preset, RasterInfo, RasterSource, StretchLimits, claims_raster, describe,
 };
 use crate::studio::{Document, RowRef};
 
@@ -216,16 +216,12 @@ impl Pictures {
             .iter()
             .filter(|thumb| thumb.bands() == bands)
             .collect();
-        let middle = |values: &mut Vec<f64>| {
-            values.sort_unstable_by(f64::total_cmp);
-            values.get(values.len() / 2).copied().unwrap_or(0.0)
-        };
         let limits = (0..bands).map(|band| {
             let mut lows: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].low).collect();
             let mut highs: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].high).collect();
             StretchLimits {
-                low: middle(&mut lows),
-                high: middle(&mut highs),
+                low: find_median(&mut lows),
+                high: find_median(&mut highs),
             }
         });
         let limits: Vec<StretchLimits> = limits.collect();
@@ -320,23 +316,7 @@ impl Pictures {
                     }));
                 }
                 let asset = source.asset().clone();
-                let make = || {
-                    // Only a preset needs the header: a cached thumbnail is read without it.
-                    let bands = match bands {
-                        ThumbnailBands::Best => BandChoice::Auto,
-                        preset => preset.choose_bands(describe(&source)?.as_ref()),
-                    };
-                    thumbnail(
-                        &ThumbnailRequest {
-                            source,
-                            side: SIDE,
-                            bands,
-                        },
-                        cache.as_deref(),
-                        ctx,
-                    )
-                };
-                match make() {
+                match make_thumbnail(source, bands, cache.as_deref(), ctx) {
                     // A file with the name of a raster that can't be opened is damaged; other files
                     // have no picture.
                     Err(error)
@@ -353,4 +333,31 @@ impl Pictures {
         }
         self.now.retain(|name| !self.made.contains_key(name));
     }
+}
+
+fn find_median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn make_thumbnail(
+    source: RasterSource,
+    bands: ThumbnailBands,
+    cache: Option<&Path>,
+    ctx: &JobContext,
+) -> Result<Thumbnail> {
+    // Only a preset needs the header: a cached thumbnail is read without it.
+    let bands = match bands {
+        ThumbnailBands::Best => BandChoice::Auto,
+        preset => preset.choose_bands(describe(&source)?.as_ref()),
+    };
+    thumbnail(
+        &ThumbnailRequest {
+            source,
+            side: SIDE,
+            bands,
+        },
+        cache,
+        ctx,
+    )
 }

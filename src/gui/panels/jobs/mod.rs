@@ -11,7 +11,7 @@ use egui::{Frame, Margin, ScrollArea, Ui, UiBuilder};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::gui::widgets::{self, Button, EmptyState, Tone, paint};
 use crate::jobs::Progress;
 use crate::studio::{Command, JobView};
 use state::End;
@@ -199,6 +199,12 @@ pub fn time_text(time: Duration) -> String {
         s if s < 60.0 => format!("{s:.0} s"),
         s => format!("{} min {} s", s as u64 / 60, s as u64 % 60),
     }
+}
+
+/// The tab's number: running jobs.
+pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
+    let running = cx.session.jobs.running().count() as u64;
+    (running > 0).then_some((running, Tone::Neutral))
 }
 
 /// Draws the right end of the tab bar.

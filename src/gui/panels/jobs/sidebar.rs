@@ -45,13 +45,6 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
 
 fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
     let t = theme::tokens(ui);
-    let text = |rate: f64| {
-        if rates.of_bytes {
-            format!("{}/s", paint::bytes(rate as u64))
-        } else {
-            format!("{}/s", paint::format_grouped_number(rate as u64))
-        }
-    };
     let most = rates
         .points
         .iter()
@@ -63,7 +56,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
         ui.label(theme::rich_text(tr!("Throughput")).font(font::semibold(12.0)));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.label(
-                theme::rich_text(tr!("mean {rate}", rate = text(mean)))
+                theme::rich_text(tr!("mean {rate}", rate = format_rate(mean, rates.of_bytes)))
                     .font(font::regular(11.0))
                     .color(t.tx3),
             );
@@ -90,14 +83,8 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
         x_title: "",
         y_bounds: 0.0..=most * 1.1,
         y_ticks: plot::decimal_ticks(0.0, most * 1.1, 3),
-        y_text: Box::new(text),
+        y_text: Box::new(|rate| format_rate(rate, rates.of_bytes)),
         y_width: 64.0,
-    };
-    let nearest = |seconds: f64| {
-        let [at, rate] = *points
-            .iter()
-            .min_by(|a, b| (a[0] - seconds).abs().total_cmp(&(b[0] - seconds).abs()))?;
-        Some(format!("{at:.0} s: {}", text(rate)))
     };
     let drawn = plot::show_next(
         ui,
@@ -105,7 +92,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
         96.0,
         Sense::hover(),
         axes,
-        nearest,
+        |seconds| describe_nearest_rate(&points, rates.of_bytes, seconds),
         |plot| {
             let line = Line::new("rate", PlotPoints::from(points.clone()))
                 .stroke(Stroke::new(1.5, t.accfill));
@@ -116,9 +103,28 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
         WidgetInfo::labeled(
             Role::Image,
             true,
-            tr!("Throughput, mean {rate}", rate = text(mean)),
+            tr!(
+                "Throughput, mean {rate}",
+                rate = format_rate(mean, rates.of_bytes)
+            ),
         )
     });
+}
+
+fn format_rate(rate: f64, of_bytes: bool) -> String {
+    if of_bytes {
+        format!("{}/s", paint::bytes(rate as u64))
+    } else {
+        format!("{}/s", paint::format_grouped_number(rate as u64))
+    }
+}
+
+/// The point nearest to `seconds`, as text.
+fn describe_nearest_rate(points: &[[f64; 2]], of_bytes: bool, seconds: f64) -> Option<String> {
+    let [at, rate] = *points
+        .iter()
+        .min_by(|a, b| (a[0] - seconds).abs().total_cmp(&(b[0] - seconds).abs()))?;
+    Some(format!("{at:.0} s: {}", format_rate(rate, of_bytes)))
 }
 
 fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -8,7 +8,7 @@ use egui::{
 };
 use geo::{LineString, Simplify};
 
-use super::state::{Drag, DragMode, PlacedMesh};
+use super::state::{Drag, DragMode, MapState, PlacedMesh};
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
@@ -79,11 +79,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
 /// Handles drag, wheel and keys; returns the view of this frame.
 fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
     let state = &mut cx.session.map;
-    let fitted = || match state.places().and_then(|(_, projected)| projected.bounds) {
-        Some(bounds) => MapView::for_rectangle(bounds, rect.size()),
-        None => MapView::whole(rect.size()),
-    };
-    let mut view = state.view.unwrap_or_else(fitted);
+    let mut view = state.view.unwrap_or_else(|| fit_view(state, rect.size()));
     let known = state.places().is_some();
     if response.clicked() || response.drag_started() {
         response.request_focus();
@@ -120,6 +116,13 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
         super::keys(ui, cx);
     }
     view
+}
+
+fn fit_view(state: &MapState, size: Vec2) -> MapView {
+    match state.places().and_then(|(_, projected)| projected.bounds) {
+        Some(bounds) => MapView::for_rectangle(bounds, size),
+        None => MapView::whole(size),
+    }
 }
 
 fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
@@ -208,16 +211,6 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
     } else {
         usize::from(step < 1.0)
     };
-    let word = |value: f64, positive: &str, negative: &str| {
-        let side = if value > 1e-9 {
-            positive
-        } else if value < -1e-9 {
-            negative
-        } else {
-            ""
-        };
-        format!("{:.places$}°{side}", value.abs())
-    };
     let stroke = Stroke::new(1.0, t.grid);
     let mut lon = (lon_of(left) / step).ceil() * step;
     while lon <= lon_of(right) {
@@ -227,8 +220,9 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
         paint::text_center(
             painter,
             label,
-            &word(
+            &format_degrees(
                 wrap_longitude(lon),
+                places,
                 tr!("E" in "compass"),
                 tr!("W" in "compass"),
             ),
@@ -246,12 +240,23 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
         paint::text_left(
             painter,
             label,
-            &word(lat, tr!("N" in "compass"), tr!("S" in "compass")),
+            &format_degrees(lat, places, tr!("N" in "compass"), tr!("S" in "compass")),
             font::mono(10.0),
             t.tx3,
         );
         lat += step;
     }
+}
+
+fn format_degrees(value: f64, places: usize, positive: &str, negative: &str) -> String {
+    let side = if value > 1e-9 {
+        positive
+    } else if value < -1e-9 {
+        negative
+    } else {
+        ""
+    };
+    format!("{:.places$}°{side}", value.abs())
 }
 
 /// Requests a scene when the present one no longer covers the view; one job at a time.
@@ -490,16 +495,9 @@ fn lasso_ui(
         follow_lasso(ui, cx, view, rect, response);
     }
     let drawn = cx.session.map.lasso.clone();
-    let filtered = || {
-        let filters = cx.studio.filters().iter();
-        let corners = filters
-            .filter_map(|filter| filter.polygon.as_ref())
-            .next()?;
-        Some(corners.iter().map(|&[x, y]| [x_of(x), y_of(y)]).collect())
-    };
     let Some(corners) = Some(drawn)
         .filter(|drawn| !drawn.is_empty())
-        .or_else(filtered)
+        .or_else(|| find_filter_polygon(cx.studio.filters()))
     else {
         return;
     };
@@ -518,6 +516,15 @@ fn lasso_ui(
             Stroke::new(1.5, t.accfill),
         ));
     }
+}
+
+/// The corners of the first polygon among the filters, in plane coordinates.
+fn find_filter_polygon(filters: &[Filter]) -> Option<Vec<[f64; 2]>> {
+    let corners = filters
+        .iter()
+        .filter_map(|filter| filter.polygon.as_ref())
+        .next()?;
+    Some(corners.iter().map(|&[x, y]| [x_of(x), y_of(y)]).collect())
 }
 
 /// Adds the pointer to the polygon that is being drawn; the end of the drag makes it the filter.

@@ -9,7 +9,10 @@ mod time;
 
 use std::sync::Arc;
 
-use egui::{Align, Frame, Key as Press, Layout, Margin, Popup, RichText, Stroke, Ui, vec2};
+use egui::{
+    Align, Color32, Frame, Key as Press, Layout, Margin, Painter, Popup, Rect, RichText, Stroke,
+    StrokeKind, Ui, pos2, vec2,
+};
 
 use crate::footprint::is_time_column;
 use crate::gui::document_key::revision;
@@ -18,8 +21,8 @@ use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::widgets::{self, Button, Segment, paint};
 use crate::ops::{FootprintRequest, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
 use state::{DragMode, MapState};
@@ -27,30 +30,19 @@ use state::{DragMode, MapState};
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
-        return nothing_ui(ui, tr!("No map"), tr!("Open a dataset first."));
+        return widgets::draw_empty_state(
+            ui,
+            icons::MAP_TRIFOLD,
+            tr!("No map"),
+            tr!("Open a dataset first."),
+        );
     };
     let key = (cx.session.serial, revision(cx.studio));
-    let columns = |level: usize| -> Vec<String> {
-        match document.opened_dataset() {
-            Some(open) => open
-                .reader
-                .levels()
-                .fields(level)
-                .into_iter()
-                .map(|field| field.name)
-                .collect(),
-            None => document
-                .fields(level)
-                .into_iter()
-                .map(|field| field.name)
-                .collect(),
-        }
-    };
     let levels = document.tree().levels.len();
     // The view stays while a draft is edited.
     if cx.session.map.made_for != Some(key.0) {
         let level = (0..levels)
-            .find(|&level| !footprint_sources(&columns(level)).is_empty())
+            .find(|&level| !footprint_sources(&list_column_names(document, level)).is_empty())
             .unwrap_or(0);
         cx.session.map = MapState {
             made_for: Some(key.0),
@@ -61,7 +53,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let tables = level_source(cx, document);
     let state = &mut cx.session.map;
     state.level = state.level.min(levels.saturating_sub(1));
-    let own = columns(state.level);
+    let own = list_column_names(document, state.level);
     let sources = footprint_sources(&own);
     let request = FootprintRequest {
         level: state.level,
@@ -107,7 +99,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             "Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs \
                 and stac:tensor_shape."
         );
-        return nothing_ui(ui, tr!("This level has no places"), why);
+        return widgets::draw_empty_state(
+            ui,
+            icons::MAP_TRIFOLD,
+            tr!("This level has no places"),
+            why,
+        );
     }
     // The tables of a dataset are never made.
     let failed = Some(&cx.session.draft_levels)
@@ -117,7 +114,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         failed.or_else(|| cx.session.map.places.get(&(key, request))?.as_ref().err())
     {
         let why = error.to_string();
-        return nothing_ui(ui, tr!("The places can't be read"), &why);
+        return widgets::draw_empty_state(
+            ui,
+            icons::MAP_TRIFOLD,
+            tr!("The places can't be read"),
+            &why,
+        );
     }
     let area = ui.available_rect_before_wrap();
     let times: Vec<&String> = own
@@ -139,16 +141,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-fn nothing_ui(ui: &mut Ui, title: &str, why: &str) {
-    let _ = widgets::empty_state(
-        ui,
-        &EmptyState {
-            icon: icons::MAP_TRIFOLD,
-            title,
-            why,
-            actions: &[],
-        },
-    );
+fn list_column_names(document: &Document, level: usize) -> Vec<String> {
+    match document.opened_dataset() {
+        Some(open) => open
+            .reader
+            .levels()
+            .fields(level)
+            .into_iter()
+            .map(|field| field.name)
+            .collect(),
+        None => document
+            .fields(level)
+            .into_iter()
+            .map(|field| field.name)
+            .collect(),
+    }
 }
 
 fn is_time(document: &Document, level: usize, name: &str) -> bool {
@@ -187,13 +194,6 @@ fn toolbar_ui(
                 if is_filtered {
                     widgets::draw_segments(ui, "map-mode", &mut state.mode, &modes);
                 }
-                let small = |ui: &mut Ui, text: &str| {
-                    ui.label(
-                        theme::rich_text(text)
-                            .font(font::regular(12.0))
-                            .color(t.tx2),
-                    )
-                };
                 if levels > 1 {
                     let names: Vec<String> = (0..levels)
                         .map(|level| tr!("Level {level}", level))
@@ -211,7 +211,7 @@ fn toolbar_ui(
                     }
                 }
                 if sources.len() > 1 && ui.available_width() > GEOMETRY_FROM {
-                    small(ui, tr!("Geometry"));
+                    widgets::draw_control_label(ui, tr!("Geometry"));
                     let current = state
                         .source
                         .clone()
@@ -224,14 +224,14 @@ fn toolbar_ui(
                     }
                 }
                 if ui.available_width() > COLOUR_FROM {
-                    small(ui, tr!("Colour"));
-                    let hidden = |name: &&String| {
-                        !name.starts_with("internal:")
-                            && name.as_str() != "id"
-                            && !sources.contains(name)
-                    };
+                    widgets::draw_control_label(ui, tr!("Colour"));
                     let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
-                    choices.extend(columns.iter().filter(hidden).cloned());
+                    choices.extend(
+                        columns
+                            .iter()
+                            .filter(|name| is_colour_choice(name, sources))
+                            .cloned(),
+                    );
                     let current = state
                         .colour
                         .clone()
@@ -284,31 +284,26 @@ fn toolbar_ui(
     );
 }
 
+fn is_colour_choice(name: &str, sources: &[String]) -> bool {
+    !name.starts_with("internal:") && name != "id" && !sources.iter().any(|source| source == name)
+}
+
 fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui::Rect) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg2);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let state = &cx.session.map;
-    let mut at = rect.left() + 10.0;
-    let mut entry = |color: egui::Color32, hollow: bool, text: &str| {
-        let square =
-            egui::Rect::from_center_size(egui::pos2(at + 5.0, rect.center().y), vec2(9.0, 9.0));
-        if hollow {
-            painter.rect_stroke(square, 0, Stroke::new(1.0, color), egui::StrokeKind::Inside);
-        } else {
-            painter.rect_filled(square, 0, color);
-        }
-        let inner = egui::Rect::from_min_max(
-            egui::pos2(at + 15.0, rect.top()),
-            egui::pos2(rect.right() - 110.0, rect.bottom()),
-        );
-        at = paint::text_left(&painter, inner, text, font::regular(12.0), t.tx2) + 14.0;
+    let mut legend = LegendLine {
+        painter: &painter,
+        t,
+        rect,
+        at: rect.left() + 10.0,
     };
     let scene = state.scene.latest();
     let matching = scene.map_or(0, |scene| scene.matching);
     match state.classes() {
-        _ if state.is_reading() => entry(t.ctl, true, tr!("Reading places…")),
+        _ if state.is_reading() => legend.draw_entry(t.ctl, true, tr!("Reading places…")),
         _ if state.is_density() => {
             let most = scene.map_or(0, |scene| scene.densest);
             for step in 0..DENSITY_STEPS {
@@ -320,13 +315,13 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                     _ if step + 1 == DENSITY_STEPS => paint::format_grouped_number(u64::from(most)),
                     _ => String::new(),
                 };
-                entry(density_colour(count, most), false, &text);
+                legend.draw_entry(density_colour(count, most), false, &text);
             }
         }
         Some(classes) => match &classes.legend {
             Legend::Values(values) => {
                 for (index, value) in values.iter().enumerate() {
-                    entry(classes.legend.colour(index as u8, t), false, value);
+                    legend.draw_entry(classes.legend.colour(index as u8, t), false, value);
                 }
             }
             Legend::Steps(low, high) => {
@@ -336,12 +331,12 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                         _ if usize::from(class) + 1 == classes.legend.len() => high.as_str(),
                         _ => "",
                     };
-                    entry(classes.legend.colour(class, t), false, text);
+                    legend.draw_entry(classes.legend.colour(class, t), false, text);
                 }
             }
         },
         None => {
-            entry(
+            legend.draw_entry(
                 t.accfill,
                 false,
                 &tr_n!(
@@ -358,18 +353,18 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                     "{n} filtered out",
                     n = paint::format_grouped_number(scene.hidden)
                 );
-                entry(t.ctl, true, &hidden);
+                legend.draw_entry(t.ctl, true, &hidden);
             }
-            entry(t.tx, true, tr!("selected" in "sample on the map"));
+            legend.draw_entry(t.tx, true, tr!("selected" in "sample on the map"));
         }
     }
     if state.rasters.is_reading() {
-        entry(t.ctl, true, tr!("Reading rasters…"));
+        legend.draw_entry(t.ctl, true, tr!("Reading rasters…"));
     } else if let Some(why) = state
         .rasters
         .failure(rasters::selected_raster(cx, document))
     {
-        entry(t.warn, true, why);
+        legend.draw_entry(t.warn, true, why);
     }
     let source = match state.places() {
         Some((footprints, _)) if footprints.approximate => {
@@ -412,6 +407,36 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         ));
     }
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
+}
+
+/// A line of entries from left to right.
+struct LegendLine<'a> {
+    painter: &'a Painter,
+    t: &'a ThemeTokens,
+    rect: Rect,
+    /// Left end of the next entry.
+    at: f32,
+}
+
+impl LegendLine<'_> {
+    /// Draws a text behind a square, which is a frame when it is `hollow`.
+    fn draw_entry(&mut self, color: Color32, hollow: bool, text: &str) {
+        let (left, rect) = (self.at, self.rect);
+        let square = Rect::from_center_size(pos2(left + 5.0, rect.center().y), vec2(9.0, 9.0));
+        if hollow {
+            let stroke = Stroke::new(1.0, color);
+            self.painter
+                .rect_stroke(square, 0, stroke, StrokeKind::Inside);
+        } else {
+            self.painter.rect_filled(square, 0, color);
+        }
+        let inner = Rect::from_min_max(
+            pos2(left + 15.0, rect.top()),
+            pos2(rect.right() - 110.0, rect.bottom()),
+        );
+        let font = font::regular(12.0);
+        self.at = paint::text_left(self.painter, inner, text, font, self.t.tx2) + 14.0;
+    }
 }
 
 /// Handles keys while the map has the focus.

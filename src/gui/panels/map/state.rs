@@ -80,12 +80,13 @@ const DENSITY_FROM: usize = 100_000;
 impl MapState {
     /// True when density is shown instead of footprints.
     pub fn is_density(&self) -> bool {
-        let many = || {
-            self.places()
-                .is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM)
-        };
         self.density
-            .unwrap_or_else(|| self.colour.is_none() && many())
+            .unwrap_or_else(|| self.colour.is_none() && self.has_many_places())
+    }
+
+    fn has_many_places(&self) -> bool {
+        self.places()
+            .is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM)
     }
 
     /// True until the footprints of the level and their drawing are computed.

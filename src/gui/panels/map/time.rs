@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{
-    CursorIcon, Frame, Margin, Pos2, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2,
-    vec2,
+    Color32, CursorIcon, Frame, Margin, Pos2, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo,
+    pos2, vec2,
 };
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
@@ -331,46 +331,13 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         y_text: Box::new(plot::short_count),
         y_width: 34.0,
     };
-    let counts_at = |day: f64| {
-        let index = usize::try_from((day.floor() as i64 - first).div_euclid(bars.step)).ok()?;
-        let (all, matching) = bars.all.get(index).zip(bars.matching.get(index))?;
-        let from = first + index as i64 * bars.step;
-        let days = if bars.step > 1 {
-            format!("{} – {}", day_text(from), day_text(from + bars.step - 1))
-        } else {
-            day_text(from)
-        };
-        Some(tr!(
-            "{days}: {matching} of {all} match",
-            days,
-            matching = paint::format_grouped_number(*matching),
-            all = paint::format_grouped_number(*all)
-        ))
-    };
-    let chart = |name: &str, counts: &[u64], color| {
-        let bar = |(index, &count): (usize, &u64)| {
-            let middle = first as f64 + (index as f64 + 0.5) * bars.step as f64 - gap / 2.0;
-            let height = if count == 0 {
-                0.0
-            } else {
-                (count as f64).max(least)
-            };
-            Bar::new(middle, height)
-                .width(bars.step as f64 - gap)
-                .fill(color)
-                .stroke(Stroke::NONE)
-        };
-        BarChart::new(name, counts.iter().enumerate().map(bar).collect())
-            .color(color)
-            .allow_hover(false)
-    };
     let drawn = plot::show(
         ui,
         "time-bars",
         rect,
         Sense::click_and_drag(),
         axes,
-        counts_at,
+        |day| describe_bar_at(bars, day),
         |plot| {
             if let Some((from, to)) = brush {
                 plot.span(
@@ -379,8 +346,14 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
                         .border_width(0.0),
                 );
             }
-            plot.bar_chart(chart("all", &bars.all, t.bg4));
-            plot.bar_chart(chart("matching", &bars.matching, t.accfill));
+            plot.bar_chart(make_bar_chart(bars, "all", &bars.all, t.bg4, [gap, least]));
+            plot.bar_chart(make_bar_chart(
+                bars,
+                "matching",
+                &bars.matching,
+                t.accfill,
+                [gap, least],
+            ));
             for day in brush.into_iter().flat_map(|(from, to)| [from, to + 1]) {
                 plot.vline(
                     VLine::new("", day as f64)
@@ -396,6 +369,47 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
     paint::focus_ring(ui, &drawn.response, 2);
     brush_ui(ui, cx, bars, column, now, &drawn);
     play(ui, cx, bars, column, now);
+}
+
+/// The days of the bar under `day` and its numbers of rows.
+fn describe_bar_at(bars: &TimeBars, day: f64) -> Option<String> {
+    let index = usize::try_from((day.floor() as i64 - bars.first).div_euclid(bars.step)).ok()?;
+    let (all, matching) = bars.all.get(index).zip(bars.matching.get(index))?;
+    let from = bars.first + index as i64 * bars.step;
+    let days = if bars.step > 1 {
+        format!("{} – {}", day_text(from), day_text(from + bars.step - 1))
+    } else {
+        day_text(from)
+    };
+    Some(tr!(
+        "{days}: {matching} of {all} match",
+        days,
+        matching = paint::format_grouped_number(*matching),
+        all = paint::format_grouped_number(*all)
+    ))
+}
+
+/// `gap` is in days, `least` the height of a count that is not 0.
+fn make_bar_chart(
+    bars: &TimeBars,
+    name: &str,
+    counts: &[u64],
+    color: Color32,
+    [gap, least]: [f64; 2],
+) -> BarChart {
+    let (first, step) = (bars.first as f64, bars.step as f64);
+    let mut drawn = Vec::with_capacity(counts.len());
+    for (index, &count) in counts.iter().enumerate() {
+        let middle = first + (index as f64 + 0.5) * step - gap / 2.0;
+        let height = if count == 0 {
+            0.0
+        } else {
+            (count as f64).max(least)
+        };
+        let bar = Bar::new(middle, height).width(step - gap);
+        drawn.push(bar.fill(color).stroke(Stroke::NONE));
+    }
+    BarChart::new(name, drawn).color(color).allow_hover(false)
 }
 
 /// Moves the brush over the bars with pointer and keys, and draws its grips.

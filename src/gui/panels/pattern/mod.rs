@@ -196,16 +196,12 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let small = |text: &str| {
-        theme::rich_text(text)
-            .text_style(text_style("small12"))
-            .color(t.tx2)
-    };
     if cx.session.pattern.rows.len() < LEAST {
-        ui.label(small(tr!(
+        let text = tr!(
             "Drag two unplaced files to where they belong, or add them here and type their root \
                 and position. The others follow."
-        )));
+        );
+        ui.label(theme::style_small_text(text, t.tx2));
     }
     let mut gone = None;
     let width = ui.available_width();
@@ -275,34 +271,6 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let t = theme::tokens(ui);
     let ways = report.alternatives.len();
-    let counts = |way: &Alternative| {
-        let files = tr_n!(
-            way.placed.len(),
-            "{n} file",
-            "{n} files",
-            n = paint::format_grouped_number(way.placed.len() as u64)
-        );
-        let roots = tr_n!(
-            way.roots,
-            "{n} root",
-            "{n} roots",
-            n = paint::format_grouped_number(way.roots as u64)
-        );
-        match way.new_roots {
-            0 => tr!("{files} into {roots}", files, roots),
-            new => {
-                let n = paint::format_grouped_number(new as u64);
-                tr_n!(
-                    new,
-                    "{files} into {roots}, {n} new",
-                    "{files} into {roots}, {n} new",
-                    files,
-                    roots,
-                    n
-                )
-            }
-        }
-    };
     if ways > 1 {
         let text = tr!(
             "The names can be read in {ways} ways. Which one is meant?",
@@ -311,7 +279,13 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         widgets::note_ui(ui, &FieldNote::Warning(text));
         for (number, way) in report.alternatives.iter().enumerate() {
             let chosen = cx.session.pattern.chosen == Some(number);
-            if widgets::radio(ui, chosen, &format!("{}: {}", way.label, counts(way))).clicked() {
+            if widgets::radio(
+                ui,
+                chosen,
+                &format!("{}: {}", way.label, describe_placed_files(way)),
+            )
+            .clicked()
+            {
                 cx.session.pattern.chosen = Some(number);
                 cx.session.pattern.scroll = RowScroll::default();
             }
@@ -330,7 +304,7 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     if ways == 1 {
         ui.label(
-            theme::rich_text(format!("{}: {}", way.label, counts(way)))
+            theme::rich_text(format!("{}: {}", way.label, describe_placed_files(way)))
                 .text_style(text_style("small12"))
                 .color(t.tx2),
         );
@@ -355,6 +329,35 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     .changed()
     {
         cx.session.pattern.scroll = RowScroll::default();
+    }
+}
+
+fn describe_placed_files(way: &Alternative) -> String {
+    let files = tr_n!(
+        way.placed.len(),
+        "{n} file",
+        "{n} files",
+        n = paint::format_grouped_number(way.placed.len() as u64)
+    );
+    let roots = tr_n!(
+        way.roots,
+        "{n} root",
+        "{n} roots",
+        n = paint::format_grouped_number(way.roots as u64)
+    );
+    match way.new_roots {
+        0 => tr!("{files} into {roots}", files, roots),
+        new => {
+            let n = paint::format_grouped_number(new as u64);
+            tr_n!(
+                new,
+                "{files} into {roots}, {n} new",
+                "{files} into {roots}, {n} new",
+                files,
+                roots,
+                n
+            )
+        }
     }
 }
 

@@ -22,6 +22,19 @@ pub(super) struct ExampleRow {
     pub(super) step: Option<usize>,
 }
 
+impl ExampleRow {
+    /// `None` without a root.
+    fn read_example(&self) -> Option<Example> {
+        let position = SamplePath::parse(&self.position).0;
+        let root = self.root.trim();
+        (!root.is_empty()).then(|| Example {
+            file: self.file.clone(),
+            root: root.into(),
+            position,
+        })
+    }
+}
+
 /// Which files the list shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListedFiles {
@@ -106,16 +119,8 @@ impl PatternState {
 
     /// The examples, if all of them are complete.
     pub(super) fn examples(&self) -> Option<Vec<Example>> {
-        let whole = |row: &ExampleRow| {
-            let position = SamplePath::parse(&row.position).0;
-            let root = row.root.trim();
-            (!root.is_empty()).then(|| Example {
-                file: row.file.clone(),
-                root: root.into(),
-                position,
-            })
-        };
-        let examples: Option<Vec<Example>> = self.rows.iter().map(whole).collect();
+        let examples: Option<Vec<Example>> =
+            self.rows.iter().map(ExampleRow::read_example).collect();
         examples.filter(|examples| examples.len() >= LEAST)
     }
 

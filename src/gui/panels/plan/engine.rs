@@ -182,9 +182,7 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
         let beside = match unit {
             "" => 0.0,
             unit => {
-                paint::layout_unwrapped_line(ui.painter(), unit, font::regular(12.0), t.tx2)
-                    .size()
-                    .x
+                paint::measure_text_width(ui.painter(), unit, font::regular(12.0), t.tx2)
                     + ui.spacing().item_spacing.x
             }
         };

@@ -394,34 +394,36 @@ fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &P
 fn engine_words(cx: &PanelContext<'_>) -> String {
     let state = &cx.session.plan;
     let mut words = String::new();
-    let mut add = |option: &str, value: &str| {
-        if !value.trim().is_empty() {
-            words.push_str(&format!(" {option} {}", command_line([value.trim()])));
-        }
-    };
     match state.engine {
-        EngineChoice::Local => add("--workers", &state.workers),
+        EngineChoice::Local => append_option(&mut words, "--workers", &state.workers),
         EngineChoice::Slurm => {
-            add("--engine", "slurm");
-            add("--partition", &state.partition);
-            add("--at-once", &state.at_once);
+            append_option(&mut words, "--engine", "slurm");
+            append_option(&mut words, "--partition", &state.partition);
+            append_option(&mut words, "--at-once", &state.at_once);
             let memory = if state.memory.trim().is_empty() {
                 String::new()
             } else {
                 format!("{}GB", state.memory.trim())
             };
-            add("--memory", &memory);
-            add("--time", &state.minutes);
+            append_option(&mut words, "--memory", &memory);
+            append_option(&mut words, "--time", &state.minutes);
         }
         EngineChoice::Dask => {
-            add("--engine", "dask");
-            add("--scheduler", &state.scheduler);
-            add("--python", &state.python);
+            append_option(&mut words, "--engine", "dask");
+            append_option(&mut words, "--scheduler", &state.scheduler);
+            append_option(&mut words, "--python", &state.python);
         }
     }
-    add("--tries", &state.tries);
-    add("--program", &state.program);
+    append_option(&mut words, "--tries", &state.tries);
+    append_option(&mut words, "--program", &state.program);
     words
+}
+
+/// Appends an option of the command line unless its value is empty.
+fn append_option(words: &mut String, option: &str, value: &str) {
+    if !value.trim().is_empty() {
+        words.push_str(&format!(" {option} {}", command_line([value.trim()])));
+    }
 }
 
 /// Formats a duration in seconds, such as `2 min 5 s`.

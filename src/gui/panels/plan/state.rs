@@ -1,6 +1,7 @@
 //! State of the plan panels. Imports no panel context, so that the session can hold it.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::jobs::AsyncValue;
@@ -152,41 +153,24 @@ impl PlanState {
     /// # Errors
     /// A message for the user about an invalid field.
     pub(super) fn engine(&self) -> Result<Engine, &'static str> {
-        let number = |text: &str, wrong: &'static str| match text.trim() {
-            "" => Ok(None),
-            typed => typed
-                .parse::<f64>()
-                .ok()
-                .filter(|number| (1e-3..1e6).contains(number))
-                .map(Some)
-                .ok_or(wrong),
-        };
-        let whole = |text: &str, wrong: &'static str| match text.trim() {
-            "" => Ok(None),
-            typed => typed
-                .parse::<u32>()
-                .ok()
-                .filter(|number| *number > 0)
-                .map(Some)
-                .ok_or(wrong),
-        };
         match self.engine {
             EngineChoice::Local => {
                 let wrong = tr!("The number of processes is not a number.");
-                let workers = whole(&self.workers, wrong)?.ok_or(wrong)?;
+                let workers = parse_count(&self.workers, wrong)?.ok_or(wrong)?;
                 Ok(Engine::Local {
                     workers: workers as usize,
                 })
             }
             EngineChoice::Slurm => {
-                let memory = number(&self.memory, tr!("The memory is not a number of GB."))?;
-                let minutes = whole(
+                let memory =
+                    parse_positive_number(&self.memory, tr!("The memory is not a number of GB."))?;
+                let minutes = parse_count(
                     &self.minutes,
                     tr!("The time limit is not a number of minutes."),
                 )?;
                 let partition = self.partition.trim();
                 Ok(Engine::Slurm(SlurmOptions {
-                    at_once: whole(
+                    at_once: parse_count(
                         &self.at_once,
                         tr!("The number of parts at a time is not a number."),
                     )?,
@@ -210,6 +194,27 @@ impl PlanState {
                 }))
             }
         }
+    }
+}
+
+/// A number from a thousandth to a million; `None` for an empty text.
+fn parse_positive_number(text: &str, wrong: &'static str) -> Result<Option<f64>, &'static str> {
+    parse_unless_empty(text, wrong, |number| (1e-3..1e6).contains(number))
+}
+
+/// A whole number from 1; `None` for an empty text.
+fn parse_count(text: &str, wrong: &'static str) -> Result<Option<u32>, &'static str> {
+    parse_unless_empty(text, wrong, |number| *number > 0)
+}
+
+fn parse_unless_empty<T: FromStr>(
+    text: &str,
+    wrong: &'static str,
+    is_valid: impl Fn(&T) -> bool,
+) -> Result<Option<T>, &'static str> {
+    match text.trim() {
+        "" => Ok(None),
+        typed => typed.parse().ok().filter(is_valid).map(Some).ok_or(wrong),
     }
 }
 

@@ -31,21 +31,25 @@ impl Throughput {
     /// Computes the throughput from the attempts at the parts. Each attempt counts with its mean
     /// rate.
     pub fn from_status(status: &PlanStatus) -> Self {
-        let attempts = || {
-            status
-                .parts
-                .iter()
-                .flat_map(|part| part.attempts.iter().map(move |attempt| (part, attempt)))
-        };
-        let first = attempts().map(|(_, attempt)| attempt.started_ms).min();
-        let last = attempts().map(|(_, attempt)| attempt.updated_ms).max();
+        let attempts = status
+            .parts
+            .iter()
+            .flat_map(|part| part.attempts.iter().map(move |attempt| (part, attempt)));
+        let first = attempts
+            .clone()
+            .map(|(_, attempt)| attempt.started_ms)
+            .min();
+        let last = attempts
+            .clone()
+            .map(|(_, attempt)| attempt.updated_ms)
+            .max();
         let (Some(first), Some(last)) = (first, last) else {
             return Self::default();
         };
         let last = last.max(first + 1);
         let step = (last - first) as f64 / MOMENTS as f64;
         let (mut rates, mut running) = (vec![0.0; MOMENTS], vec![0u32; MOMENTS]);
-        for (part, attempt) in attempts() {
+        for (part, attempt) in attempts {
             let seconds =
                 attempt.updated_ms.saturating_sub(attempt.started_ms).max(1) as f64 / 1000.0;
             let is_whole = attempt.state == AttemptState::Done && part.state == PartState::Done;
@@ -77,6 +81,27 @@ impl Throughput {
         (0.0..self.running.len() as f64)
             .contains(&index)
             .then_some(index as usize)
+    }
+
+    /// Time, rate and number of parts for the tooltip.
+    fn describe_moment(&self, seconds: f64) -> Option<String> {
+        let moment = self.moment(seconds)?;
+        let (rate, parts) = (
+            self.bytes_per_second.get(moment)?,
+            *self.running.get(moment)?,
+        );
+        let (time, rate) = (
+            clock(self.span_ms.0 + (seconds * 1000.0) as u64),
+            paint::bytes(*rate as u64),
+        );
+        Some(tr_n!(
+            parts,
+            "{time}: {rate}/s, {n} part",
+            "{time}: {rate}/s, {n} parts",
+            n = parts,
+            time,
+            rate
+        ))
     }
 }
 
@@ -113,25 +138,6 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
             }
         }),
         y_width: 62.0,
-    };
-    let hover = move |seconds: f64| {
-        let moment = hover_of.moment(seconds)?;
-        let (rate, parts) = (
-            hover_of.bytes_per_second.get(moment)?,
-            *hover_of.running.get(moment)?,
-        );
-        let (time, rate) = (
-            clock(hover_of.span_ms.0 + (seconds * 1000.0) as u64),
-            paint::bytes(*rate as u64),
-        );
-        Some(tr_n!(
-            parts,
-            "{time}: {rate}/s, {n} part",
-            "{time}: {rate}/s, {n} parts",
-            n = parts,
-            time,
-            rate
-        ))
     };
     let width = span / throughput.running.len() as f64;
     let at = |moment: usize| (moment as f64 + 0.5) * width;
@@ -170,7 +176,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
         HEIGHT,
         Sense::hover(),
         axes,
-        hover,
+        move |seconds| hover_of.describe_moment(seconds),
         |plot| {
             plot.bar_chart(BarChart::new("", bars).allow_hover(false));
             plot.line(

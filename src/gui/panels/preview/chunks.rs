@@ -57,17 +57,18 @@ fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
 }
 
 fn rows_text(chunk: &ChunkPlace) -> String {
-    let range = |axis: usize| {
-        format!(
-            "{}–{}",
-            chunk.start[axis],
-            (chunk.start[axis] + chunk.count[axis]).saturating_sub(1)
-        )
-    };
     tr!(
         "rows {rows}, columns {columns}",
-        rows = range(1),
-        columns = range(2)
+        rows = format_index_range(chunk, 1),
+        columns = format_index_range(chunk, 2)
+    )
+}
+
+fn format_index_range(chunk: &ChunkPlace, axis: usize) -> String {
+    format!(
+        "{}–{}",
+        chunk.start[axis],
+        (chunk.start[axis] + chunk.count[axis]).saturating_sub(1)
     )
 }
 
@@ -274,17 +275,16 @@ fn array_ui(
 
 impl ChunkRange {
     fn from_values(values: &[PixelNumber]) -> Self {
-        let finite = || {
-            values
-                .iter()
-                .copied()
-                .filter(|value| value.to_f64().is_finite())
-        };
-        let mean = finite().map(PixelNumber::to_f64).sum::<f64>() / finite().count().max(1) as f64;
+        let finite = values
+            .iter()
+            .copied()
+            .filter(|value| value.to_f64().is_finite());
+        let count = finite.clone().count().max(1) as f64;
+        let mean = finite.clone().map(PixelNumber::to_f64).sum::<f64>() / count;
         let zero = PixelNumber::Integer(0);
         let [low, high] = [
-            finite().reduce(PixelNumber::min),
-            finite().reduce(PixelNumber::max),
+            finite.clone().reduce(PixelNumber::min),
+            finite.reduce(PixelNumber::max),
         ]
         .map(|end| end.unwrap_or(zero));
         Self { low, high, mean }
@@ -303,22 +303,13 @@ fn seen_of(array: &ChunkArray) -> ChunkPicture {
         .iter()
         .map(|values| ChunkRange::from_values(values))
         .collect();
-    let level = |band: usize, at: usize| {
-        let [low, high] = [ranges[band].low, ranges[band].high].map(PixelNumber::to_f64);
-        let value = shown[band].get(at).map_or(f64::NAN, |value| value.to_f64());
-        let part = if high > low {
-            (value - low) / (high - low)
-        } else {
-            0.5
-        };
-        (part.clamp(0.0, 1.0) * 255.0) as u8
-    };
     let mut data = Vec::with_capacity(rows * columns * 4);
     for at in 0..rows * columns {
+        let level = |band: usize| scale_to_byte(shown[band].get(at), &ranges[band]);
         let colours = if shown.len() == 3 {
-            [level(0, at), level(1, at), level(2, at)]
+            [level(0), level(1), level(2)]
         } else {
-            [level(0, at); 3]
+            [level(0); 3]
         };
         data.extend([colours[0], colours[1], colours[2], 255]);
     }
@@ -330,6 +321,18 @@ fn seen_of(array: &ChunkArray) -> ChunkPicture {
         },
         range: ranges[0],
     }
+}
+
+/// Scales a value from the ends of its band to a byte; 127 where they are the same.
+fn scale_to_byte(value: Option<&PixelNumber>, range: &ChunkRange) -> u8 {
+    let [low, high] = [range.low, range.high].map(PixelNumber::to_f64);
+    let value = value.map_or(f64::NAN, |value| value.to_f64());
+    let part = if high > low {
+        (value - low) / (high - low)
+    } else {
+        0.5
+    };
+    (part.clamp(0.0, 1.0) * 255.0) as u8
 }
 
 #[cfg(test)]

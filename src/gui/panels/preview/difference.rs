@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::names::{band_name, format_signed, number_of, numbers_apart};
+use super::names::{format_signed, name_band_at, number_of, numbers_apart};
 use super::state::{CompareMode, DifferencePair, PreviewState};
 use crate::error::Error;
 use crate::gui::panel_context::PanelContext;
@@ -218,13 +218,10 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
             let bands: Vec<String> = state.image().map_or_else(Vec::new, |image| {
-                let name = |band| {
-                    image
-                        .info
-                        .band(band)
-                        .map_or(band.to_string(), |band| band_name(band, known))
-                };
-                image.band_indices.iter().map(|band| name(*band)).collect()
+                let bands = image.band_indices.iter();
+                bands
+                    .map(|band| name_band_at(&image.info, *band, known))
+                    .collect()
             });
             if bands.len() > 1 {
                 let current = bands
@@ -284,11 +281,21 @@ pub fn values(state: &PreviewState) -> Option<Vec<(PixelValue, [PixelValue; 2])>
     if (own.column, own.row) != (other.column, other.row) || !is_of_compared {
         return None;
     }
-    let pair = |value: &PixelValue| {
-        let with = other.values.iter().find(|other| other.band == value.band)?;
-        Some((value.minus(with), [*value, *with]))
-    };
-    Some(own.values.iter().filter_map(pair).collect())
+    Some(
+        own.values
+            .iter()
+            .filter_map(|value| subtract_same_band(value, &other.values))
+            .collect(),
+    )
+}
+
+/// The difference from the value of the same band, and both values.
+fn subtract_same_band(
+    value: &PixelValue,
+    others: &[PixelValue],
+) -> Option<(PixelValue, [PixelValue; 2])> {
+    let with = others.iter().find(|other| other.band == value.band)?;
+    Some((value.minus(with), [*value, *with]))
 }
 
 /// The text of a difference.

@@ -83,25 +83,31 @@ pub fn view_of(bytes: &[u8], size: u64) -> FileView {
             cut,
         };
     }
-    let line = |(index, chunk): (usize, &[u8])| {
-        let hex: String = chunk.iter().map(|byte| format!("{byte:02x} ")).collect();
-        let letters: String = chunk
-            .iter()
-            .map(|&byte| {
-                if byte.is_ascii_graphic() || byte == b' ' {
-                    byte as char
-                } else {
-                    '.'
-                }
-            })
-            .collect();
-        format!("{:08x}  {hex:<48} {letters}", index * PER_LINE)
-    };
     FileView {
         kind: mark!("Bytes"),
-        lines: bytes.chunks(PER_LINE).enumerate().map(line).collect(),
+        lines: bytes
+            .chunks(PER_LINE)
+            .enumerate()
+            .map(|(index, chunk)| format_hex_line(index, chunk))
+            .collect(),
         cut,
     }
+}
+
+/// A line of a hex dump: offset, bytes and letters.
+fn format_hex_line(index: usize, chunk: &[u8]) -> String {
+    let hex: String = chunk.iter().map(|byte| format!("{byte:02x} ")).collect();
+    let letters: String = chunk
+        .iter()
+        .map(|&byte| {
+            if byte.is_ascii_graphic() || byte == b' ' {
+                byte as char
+            } else {
+                '.'
+            }
+        })
+        .collect();
+    format!("{:08x}  {hex:<48} {letters}", index * PER_LINE)
 }
 
 #[cfg(test)]

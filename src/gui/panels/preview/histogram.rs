@@ -3,7 +3,7 @@
 use egui::{CursorIcon, Sense, Shape, Stroke, Ui, pos2, vec2};
 use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
-use super::names::{band_name, mark_text, number_apart, numbers_apart};
+use super::names::{mark_text, name_band_at, number_apart, numbers_apart};
 use super::scaling::Scaling;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
@@ -89,12 +89,7 @@ pub fn ui(
     let names: Vec<String> = image
         .band_indices
         .iter()
-        .map(|band| {
-            image
-                .info
-                .band(*band)
-                .map_or(band.to_string(), |band| band_name(band, known))
-        })
+        .map(|band| name_band_at(&image.info, *band, known))
         .collect();
     let highest = shown
         .iter()
@@ -118,20 +113,6 @@ pub fn ui(
         y_text: Box::new(|root| plot::short_count(root * root)),
         y_width: 38.0,
     };
-    let counts_at = |value: f64| {
-        let mut lines = vec![number_apart(scaling.physical(value), tick_step / 100.0)];
-        for (histogram, name) in image.histograms.iter().zip(&names) {
-            let count = histogram.count_at(value);
-            lines.push(tr_n!(
-                count,
-                "{name}: {n} pixel",
-                "{name}: {n} pixels",
-                name,
-                n = paint::format_grouped_number(count)
-            ));
-        }
-        Some(lines.join("\n"))
-    };
     // Several bands have a tick at each of their limits; the handles are on the outermost.
     let list: Vec<StretchLimits> = limits.iter().flatten().copied().collect();
     let outer = outermost(&list);
@@ -141,20 +122,11 @@ pub fn ui(
         100.0,
         Sense::click_and_drag(),
         axes,
-        counts_at,
+        |value| Some(describe_counts_at(image, &names, scaling, tick_step, value)),
         |plot| {
             for (histogram, color) in image.histograms.iter().zip(&colors) {
-                let width = (histogram.max - histogram.min) / histogram.counts.len().max(1) as f64;
-                let point = |(bin, &count): (usize, &u64)| {
-                    [
-                        histogram.min + (bin as f64 + 0.5) * width,
-                        (count as f64).sqrt(),
-                    ]
-                };
-                let points: PlotPoints<'_> =
-                    histogram.counts.iter().enumerate().map(point).collect();
                 plot.line(
-                    Line::new("", points)
+                    Line::new("", make_count_curve(histogram))
                         .stroke(Stroke::new(1.2, *color))
                         .fill(0.0)
                         .fill_alpha(0.12)
@@ -199,10 +171,7 @@ pub fn ui(
         );
         let text = format!("{low} – {high}");
         let width = ui.available_width();
-        let fits = paint::layout_unwrapped_line(ui.painter(), &text, font::mono(11.0), t.tx)
-            .size()
-            .x
-            <= width;
+        let fits = paint::measure_text_width(ui.painter(), &text, font::mono(11.0), t.tx) <= width;
         let lines = if fits {
             vec![text.clone()]
         } else {
@@ -254,6 +223,39 @@ pub fn ui(
             ui.label(theme::rich_text(name).font(font::mono(11.0)).color(t.tx2));
         }
     });
+}
+
+/// The value under the pointer and the number of pixels of each band there.
+fn describe_counts_at(
+    image: &PreviewImage,
+    names: &[String],
+    scaling: Scaling,
+    tick_step: f64,
+    value: f64,
+) -> String {
+    let mut lines = vec![number_apart(scaling.physical(value), tick_step / 100.0)];
+    for (histogram, name) in image.histograms.iter().zip(names) {
+        let count = histogram.count_at(value);
+        lines.push(tr_n!(
+            count,
+            "{name}: {n} pixel",
+            "{name}: {n} pixels",
+            name,
+            n = paint::format_grouped_number(count)
+        ));
+    }
+    lines.join("\n")
+}
+
+/// The middles of the bins, and the square roots of their counts.
+fn make_count_curve<'a>(histogram: &Histogram) -> PlotPoints<'a> {
+    let width = (histogram.max - histogram.min) / histogram.counts.len().max(1) as f64;
+    let mut points = Vec::with_capacity(histogram.counts.len());
+    for (bin, &count) in histogram.counts.iter().enumerate() {
+        let middle = histogram.min + (bin as f64 + 0.5) * width;
+        points.push([middle, (count as f64).sqrt()]);
+    }
+    points.into()
 }
 
 /// The handles of the limits. A drag moves the nearer one; with the focus on the plot the arrow

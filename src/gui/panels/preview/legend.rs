@@ -6,7 +6,7 @@ use egui::{Color32, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use super::names::{LabelClasses, classes_of};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
-use crate::raster::PreviewImage;
+use crate::raster::{Histogram, PreviewImage};
 use crate::studio::Document;
 
 /// Height of a line, in points.
@@ -122,30 +122,41 @@ fn rows_of(image: &PreviewImage, classes: &LabelClasses) -> Vec<ClassRow> {
     if histogram.valid == 0 || !is_counted || (table.is_none() && classes.names.is_empty()) {
         return Vec::new();
     }
-    let row = |value: i64| {
-        let count = histogram.count_at(value as f64);
-        let [below, above] = histogram.outside;
-        let is_far = value as f64 == low && below > 0 || value as f64 == high && above > 0;
-        let name = classes
-            .names
-            .iter()
-            .find(|(number, _)| *number == value)
-            .map(|(_, name)| name.clone());
-        let colour = table.as_ref().map(|table| {
-            usize::try_from(value)
-                .ok()
-                .and_then(|at| table.get(at))
-                .copied()
-        });
-        (count > 0 || is_far).then(|| ClassRow {
-            value,
-            name: name.unwrap_or_default(),
-            // As the picture draws a class outside of the table.
-            colour: colour.map(|colour| colour.unwrap_or([128, 128, 128, 255])),
-            share: (!is_far).then(|| count as f64 / histogram.valid as f64),
-        })
-    };
-    (low as i64..=high as i64).filter_map(row).collect()
+    let table = table.as_ref().map(|table| table.as_slice());
+    (low as i64..=high as i64)
+        .filter_map(|value| make_class_row(value, histogram, classes, table))
+        .collect()
+}
+
+/// `None` for a class that has no pixels; `table` has the colours by value.
+fn make_class_row(
+    value: i64,
+    histogram: &Histogram,
+    classes: &LabelClasses,
+    table: Option<&[[u8; 4]]>,
+) -> Option<ClassRow> {
+    let count = histogram.count_at(value as f64);
+    let [low, high] = histogram.range;
+    let [below, above] = histogram.outside;
+    let is_far = value as f64 == low && below > 0 || value as f64 == high && above > 0;
+    let name = classes
+        .names
+        .iter()
+        .find(|(number, _)| *number == value)
+        .map(|(_, name)| name.clone());
+    let colour = table.map(|table| {
+        usize::try_from(value)
+            .ok()
+            .and_then(|at| table.get(at))
+            .copied()
+    });
+    (count > 0 || is_far).then(|| ClassRow {
+        value,
+        name: name.unwrap_or_default(),
+        // As the picture draws a class outside of the table.
+        colour: colour.map(|colour| colour.unwrap_or([128, 128, 128, 255])),
+        share: (!is_far).then(|| count as f64 / histogram.valid as f64),
+    })
 }
 
 #[cfg(test)]

@@ -129,13 +129,13 @@ pub fn ui(
 
 /// Number of columns that makes the cells most square.
 fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
-    let shape = |columns: usize| {
-        let lines = count.div_ceil(columns);
-        let size = vec2(rect.width() / columns as f32, rect.height() / lines as f32);
-        (size.x.min(size.y) * 1000.0) as i64
-    };
     let columns = (1..=count.max(1))
-        .max_by_key(|&columns| (shape(columns), std::cmp::Reverse(columns)))
+        .max_by_key(|&columns| {
+            (
+                measure_shorter_side(rect, count, columns),
+                std::cmp::Reverse(columns),
+            )
+        })
         .unwrap_or(1);
     let lines = count.div_ceil(columns).max(1);
     let size = vec2(
@@ -151,6 +151,14 @@ fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
             )
         })
         .collect()
+}
+
+/// The shorter side of a cell when `count` pictures are in `columns` columns, in thousandths of a
+/// point.
+fn measure_shorter_side(rect: Rect, count: usize, columns: usize) -> i64 {
+    let lines = count.div_ceil(columns);
+    let size = vec2(rect.width() / columns as f32, rect.height() / lines as f32);
+    (size.x.min(size.y) * 1000.0) as i64
 }
 
 /// The common view in a cell; `None` until its picture is ready.

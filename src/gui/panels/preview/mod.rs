@@ -41,7 +41,7 @@ use crate::raster::{
 };
 use crate::studio::{Document, RowRef};
 use picture::{Picture, PictureAnswer, PictureLook};
-use state::{BesideKey, CompareMode, LinkedState, plain};
+use state::{BesideKey, CompareMode, LinkedState, PlayStretch, PreviewState, plain};
 
 pub use tools::siblings_of;
 
@@ -232,12 +232,6 @@ fn look_of(
 ) -> PictureLook {
     let state = &cx.session.preview;
     let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
-    let played = || {
-        state
-            .play_stretch
-            .as_ref()
-            .filter(|played| image.is_some_and(|image| played.is_for(image)))
-    };
     PictureLook {
         options: RenderOptions {
             bands,
@@ -247,13 +241,24 @@ fn look_of(
             .side
             .locked
             .clone()
-            .or_else(|| Some(played()?.limits.clone())),
+            .or_else(|| Some(find_play_stretch(state, image)?.limits.clone())),
         classes: if state.side.by_class {
             names::classes_of(document).colours
         } else {
             None
         },
     }
+}
+
+/// The stretch of the sequence that plays, when it is for `image`.
+fn find_play_stretch<'a>(
+    state: &'a PreviewState,
+    image: Option<&PreviewImage>,
+) -> Option<&'a PlayStretch> {
+    state
+        .play_stretch
+        .as_ref()
+        .filter(|played| image.is_some_and(|image| played.is_for(image)))
 }
 
 fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::digits::{decimal_exponent, significant_digits};
 use crate::gui::widgets::paint;
-use crate::raster::{BandIndex, BandInfo, PixelNumber};
+use crate::raster::{BandIndex, BandInfo, PixelNumber, RasterInfo};
 use crate::studio::Document;
 
 /// The classes of a labelled collection.
@@ -65,18 +65,19 @@ pub fn band_names(document: Option<&Document>) -> Vec<String> {
             .and_then(|list| list.as_array())
             .cloned()
     });
-    let name = |band: &serde_json::Value| {
-        let text = |key: &str| {
-            band.get(key)
-                .and_then(|value| value.as_str())
-                .unwrap_or_default()
-        };
-        [text("name"), text("common_name")]
-            .join(" ")
-            .trim()
-            .to_owned()
-    };
-    list.unwrap_or_default().iter().map(name).collect()
+    list.unwrap_or_default()
+        .iter()
+        .map(join_listed_names)
+        .collect()
+}
+
+/// The names of a band in `optical:bands`.
+fn join_listed_names(band: &serde_json::Value) -> String {
+    let names = ["name", "common_name"].map(|key| {
+        let name = band.get(key).and_then(|value| value.as_str());
+        name.unwrap_or_default()
+    });
+    names.join(" ").trim().to_owned()
 }
 
 /// A band's name: its description, its name in the collection, its position in a multidimensional
@@ -91,6 +92,12 @@ pub fn band_name(band: &BandInfo, known: &[String]) -> String {
         },
         (text, _) => text.to_owned(),
     }
+}
+
+/// As [`band_name`]; the number of a band that the raster does not have.
+pub fn name_band_at(info: &RasterInfo, band: BandIndex, known: &[String]) -> String {
+    info.band(band)
+        .map_or(band.to_string(), |band| band_name(band, known))
 }
 
 /// The first word of a band's name: "B04" of "B04 red"; of a position the value on its first

@@ -8,7 +8,9 @@ use super::scaling::{scaling_of, shared_scaling};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
-use crate::raster::{ComplexPart, PixelNumber, PixelValue, Probe, indices_of};
+use crate::raster::{
+    BandIndex, ComplexPart, PixelNumber, PixelValue, Probe, RasterInfo, indices_of,
+};
 use crate::studio::{Document, RowRef};
 
 /// Height of a line, in points.
@@ -40,29 +42,17 @@ pub fn ui(
     );
     if let Some(apart) = difference::values(&cx.session.preview) {
         for (value, sources) in &apart {
-            let name = info
-                .band(value.band)
-                .map_or(value.band.to_string(), |band| narrow_name(band, known));
+            let name = name_probed_band(&info, value.band, known);
             line_ui(ui, &name, &difference::text(value))
                 .on_hover_text(theme::rich_text(difference::sources_text(sources)));
         }
         return;
     }
-    let scaled = |value: &PixelValue| match scaling_of(document, at, &info, value.band) {
-        Some(scaling) => scaling.physical(value.value.to_f64()),
-        None => value.value.to_f64(),
-    };
+    let scaled = |value: &PixelValue| scale_value(document, at, &info, value);
     for index in indices_of(&info, known) {
-        let value = |band| {
-            probe
-                .values
-                .iter()
-                .find(|value| value.band == band)
-                .filter(|value| !value.missing)
-                .map(&scaled)
-        };
-        if let Some((high, low)) = value(index.high)
-            .zip(value(index.low))
+        if let Some((high, low)) = find_band_value(probe, index.high)
+            .map(&scaled)
+            .zip(find_band_value(probe, index.low).map(&scaled))
             .filter(|(high, low)| high + low != 0.0)
         {
             line_ui(
@@ -72,21 +62,13 @@ pub fn ui(
             );
         }
     }
-    if let [value] = probe.values.as_slice() {
-        let is_class = |number: i64| {
-            value
-                .value
-                .minus(PixelNumber::Integer(number.into()))
-                .to_f64()
-                == 0.0
-        };
-        if let Some((_, name)) = classes_of(document)
+    if let [value] = probe.values.as_slice()
+        && let Some((_, name)) = classes_of(document)
             .names
             .iter()
-            .find(|(number, _)| is_class(*number))
-        {
-            line_ui(ui, tr!("class"), name);
-        }
+            .find(|(number, _)| is_equal_to_class(value.value, *number))
+    {
+        line_ui(ui, tr!("class"), name);
     }
     let with_scale = probe
         .values
@@ -106,31 +88,21 @@ pub fn ui(
         );
     }
     let scaled_shown = with_scale && cx.session.preview.side.scaled;
-    let size = |value: &PixelValue| {
-        value
-            .value
-            .to_f64()
-            .hypot(value.imaginary.unwrap_or_default())
-    };
     let highest = probe
         .values
         .iter()
         .filter(|value| !value.missing)
-        .map(size)
+        .map(measure_magnitude)
         .fold(0.0, f64::max);
     // The names take what they need, up to half of the width.
-    let name_of = |value: &PixelValue| {
-        info.band(value.band)
-            .map_or(value.band.to_string(), |band| narrow_name(band, known))
-    };
     let longest = probe
         .values
         .iter()
-        .map(|value| name_of(value).chars().count())
+        .map(|value| name_probed_band(&info, value.band, known).chars().count())
         .max();
     let names = (longest.unwrap_or(3) as f32 * 6.7 + 6.0).clamp(40.0, ui.available_width() * 0.42);
     for value in &probe.values {
-        let name = name_of(value);
+        let name = name_probed_band(&info, value.band, known);
         let text = match value {
             value if value.missing => tr!("nodata").to_owned(),
             value if scaled_shown && value.imaginary.is_none() => number(scaled(value)),
@@ -142,7 +114,7 @@ pub fn ui(
         let part = if value.missing || highest <= 0.0 {
             0.0
         } else {
-            size(value) / highest
+            measure_magnitude(value) / highest
         };
         let response = value_ui(ui, (&name, names), &text, part as f32, value.missing);
         if let Some(imaginary) = value.imaginary.filter(|_| !value.missing) {
@@ -168,6 +140,38 @@ pub fn ui(
             });
         }
     }
+}
+
+/// The physical value of a pixel, or the stored one of a band without a scale.
+fn scale_value(document: &Document, at: RowRef, info: &RasterInfo, value: &PixelValue) -> f64 {
+    let stored = value.value.to_f64();
+    scaling_of(document, at, info, value.band).map_or(stored, |scaling| scaling.physical(stored))
+}
+
+/// The value of a band unless it is missing.
+fn find_band_value(probe: &Probe, band: BandIndex) -> Option<&PixelValue> {
+    probe
+        .values
+        .iter()
+        .find(|value| value.band == band)
+        .filter(|value| !value.missing)
+}
+
+fn is_equal_to_class(value: PixelNumber, number: i64) -> bool {
+    value.minus(PixelNumber::Integer(number.into())).to_f64() == 0.0
+}
+
+/// The magnitude of a complex value, or the absolute value of a real one.
+fn measure_magnitude(value: &PixelValue) -> f64 {
+    value
+        .value
+        .to_f64()
+        .hypot(value.imaginary.unwrap_or_default())
+}
+
+fn name_probed_band(info: &RasterInfo, band: BandIndex, known: &[String]) -> String {
+    info.band(band)
+        .map_or(band.to_string(), |band| narrow_name(band, known))
 }
 
 /// A name at the left and a text at the right, on two lines where one is too narrow for both.
@@ -258,7 +262,5 @@ fn value_ui(
 }
 
 fn width_of(ui: &Ui, text: &str, font: FontId) -> f32 {
-    paint::layout_unwrapped_line(ui.painter(), text, font, egui::Color32::PLACEHOLDER)
-        .size()
-        .x
+    paint::measure_text_width(ui.painter(), text, font, egui::Color32::PLACEHOLDER)
 }

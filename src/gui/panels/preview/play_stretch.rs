@@ -19,13 +19,10 @@ impl PlayStretch {
 }
 
 fn dtypes(image: &PreviewImage) -> Vec<String> {
-    let dtype = |band| {
-        image
-            .info
-            .band(band)
-            .map_or(String::new(), |band| band.dtype.clone())
-    };
-    image.band_indices.iter().map(|band| dtype(*band)).collect()
+    let bands = image.band_indices.iter().map(|band| image.info.band(*band));
+    bands
+        .map(|band| band.map_or(String::new(), |band| band.dtype.clone()))
+        .collect()
 }
 
 /// Keeps the limits of the picture shown when a playback starts, or when its stretch or bands are
@@ -56,9 +53,11 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let Some(outer) = outermost(&list) else {
         return;
     };
-    let number = |value: f64| match list.as_slice() {
-        [_] => image.prepared.number(0, value),
-        _ => PixelNumber::Real(value),
+    let ends = [outer.low, outer.high];
+    let numbers = if list.len() == 1 {
+        ends.map(|value| image.prepared.number(0, value))
+    } else {
+        ends.map(PixelNumber::Real)
     };
     let from = state
         .whole_of
@@ -66,7 +65,7 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         .unwrap_or_default()
         .to_owned();
     let played = PlayStretch {
-        texts: numbers_apart([outer.low, outer.high].map(number)),
+        texts: numbers_apart(numbers),
         bands: image.bands.clone(),
         dtypes: dtypes(image),
         limits,

@@ -93,7 +93,16 @@ pub fn scaling_of(
             offset: described.offset.unwrap_or(0.0),
         });
     }
-    let field = |name: &str| match document.value(at, name).0 {
+    let factor = read_band_number(document, at, "scaling:scale_factor", band)?;
+    Some(Scaling {
+        factor,
+        offset: read_band_number(document, at, "scaling:scale_offset", band).unwrap_or(0.0),
+    })
+}
+
+/// The number of a band in a column that has one number, or a list with one for each band.
+fn read_band_number(document: &Document, at: RowRef, name: &str, band: BandIndex) -> Option<f64> {
+    match document.value(at, name).0 {
         Value::Float(number) => Some(number),
         Value::Int(number) => Some(number as f64),
         Value::List(list) => match list.get(band.position()).or(list.first()) {
@@ -102,12 +111,7 @@ pub fn scaling_of(
             _ => None,
         },
         _ => None,
-    };
-    let factor = field("scaling:scale_factor")?;
-    Some(Scaling {
-        factor,
-        offset: field("scaling:scale_offset").unwrap_or(0.0),
-    })
+    }
 }
 
 /// The scaling that all bands of a picture have; `None` where they differ, or where it can't be

@@ -185,12 +185,6 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     {
         return;
     }
-    let name = |part: ComplexPart| match part {
-        ComplexPart::Magnitude => tr!("Magnitude"),
-        ComplexPart::Phase => tr!("Phase in radians"),
-        ComplexPart::Real => tr!("Real part"),
-        ComplexPart::Imaginary => tr!("Imaginary part"),
-    };
     ui.horizontal(|ui| {
         ui.label(
             theme::rich_text(tr!("Complex"))
@@ -202,14 +196,23 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if let Some(index) = widgets::combo(
             ui,
             tr!("Part of complex values"),
-            name(*part),
+            name_complex_part(*part),
             width,
             false,
-            &ComplexPart::ALL.map(name),
+            &ComplexPart::ALL.map(name_complex_part),
         ) {
             *part = ComplexPart::ALL.get(index).copied().unwrap_or_default();
         }
     });
+}
+
+fn name_complex_part(part: ComplexPart) -> &'static str {
+    match part {
+        ComplexPart::Magnitude => tr!("Magnitude"),
+        ComplexPart::Phase => tr!("Phase in radians"),
+        ComplexPart::Real => tr!("Real part"),
+        ComplexPart::Imaginary => tr!("Imaginary part"),
+    }
 }
 
 /// The pixel under the pointer, or that under it last if the raster has it.
@@ -348,20 +351,9 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         [mark!("Lower limit"), mark!("Upper limit")]
     };
     let width = if below { (all - gap) / 2.0 } else { 50.0 };
-    let mut fields_ui = |ui: &mut Ui| {
-        let mut changed = false;
-        for (index, name) in names.into_iter().enumerate().take(fields) {
-            changed |= number_field(
-                ui,
-                name,
-                &mut state.side.typed[index],
-                &mut pair[index],
-                &texts[index],
-                width,
-            );
-        }
-        changed
-    };
+    let (names, typed) = (&names[..fields], &mut state.side.typed);
+    let mut draw_fields =
+        |ui: &mut Ui| draw_stretch_fields(ui, names, typed, &mut pair, &texts, width);
     let changed = ui.horizontal(|ui| {
         let room = if below {
             all
@@ -369,10 +361,10 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
             (all - fields as f32 * (50.0 + gap)).max(96.0)
         };
         chosen = widgets::combo(ui, tr!("Stretch"), kinds[kind], room, false, &kinds);
-        !below && fields_ui(ui)
+        !below && draw_fields(ui)
     });
     let changed = if below {
-        ui.horizontal(fields_ui).inner
+        ui.horizontal(draw_fields).inner
     } else {
         changed.inner
     };
@@ -399,6 +391,29 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
             }
         };
     }
+}
+
+/// Draws a field for each name; true when a number has changed.
+fn draw_stretch_fields(
+    ui: &mut Ui,
+    names: &[&'static str],
+    typed: &mut [String; 2],
+    pair: &mut [f64; 2],
+    texts: &[String; 2],
+    width: f32,
+) -> bool {
+    let mut changed = false;
+    for (index, name) in names.iter().enumerate() {
+        changed |= number_field(
+            ui,
+            name,
+            &mut typed[index],
+            &mut pair[index],
+            &texts[index],
+            width,
+        );
+    }
+    changed
 }
 
 /// A small number field that shows `value` as `text`. True when the number has changed.

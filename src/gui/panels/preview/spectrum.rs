@@ -121,26 +121,11 @@ fn colour_of(t: &ThemeTokens, at: usize) -> Color32 {
 }
 
 fn curves_ui(ui: &mut Ui, t: &ThemeTokens, curves: &[Spectrum], kept: usize, by_wavelength: bool) {
-    let points = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .filter(|point| point[1].is_finite())
-    };
-    let ends = |axis: usize| {
-        let low = points()
-            .map(|point| point[axis])
-            .fold(f64::INFINITY, f64::min);
-        let high = points()
-            .map(|point| point[axis])
-            .fold(f64::NEG_INFINITY, f64::max);
-        if low < high {
-            (low, high)
-        } else {
-            (low - 1.0, low + 1.0)
-        }
-    };
-    if points().next().is_none() {
+    let points = curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .filter(|point| point[1].is_finite());
+    if points.clone().next().is_none() {
         ui.label(
             theme::rich_text(tr!("No values"))
                 .font(font::regular(12.0))
@@ -148,7 +133,7 @@ fn curves_ui(ui: &mut Ui, t: &ThemeTokens, curves: &[Spectrum], kept: usize, by_
         );
         return;
     }
-    let ((first, last), (low, high)) = (ends(0), ends(1));
+    let ((first, last), (low, high)) = (find_ends(points.clone(), 0), find_ends(points, 1));
     let margin = (high - low) * 0.06;
     let (x_ticks, y_ticks) = (
         plot::decimal_ticks(first, last, 5),
@@ -170,24 +155,13 @@ fn curves_ui(ui: &mut Ui, t: &ThemeTokens, curves: &[Spectrum], kept: usize, by_
         y_text: Box::new(move |value| mark_text(value, y_step)),
         y_width: 44.0,
     };
-    let nearest = |x: f64| {
-        let lines = curves.iter().filter_map(|curve| {
-            let near = |point: &&[f64; 2]| (point[0] - x).abs();
-            let point = curve
-                .points
-                .iter()
-                .min_by(|a, b| near(a).total_cmp(&near(b)))?;
-            Some(format!("{}: {}", curve.name, number(point[1])))
-        });
-        Some(lines.collect::<Vec<_>>().join("\n"))
-    };
     let drawn = plot::show_next(
         ui,
         "spectrum",
         HEIGHT,
         Sense::hover(),
         axes,
-        nearest,
+        |x| Some(describe_nearest_points(curves, x)),
         |plot| {
             for (at, curve) in curves.iter().enumerate() {
                 let colour = if at < kept { colour_of(t, at) } else { t.tx };
@@ -216,18 +190,50 @@ fn curves_ui(ui: &mut Ui, t: &ThemeTokens, curves: &[Spectrum], kept: usize, by_
     ui.add_space(4.0);
 }
 
+/// The ends of an axis around all points.
+fn find_ends<'a>(points: impl Iterator<Item = &'a [f64; 2]> + Clone, axis: usize) -> (f64, f64) {
+    let low = points
+        .clone()
+        .map(|point| point[axis])
+        .fold(f64::INFINITY, f64::min);
+    let high = points
+        .map(|point| point[axis])
+        .fold(f64::NEG_INFINITY, f64::max);
+    if low < high {
+        (low, high)
+    } else {
+        (low - 1.0, low + 1.0)
+    }
+}
+
+/// The value of each curve at the point nearest to `x`.
+fn describe_nearest_points(curves: &[Spectrum], x: f64) -> String {
+    let lines = curves.iter().filter_map(|curve| {
+        let near = |point: &&[f64; 2]| (point[0] - x).abs();
+        let point = curve
+            .points
+            .iter()
+            .min_by(|a, b| near(a).total_cmp(&near(b)))?;
+        Some(format!("{}: {}", curve.name, number(point[1])))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// The centre wavelengths of the bands in nanometres, when each has one: those of the collection,
 /// or of the raster's header.
 fn wavelengths_of(document: &Document, info: &RasterInfo) -> Option<Vec<f64>> {
-    let listed = || {
-        let bands = document.collection().get("optical:bands")?.as_array()?;
-        let wavelengths: Option<Vec<f64>> = bands
-            .iter()
-            .map(|band| band.get("center_wavelength")?.as_f64())
-            .collect();
-        wavelengths.filter(|known| known.len() == info.bands.len())
-    };
-    listed().or_else(|| info.bands.iter().map(|band| band.wavelength_nm).collect())
+    read_listed_wavelengths(document, info.bands.len())
+        .or_else(|| info.bands.iter().map(|band| band.wavelength_nm).collect())
+}
+
+/// The wavelengths in nm that the collection has for all bands.
+fn read_listed_wavelengths(document: &Document, bands: usize) -> Option<Vec<f64>> {
+    let listed = document.collection().get("optical:bands")?.as_array()?;
+    let wavelengths: Option<Vec<f64>> = listed
+        .iter()
+        .map(|band| band.get("center_wavelength")?.as_f64())
+        .collect();
+    wavelengths.filter(|known| known.len() == bands)
 }
 
 /// The curve of a probe, without bands that have no data there, in order of the axis.
@@ -237,13 +243,14 @@ fn spectrum_of(
     wavelengths: Option<&[f64]>,
     value: impl Fn(BandIndex, f64) -> f64,
 ) -> Spectrum {
-    let place = |band: BandIndex| match wavelengths {
-        Some(known) => known.get(band.position()).copied().unwrap_or_default(),
-        None => band.position() as f64 + 1.0,
-    };
     let known = probe.values.iter().filter(|value| !value.missing);
     let mut points: Vec<[f64; 2]> = known
-        .map(|known| [place(known.band), value(known.band, known.value.to_f64())])
+        .map(|known| {
+            [
+                place_on_axis(known.band, wavelengths),
+                value(known.band, known.value.to_f64()),
+            ]
+        })
         .collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let (row, column) = (
@@ -254,6 +261,14 @@ fn spectrum_of(
         name: format!("{sample} {row}, {column}"),
         points,
         by_wavelength: wavelengths.is_some(),
+    }
+}
+
+/// The centre wavelength in nm, or the number of the band from 1.
+fn place_on_axis(band: BandIndex, wavelengths: Option<&[f64]>) -> f64 {
+    match wavelengths {
+        Some(known) => known.get(band.position()).copied().unwrap_or_default(),
+        None => band.position() as f64 + 1.0,
     }
 }
 

@@ -204,9 +204,7 @@ impl BandChoices {
     /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
         let width = |band: &BandIndex| {
-            paint::layout_unwrapped_line(ui.painter(), &self.short(*band), font::mono(12.0), t.tx)
-                .size()
-                .x
+            paint::measure_text_width(ui.painter(), &self.short(*band), font::mono(12.0), t.tx)
         };
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
         (widest + 37.0).clamp(56.0, 116.0)
@@ -220,10 +218,7 @@ impl BandChoices {
         };
         let band = self.band_width(ui, t) + GAP;
         let letter =
-            paint::layout_unwrapped_line(ui.painter(), "R", font::mono_semibold(12.0), t.tx)
-                .size()
-                .x
-                + GAP;
+            paint::measure_text_width(ui.painter(), "R", font::mono_semibold(12.0), t.tx) + GAP;
         match &self.shown {
             BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
             BandChoice::Single { .. } => {
@@ -354,14 +349,8 @@ fn segments() -> [Segment<'static, CompareMode>; 5] {
 fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
-            let label = paint::layout_unwrapped_line(
-                ui.painter(),
-                tr!("Compare"),
-                font::regular(12.0),
-                t.tx,
-            )
-            .size()
-            .x;
+            let label =
+                paint::measure_text_width(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx);
             label + GAP + widgets::segmented_width(ui, &segments())
         }
         Room::Narrow => MODE,
@@ -439,9 +428,7 @@ fn zoom_text(cx: &PanelContext<'_>) -> String {
 }
 
 fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens) -> f32 {
-    let text = paint::layout_unwrapped_line(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx)
-        .size()
-        .x;
+    let text = paint::measure_text_width(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx);
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }
 
@@ -508,8 +495,25 @@ pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef)
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }
 
+/// Rows of siblings in order.
+struct SiblingRows<'a> {
+    /// `None` for level 0, of which all rows are siblings.
+    children: Option<&'a [u32]>,
+    /// Number of rows of the level.
+    count: usize,
+}
+
+impl SiblingRows<'_> {
+    fn row_at(&self, index: usize) -> Option<u32> {
+        match self.children {
+            None => (index < self.count).then_some(index as u32),
+            Some(rows) => rows.get(index).copied(),
+        }
+    }
+}
+
 /// The siblings of `at` as rows (all rows for level 0), and the index of `at` among them.
-fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Option<u32>, usize)> {
+fn find_siblings(document: &Document, at: RowRef) -> Option<(SiblingRows<'_>, usize)> {
     let tree = document.tree();
     let level = tree.levels.get(at.level)?;
     let siblings = match at.level {
@@ -520,22 +524,23 @@ fn row_beside(document: &Document, at: RowRef) -> Option<(impl Fn(usize) -> Opti
         None => at.row as usize,
         Some(rows) => rows.binary_search(&at.row).ok()?,
     };
-    let count = level.len();
-    let row = move |index: usize| match siblings {
-        None => (index < count).then_some(index as u32),
-        Some(rows) => rows.get(index).copied(),
-    };
-    Some((row, place))
+    Some((
+        SiblingRows {
+            children: siblings,
+            count: level.len(),
+        },
+        place,
+    ))
 }
 
 /// The FILE `step` positions after `at` among its siblings.
 pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
-    let (row, place) = row_beside(document, at)?;
+    let (siblings, place) = find_siblings(document, at)?;
     let level = document.tree().levels.get(at.level)?;
     let mut index = place as i64;
     loop {
         index += step;
-        let row = row(usize::try_from(index).ok()?)?;
+        let row = siblings.row_at(usize::try_from(index).ok()?)?;
         if !level.folder[row as usize] {
             return Some(RowRef {
                 level: at.level,

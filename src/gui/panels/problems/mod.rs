@@ -2,6 +2,7 @@
 
 pub mod state;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
@@ -43,11 +44,12 @@ fn find_fixes(
     state
         .finding
         .update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
-            let one = |index: usize| {
-                ctx.check()
-                    .map(|()| (index, finder.fixes(&report.findings[index])))
-            };
-            visible.into_iter().map(one).collect()
+            let mut found = HashMap::with_capacity(visible.len());
+            for index in visible {
+                ctx.check()?;
+                found.insert(index, finder.fixes(&report.findings[index]));
+            }
+            Ok(found)
         });
 }
 
@@ -466,14 +468,12 @@ fn fixes_ui<'a>(
             ui.spacing_mut().interact_size.y = 22.0;
             for (fix, width) in fixes.iter().take(OFFERED).zip(widths).rev() {
                 let (before, after) = &fix.preview;
-                let lines = |mark: &str, lines: &[String]| {
-                    lines
-                        .iter()
-                        .take(8)
-                        .map(|line| format!("\n{mark} {line}"))
-                        .collect::<String>()
-                };
-                let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
+                let tip = format!(
+                    "{}{}{}",
+                    fix.label,
+                    format_preview_lines("−", before),
+                    format_preview_lines("+", after)
+                );
                 let name = tr!("{fix} in {place}", fix = fix.label, place = at);
                 let button = match fix.care {
                     Care::Safe => Button::secondary(fix.label.as_str()),
@@ -490,6 +490,15 @@ fn fixes_ui<'a>(
         },
     );
     clicked
+}
+
+/// The first lines of a preview, each behind a line break and `mark`.
+fn format_preview_lines(mark: &str, lines: &[String]) -> String {
+    lines
+        .iter()
+        .take(8)
+        .map(|line| format!("\n{mark} {line}"))
+        .collect()
 }
 
 fn line_ui(
@@ -570,10 +579,8 @@ fn line_ui(
     match line {
         ProblemLine::Group(_, count, _) => {
             let number = paint::format_grouped_number(count as u64);
-            let width = paint::layout_unwrapped_line(painter, &number, font::medium(11.0), t.tx2)
-                .size()
-                .x
-                + 10.0;
+            let width =
+                paint::measure_text_width(painter, &number, font::medium(11.0), t.tx2) + 10.0;
             let right = Rect::from_min_max(
                 pos2(inner.right() - width, middle - 8.0),
                 pos2(inner.right(), middle + 8.0),
@@ -696,18 +703,8 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.run(Command::FixSafe);
         }
     }
-    let warning_text = tr_n!(
-        warnings,
-        "{n} warning",
-        "{n} warnings",
-        n = paint::format_grouped_number(warnings)
-    );
-    let error_text = tr_n!(
-        errors,
-        "{n} error",
-        "{n} errors",
-        n = paint::format_grouped_number(errors)
-    );
+    let warning_text = describe_warning_count(warnings);
+    let error_text = describe_error_count(errors);
     for (number, text, icon, color) in [
         (warnings, warning_text, icons::WARNING, t.warn),
         (errors, error_text, icons::WARNING_OCTAGON, t.err),
@@ -721,6 +718,24 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(color));
         }
     }
+}
+
+pub fn describe_error_count(errors: u64) -> String {
+    tr_n!(
+        errors,
+        "{n} error",
+        "{n} errors",
+        n = paint::format_grouped_number(errors)
+    )
+}
+
+pub fn describe_warning_count(warnings: u64) -> String {
+    tr_n!(
+        warnings,
+        "{n} warning",
+        "{n} warnings",
+        n = paint::format_grouped_number(warnings)
+    )
 }
 
 #[cfg(test)]

@@ -119,11 +119,10 @@ impl ProblemsState {
 
     /// The findings in the order shown.
     fn order(&self) -> Vec<usize> {
-        let finding = |line: &ProblemLine| match line {
-            ProblemLine::Child(index) | ProblemLine::Single(index) => Some(*index),
-            ProblemLine::Group(..) => None,
-        };
-        self.rows.iter().filter_map(finding).collect()
+        self.rows
+            .iter()
+            .filter_map(ProblemLine::find_own_finding)
+            .collect()
     }
 
     /// The finding after (or before) the selected one, in the order shown.
@@ -165,6 +164,16 @@ pub(super) enum ProblemLine {
     Child(usize),
     /// The only finding of its rule.
     Single(usize),
+}
+
+impl ProblemLine {
+    /// Index of the finding; `None` for the header of several.
+    fn find_own_finding(&self) -> Option<usize> {
+        match self {
+            Self::Child(index) | Self::Single(index) => Some(*index),
+            Self::Group(..) => None,
+        }
+    }
 }
 
 /// Rule and location of a finding, without the row of a sample, which changes when samples before

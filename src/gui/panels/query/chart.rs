@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, Float64Array};
-use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo};
+use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo};
 use egui_plot::{Bar, BarChart, GridMark, Line, PlotPoints, Points};
 
 use super::chart_state::{ChartData, ChartKind, ChartState};
 use crate::error::Result;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Segment, TableColumn, paint};
 use crate::jobs::JobContext;
@@ -61,26 +61,30 @@ fn is_number(column: &TableColumn) -> bool {
 /// The columns of the chart: those that were chosen if the result has them, else the first text or
 /// time and the first number beside it.
 fn columns_of(state: &ChartState, columns: &[TableColumn]) -> (usize, Option<usize>) {
-    let find = |name: &Option<String>| {
-        name.as_ref()
-            .and_then(|name| columns.iter().position(|column| column.name == *name))
-    };
     let text = || columns.iter().position(|column| !column.right);
-    let x = find(&state.x).or_else(text).unwrap_or(0);
-    let number = || {
-        columns
-            .iter()
-            .enumerate()
-            .position(|(index, column)| index != x && column.right)
-    };
+    let x = find_column(columns, state.x.as_deref())
+        .or_else(text)
+        .unwrap_or(0);
     let y = match &state.y {
         // An empty name is the number of rows.
         Some(name) if name.is_empty() && state.shape == ChartKind::Bars => None,
-        _ => find(&state.y)
+        _ => find_column(columns, state.y.as_deref())
             .filter(|&index| is_number(&columns[index]))
-            .or_else(number),
+            .or_else(|| find_number_column(columns, x)),
     };
     (x, y)
+}
+
+fn find_column(columns: &[TableColumn], name: Option<&str>) -> Option<usize> {
+    name.and_then(|name| columns.iter().position(|column| column.name == *name))
+}
+
+/// The first column of numbers other than `x`.
+fn find_number_column(columns: &[TableColumn], x: usize) -> Option<usize> {
+    columns
+        .iter()
+        .enumerate()
+        .position(|(index, column)| index != x && column.right)
 }
 
 /// Draws the chart and the choice of its columns.
@@ -142,17 +146,12 @@ fn choice_ui(
 ) {
     let t = theme::tokens(ui);
     let chart = &mut cx.session.query.chart;
-    let small = |text: &str| {
-        theme::rich_text(text)
-            .text_style(text_style("small12"))
-            .color(t.tx2)
-    };
     Frame::NONE
         .inner_margin(Margin::symmetric(10, 4))
         .show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 8.0;
-                ui.label(small(tr!("x axis")));
+                ui.label(theme::style_small_text(tr!("x axis"), t.tx2));
                 let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
                 if let Some(index) = widgets::combo(
                     ui,
@@ -164,7 +163,7 @@ fn choice_ui(
                 ) {
                     chart.x = Some(names[index].to_owned());
                 }
-                ui.label(small(tr!("y axis")));
+                ui.label(theme::style_small_text(tr!("y axis"), t.tx2));
                 let count = tr!("number of rows");
                 let numbers: Vec<&str> = columns
                     .iter()
@@ -221,7 +220,9 @@ fn choice_ui(
                         said.push(tr!("x is the number of the row").to_owned());
                     }
                 }
-                ui.add(egui::Label::new(small(&said.join(", "))).truncate());
+                ui.add(
+                    egui::Label::new(theme::style_small_text(said.join(", "), t.tx2)).truncate(),
+                );
             });
         });
 }
@@ -241,18 +242,12 @@ fn values(
         Some(y) => column(y)?,
         None => None,
     };
-    let at = |numbers: &Float64Array, row: usize| {
-        numbers
-            .is_valid(row)
-            .then(|| numbers.value(row))
-            .filter(|value| value.is_finite())
-    };
     let mut data = ChartData::default();
     if shape == ChartKind::Bars {
         match heights {
             Some(heights) => {
                 for row in 0..rows {
-                    let Some(height) = at(&heights, row) else {
+                    let Some(height) = read_finite_number(&heights, row) else {
                         data.without += 1;
                         continue;
                     };
@@ -296,10 +291,10 @@ fn values(
         if row % STRIDE == 0 {
             ctx.check()?;
         }
-        let place = places
-            .as_ref()
-            .map_or(Some(row as f64 + 1.0), |places| at(places, row));
-        match place.zip(at(&heights, row)) {
+        let place = places.as_ref().map_or(Some(row as f64 + 1.0), |places| {
+            read_finite_number(places, row)
+        });
+        match place.zip(read_finite_number(&heights, row)) {
             Some((place, height)) => points.push([place, height]),
             None => data.without += 1,
         }
@@ -311,6 +306,13 @@ fn values(
     let step = points.len().div_ceil(POINTS_MOST).max(1);
     data.points = points.into_iter().step_by(step).collect();
     Ok(data)
+}
+
+fn read_finite_number(numbers: &Float64Array, row: usize) -> Option<f64> {
+    numbers
+        .is_valid(row)
+        .then(|| numbers.value(row))
+        .filter(|value| value.is_finite())
 }
 
 /// Smallest and largest of these values, with a margin of 1/20 on each side, and room around a
@@ -383,12 +385,6 @@ fn plot_ui(
     } else {
         ticks_of(left, right, &x_kind, room.min(8))
     };
-    let label_at = |data: &ChartData, at: f64| {
-        data.labels
-            .get(at.round().max(0.0) as usize)
-            .cloned()
-            .unwrap_or_default()
-    };
     let (for_ticks, for_hover, points) = (data.clone(), data.clone(), data.points.clone());
     let (tick_kind, hover_kinds) = (x_kind.clone(), (x_kind, y_kind.clone()));
     let axes = Axes {
@@ -396,7 +392,7 @@ fn plot_ui(
         x_ticks,
         x_text: Box::new(move |at| {
             if is_bars {
-                cut(&label_at(&for_ticks, at))
+                cut(&find_label(&for_ticks, at))
             } else {
                 bar_text(at, &tick_kind)
             }
@@ -412,46 +408,28 @@ fn plot_ui(
         y_text: Box::new(move |value| bar_text(value, &y_kind)),
         y_width: 64.0,
     };
-    let hover = move |at: f64| {
-        let data = &for_hover;
-        if is_bars {
-            let point = data
-                .points
-                .get((at.round() >= 0.0).then_some(at.round() as usize)?)?;
-            return Some(format!(
-                "{}: {}",
-                label_at(data, at),
-                bar_text(point[1], &hover_kinds.1)
-            ));
-        }
-        // The nearest point of a cloud depends on y too, so that it has no tooltip.
-        let nearest = data.points.iter().filter(|_| shape == ChartKind::Line);
-        let [x, y] = nearest.min_by(|a, b| (a[0] - at).abs().total_cmp(&(b[0] - at).abs()))?;
-        Some(format!(
-            "{}: {}",
-            bar_text(*x, &hover_kinds.0),
-            bar_text(*y, &hover_kinds.1)
-        ))
-    };
     let drawn = plot::show(
         ui,
         "query-chart",
         rect,
         Sense::hover(),
         axes,
-        hover,
+        move |at| {
+            let kinds = [hover_kinds.0.as_str(), hover_kinds.1.as_str()];
+            describe_chart_at(&for_hover, shape, kinds, at)
+        },
         |plot| match shape {
             ChartKind::Bars => {
-                let bar = |[at, height]: &[f64; 2]| {
-                    Bar::new(*at, *height)
-                        .width(0.8)
-                        .fill(t.accfill)
-                        .stroke(Stroke::NONE)
-                };
                 plot.bar_chart(
-                    BarChart::new("values", points.iter().map(bar).collect())
-                        .color(t.accfill)
-                        .allow_hover(false),
+                    BarChart::new(
+                        "values",
+                        points
+                            .iter()
+                            .map(|point| make_bar(*point, t.accfill))
+                            .collect(),
+                    )
+                    .color(t.accfill)
+                    .allow_hover(false),
                 );
             }
             ChartKind::Line => {
@@ -481,6 +459,47 @@ fn plot_ui(
         WidgetInfo::labeled(Role::Image, true, said)
     });
     ui.advance_cursor_after_rect(rect);
+}
+
+fn find_label(data: &ChartData, at: f64) -> String {
+    data.labels
+        .get(at.round().max(0.0) as usize)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// The text for the pointer at `at` on the x axis; `kinds` are the types of x and y.
+fn describe_chart_at(
+    data: &ChartData,
+    shape: ChartKind,
+    kinds: [&str; 2],
+    at: f64,
+) -> Option<String> {
+    if shape == ChartKind::Bars {
+        let point = data
+            .points
+            .get((at.round() >= 0.0).then_some(at.round() as usize)?)?;
+        return Some(format!(
+            "{}: {}",
+            find_label(data, at),
+            bar_text(point[1], kinds[1])
+        ));
+    }
+    // The nearest point of a cloud depends on y too, so that it has no tooltip.
+    let nearest = data.points.iter().filter(|_| shape == ChartKind::Line);
+    let [x, y] = nearest.min_by(|a, b| (a[0] - at).abs().total_cmp(&(b[0] - at).abs()))?;
+    Some(format!(
+        "{}: {}",
+        bar_text(*x, kinds[0]),
+        bar_text(*y, kinds[1])
+    ))
+}
+
+fn make_bar([at, height]: [f64; 2], color: Color32) -> Bar {
+    Bar::new(at, height)
+        .width(0.8)
+        .fill(color)
+        .stroke(Stroke::NONE)
 }
 
 /// A label of at most 14 characters.

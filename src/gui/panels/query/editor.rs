@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
 use egui::{
-    Align2, Area, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense, Stroke,
-    TextEdit, Ui, UiBuilder, pos2, vec2,
+    Align2, Area, Color32, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense,
+    Stroke, TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::state::{Completion, EditorState, Offer};
@@ -85,9 +85,8 @@ fn text_ui(
         TextEdit::store_state(ui.ctx(), id(), edit);
         ui.memory_mut(|memory| memory.request_focus(id()));
     }
-    let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, _width: f32| -> Arc<egui::Galley> {
-        let job = highlight_statement(&editable(text.as_str()), t, fault.clone());
-        ui.fonts_mut(|fonts| fonts.layout_job(job))
+    let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, _width: f32| {
+        lay_out_statement(ui, t, text.as_str(), fault.clone())
     };
     let left = ui.cursor().left() + GUTTER;
     let top = ui.cursor().top();
@@ -187,6 +186,16 @@ fn text_ui(
         moved,
         at,
     });
+}
+
+fn lay_out_statement(
+    ui: &Ui,
+    t: &ThemeTokens,
+    text: &str,
+    fault: Option<Range<usize>>,
+) -> Arc<egui::Galley> {
+    let job = highlight_statement(&editable(text), t, fault);
+    ui.fonts_mut(|fonts| fonts.layout_job(job))
 }
 
 /// Words that begin with the typed text, then words that contain it.
@@ -309,32 +318,9 @@ fn highlight_statement(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>)
         ..LayoutJob::default()
     };
     job.wrap.max_width = f32::INFINITY;
-    let format = |color| TextFormat {
-        font_id: font::mono(12.5),
-        color,
-        line_height: Some(LINE),
-        ..TextFormat::default()
-    };
     let mut at = 0;
-    let mut push = |range: Range<usize>, color| {
-        if range.is_empty() {
-            return;
-        }
-        let mut format = format(color);
-        if fault
-            .as_ref()
-            .is_some_and(|fault| fault.start < range.end && range.start < fault.end)
-        {
-            format.underline = Stroke::new(2.0, t.err);
-        }
-        job.sections.push(egui::text::LayoutSection {
-            leading_space: 0.0,
-            byte_range: egui::text::ByteIndex(range.start)..egui::text::ByteIndex(range.end),
-            format,
-        });
-    };
     for (range, kind) in sql::pieces(text) {
-        push(at..range.start, t.tx);
+        append_section(&mut job, t, fault.as_ref(), at..range.start, t.tx);
         let color = match kind {
             SqlTokenKind::Keyword => t.keyword,
             SqlTokenKind::Quoted | SqlTokenKind::Text => t.ok,
@@ -344,10 +330,36 @@ fn highlight_statement(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>)
             SqlTokenKind::Name | SqlTokenKind::Mark => t.tx,
         };
         at = range.end;
-        push(range, color);
+        append_section(&mut job, t, fault.as_ref(), range, color);
     }
-    push(at..text.len(), t.tx);
+    append_section(&mut job, t, fault.as_ref(), at..text.len(), t.tx);
     job
+}
+
+fn append_section(
+    job: &mut LayoutJob,
+    t: &ThemeTokens,
+    fault: Option<&Range<usize>>,
+    range: Range<usize>,
+    color: Color32,
+) {
+    if range.is_empty() {
+        return;
+    }
+    let mut format = TextFormat {
+        font_id: font::mono(12.5),
+        color,
+        line_height: Some(LINE),
+        ..TextFormat::default()
+    };
+    if fault.is_some_and(|fault| fault.start < range.end && range.start < fault.end) {
+        format.underline = Stroke::new(2.0, t.err);
+    }
+    job.sections.push(egui::text::LayoutSection {
+        leading_space: 0.0,
+        byte_range: egui::text::ByteIndex(range.start)..egui::text::ByteIndex(range.end),
+        format,
+    });
 }
 
 #[cfg(test)]

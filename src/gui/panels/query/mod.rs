@@ -120,11 +120,6 @@ fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     let levels = document.tree().levels.len();
-    let word = |text: String, plain: String, kind: &str| Completion {
-        text,
-        plain,
-        kind: kind.to_owned(),
-    };
     let mut words: Vec<Completion> = Vec::new();
     for level in 0..levels {
         for field in std::iter::once("id".to_owned())
@@ -138,29 +133,41 @@ fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
             )
         {
             if !words.iter().any(|word| word.plain == field.0) {
-                words.push(word(sql::name(&field.0), field.0.clone(), &field.1));
+                words.push(make_completion(
+                    sql::name(&field.0),
+                    field.0.clone(),
+                    &field.1,
+                ));
             }
         }
     }
-    words.push(word(
+    words.push(make_completion(
         "\"internal:gdal_vsi\"".into(),
         "internal:gdal_vsi".into(),
         "string",
     ));
     let tables = std::iter::once("data".to_owned())
         .chain((0..levels).flat_map(|n| [format!("level{n}"), format!("l{n}")]));
-    words.extend(tables.map(|name| word(name.clone(), name, "table")));
+    words.extend(tables.map(|name| make_completion(name.clone(), name, "table")));
     words.extend(
         sql::FUNCTIONS
             .iter()
-            .map(|name| word(format!("{name}("), (*name).to_owned(), "function")),
+            .map(|name| make_completion(format!("{name}("), (*name).to_owned(), "function")),
     );
     words.extend(
         sql::KEYWORDS
             .iter()
-            .map(|name| word((*name).to_owned(), (*name).to_owned(), "keyword")),
+            .map(|name| make_completion((*name).to_owned(), (*name).to_owned(), "keyword")),
     );
     state.words = (Some(key), words);
+}
+
+fn make_completion(text: String, plain: String, kind: &str) -> Completion {
+    Completion {
+        text,
+        plain,
+        kind: kind.to_owned(),
+    }
 }
 
 /// Draws the tool bar. True when the query is to run.

@@ -213,11 +213,6 @@ pub struct RowsState {
 impl RowsState {
     /// Takes the rows of a finished query.
     pub fn take(&mut self, result: Arc<QueryResult>) {
-        let numeric = |kind: &str| {
-            kind.contains("int")
-                || matches!(kind, "float" | "double" | "halffloat")
-                || kind.starts_with("decimal")
-        };
         let columns: Vec<TableColumn> = result
             .columns()
             .into_iter()
@@ -225,7 +220,7 @@ impl RowsState {
                 let width = (name.chars().count() as f32 * 7.2 + 28.0)
                     .clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
                 TableColumn {
-                    right: numeric(&type_name),
+                    right: is_numeric_type(&type_name),
                     name,
                     type_name,
                     width,
@@ -262,6 +257,12 @@ impl RowsState {
                 Ok(copied_text(&result, how))
             });
     }
+}
+
+fn is_numeric_type(kind: &str) -> bool {
+    kind.contains("int")
+        || matches!(kind, "float" | "double" | "halffloat")
+        || kind.starts_with("decimal")
 }
 
 pub(super) fn copied_text(result: &QueryResult, how: CopyFormat) -> String {

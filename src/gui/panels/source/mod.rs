@@ -329,13 +329,16 @@ fn request_columns() -> [SourceHead; 7] {
 }
 
 fn columns(heads: &[SourceHead]) -> Vec<TableColumn> {
-    let column = |&(name, type_name, width, right): &SourceHead| TableColumn {
+    heads.iter().map(make_source_column).collect()
+}
+
+fn make_source_column(&(name, type_name, width, right): &SourceHead) -> TableColumn {
+    TableColumn {
         name: name.into(),
         type_name: type_name.into(),
         width,
         right,
-    };
-    heads.iter().map(column).collect()
+    }
 }
 
 struct SourceActions<'a> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use arrow::datatypes::DataType;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use crate::error::Error;
@@ -12,7 +13,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, sql};
-use crate::model::SamplePath;
+use crate::model::{FieldSpec, SamplePath};
 use crate::query::Filter;
 use crate::query::copy_as::quoted_text;
 use crate::studio::{Command, Document, RowRef};
@@ -24,16 +25,10 @@ const SPLITS: [&str; 3] = ["split", "ml:split", "split:split"];
 fn columns_of(document: &Document) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for level in 0..document.tree().levels.len() {
-        let text = |field: &crate::model::FieldSpec| {
-            matches!(
-                field.dtype,
-                arrow::datatypes::DataType::Utf8 | arrow::datatypes::DataType::LargeUtf8
-            )
-        };
         let fields = document
             .fields(level)
             .into_iter()
-            .filter(text)
+            .filter(is_text_field)
             .map(|field| field.name);
         for name in fields.filter(|name| {
             !name.starts_with("internal:") && !matches!(name.as_str(), "id" | "type")
@@ -50,6 +45,10 @@ fn columns_of(document: &Document) -> Vec<String> {
             .unwrap_or(SPLITS.len())
     });
     names
+}
+
+fn is_text_field(field: &FieldSpec) -> bool {
+    matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8)
 }
 
 /// Draws the section.

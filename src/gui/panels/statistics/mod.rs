@@ -15,7 +15,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{filters, icons};
 use crate::model::is_padding;
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
@@ -25,19 +25,13 @@ use state::StatisticsState;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let nothing = |ui: &mut Ui, title: &str, why: &str| {
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState {
-                icon: icons::CHART_BAR,
-                title,
-                why,
-                actions: &[],
-            },
-        );
-    };
     let Some(document) = cx.document() else {
-        return nothing(ui, tr!("No statistics"), tr!("Open a dataset first."));
+        return widgets::draw_empty_state(
+            ui,
+            icons::CHART_BAR,
+            tr!("No statistics"),
+            tr!("Open a dataset first."),
+        );
     };
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.statistics.made_for != Some(key) {
@@ -64,19 +58,18 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     let levels = document.tree().levels.len();
     if levels == 0 {
-        return nothing(ui, tr!("No statistics"), tr!("This dataset has no levels."));
+        return widgets::draw_empty_state(
+            ui,
+            icons::CHART_BAR,
+            tr!("No statistics"),
+            tr!("This dataset has no levels."),
+        );
     }
-    let has = |level: usize| {
-        document
-            .fields(level)
-            .iter()
-            .any(|field| field.name == "geotiff:stats" || field.name == "stats:mean")
-    };
     let level = cx
         .session
         .statistics
         .level
-        .or_else(|| (0..levels).find(|&level| has(level)))
+        .or_else(|| (0..levels).find(|&level| has_statistics(document, level)))
         .unwrap_or(levels.saturating_sub(1));
     let positions = positions_of(document, level);
     let position = cx
@@ -111,7 +104,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let kept = cx.studio.filtered_rows().cloned();
     let state = &mut cx.session.statistics;
     let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
-    if has(level) || request.exact {
+    if has_statistics(document, level) || request.exact {
         let reader = open.reader.clone();
         state.pooled.update(
             cx.jobs,
@@ -168,6 +161,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
             leaks::ui(ui, cx, document);
         });
+}
+
+fn has_statistics(document: &Document, level: usize) -> bool {
+    document
+        .fields(level)
+        .iter()
+        .any(|field| field.name == "geotiff:stats" || field.name == "stats:mean")
 }
 
 fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
@@ -354,10 +354,6 @@ fn split_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
     let t = theme::tokens(ui);
     let names = band_names(Some(document));
-    let name = |band: usize| match names.get(band) {
-        Some(name) if !name.is_empty() => name.clone(),
-        _ => tr!("Band {number}", number = band + 1),
-    };
     widgets::section_header(ui, tr!("Pooled by band"), |ui| {
         let mut parts = vec![tr_n!(
             report.samples,
@@ -410,7 +406,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                         count,
                     }) => {
                         let cells = [
-                            name(band),
+                            describe_band(&names, band),
                             number_of(*min),
                             number(*mean),
                             number_of(*max),
@@ -422,7 +418,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                     None => row_ui(
                         ui,
                         [
-                            name(band),
+                            describe_band(&names, band),
                             tr!("no data").into(),
                             String::new(),
                             String::new(),
@@ -446,7 +442,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                     let text = format!(
                         "{} {class} {}",
                         if bands.len() > 1 {
-                            name(band)
+                            describe_band(&names, band)
                         } else {
                             tr!("class").into()
                         },
@@ -456,6 +452,13 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                 }
             }
         }
+    }
+}
+
+fn describe_band(names: &[String], band: usize) -> String {
+    match names.get(band) {
+        Some(name) if !name.is_empty() => name.clone(),
+        _ => tr!("Band {number}", number = band + 1),
     }
 }
 

@@ -97,14 +97,11 @@ fn cell_fault(
     let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
     let alike = draft::alike_count(&structure, root as usize);
     drop(structure);
-    let at_fault = |position: &u32| {
-        places
-            .get(*position as usize)
-            .is_some_and(|place| place.state.is_fault() && !place.unreachable)
-    };
     let position = match position {
-        Some(position) => Some(position).filter(at_fault),
-        None if whole => (0..places.len() as u32).find(at_fault),
+        Some(position) => Some(position).filter(|position| is_fixable_at(&places, *position)),
+        None if whole => {
+            (0..places.len() as u32).find(|position| is_fixable_at(&places, *position))
+        }
         None => None,
     }?;
     let place = places.get(position as usize)?;
@@ -214,6 +211,12 @@ fn cell_fault(
         above,
         target: Some(node.id.to_string()),
     })
+}
+
+fn is_fixable_at(places: &[PatternCell], position: u32) -> bool {
+    places
+        .get(position as usize)
+        .is_some_and(|place| place.state.is_fault() && !place.unreachable)
 }
 
 fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<StructureFault> {

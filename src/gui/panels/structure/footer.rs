@@ -100,12 +100,7 @@ fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
         tr!("not reachable"),
     ];
     for (index, word) in words.into_iter().enumerate() {
-        if x + 24.0
-            + paint::layout_unwrapped_line(&painter, word, font::regular(11.5), t.tx2)
-                .size()
-                .x
-            > end
-        {
+        if x + 24.0 + paint::measure_text_width(&painter, word, font::regular(11.5), t.tx2) > end {
             break;
         }
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));

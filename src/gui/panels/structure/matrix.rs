@@ -12,7 +12,7 @@ use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
 use super::state::StructureSummary;
 use super::{cell_rect, root_of, select, step};
-use crate::draft::{self, PatternCell, PositionState};
+use crate::draft::{self, PatternCell, PositionState, Structure};
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -156,14 +156,7 @@ fn head_ui(
     let card_top = |level: usize| top_of(level) + (level_height - 38.0) / 2.0;
     let wire = Stroke::new(1.0, t.line2);
     // The root is centred over the visible part of its children.
-    let middle = |from: f32, to: f32| {
-        let (from, to) = (
-            (from + shift).max(clip.left()),
-            (to + shift).min(clip.right()),
-        );
-        ((from + to) / 2.0).round()
-    };
-    let root_x = middle(0.0, columns.width);
+    let root_x = find_visible_middle(clip, shift, 0.0, columns.width);
     let root = Rect::from_min_size(pos2(root_x - 76.0, card_top(0)), vec2(152.0, 38.0));
     let mut wires: Vec<(f32, f32, Vec<f32>)> = vec![(root_x, root.bottom(), Vec::new())];
     let mut owners: Vec<usize> = Vec::with_capacity(lens.pattern.len());
@@ -176,7 +169,12 @@ fn head_ui(
                 .min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
             // The node stays above its own columns when they are partly scrolled out.
             let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
-            (middle(from, to).min(last.floor()).max(first.ceil()), width)
+            (
+                find_visible_middle(clip, shift, from, to)
+                    .min(last.floor())
+                    .max(first.ceil()),
+                width,
+            )
         } else {
             (
                 shift + columns.left[index] + columns.cell / 2.0,
@@ -241,6 +239,15 @@ fn head_ui(
     for (position, card) in cards {
         node_ui(ui, cx, document, lens, columns, position, card, &painter);
     }
+}
+
+/// The middle of the visible part of `from..to`, which is moved by `shift`.
+fn find_visible_middle(clip: Rect, shift: f32, from: f32, to: f32) -> f32 {
+    let (from, to) = (
+        (from + shift).max(clip.left()),
+        (to + shift).min(clip.right()),
+    );
+    ((from + to) / 2.0).round()
 }
 
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
@@ -323,12 +330,7 @@ fn node_ui(
             .map(|(root, _)| root as usize + 1)
             .unwrap_or(0);
         let found = document.structure().and_then(|structure| {
-            let off = |root: &usize| {
-                structure
-                    .states(*root)
-                    .get(position as usize)
-                    .is_some_and(|state| state.is_fault())
-            };
+            let off = |root: &usize| is_fault_in_root(&structure, *root, position);
             (from..structure.roots())
                 .find(off)
                 .or_else(|| (0..structure.roots()).find(off))
@@ -341,6 +343,13 @@ fn node_ui(
         }
     }
     response.on_hover_text(theme::rich_text(name));
+}
+
+fn is_fault_in_root(structure: &Structure, root: usize, position: u32) -> bool {
+    structure
+        .states(root)
+        .get(position as usize)
+        .is_some_and(|state| state.is_fault())
 }
 
 struct Card<'a> {

@@ -16,9 +16,9 @@ use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
 use crate::draft::{self, FixPlan, PatternChoice, PositionState};
 use crate::gui::action::Action;
-use crate::gui::dock::Pane;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::outline::{Gap, ancestors};
+use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::gui::{icons, theme};
@@ -326,9 +326,7 @@ fn toolbar_ui(
                     .count(off),
             ];
             let words = |ui: &Ui, text: &str| {
-                paint::layout_unwrapped_line(ui.painter(), text, theme::font::medium(13.0), t.tx)
-                    .size()
-                    .x
+                paint::measure_text_width(ui.painter(), text, theme::font::medium(13.0), t.tx)
             };
             let count = cx
                 .session

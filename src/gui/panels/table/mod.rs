@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use egui::{Align, Frame, Layout, Margin, Ui};
 
 use super::tree::drop_target;
-use crate::draft::{PatternNode, PositionState};
+use crate::draft::PositionState;
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::outline::{OutlineNode, ancestors};
@@ -426,17 +426,21 @@ impl ShownLevel<'_> {
 
     /// A row as tab-separated text.
     fn line(&self, row: u64) -> String {
-        let cell = |column| match self.cell(row, column) {
+        (0..self.columns.len())
+            .map(|column| self.cell_text_line(row, column))
+            .collect::<Vec<_>>()
+            .join("\t")
+    }
+
+    /// The text of a cell on one line; empty for a cell without text.
+    fn cell_text_line(&self, row: u64, column: usize) -> String {
+        match self.cell(row, column) {
             // A tab or line break in a value would begin another cell or row.
             Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => {
                 text.printable_line().into_owned()
             }
             _ => String::new(),
-        };
-        (0..self.columns.len())
-            .map(cell)
-            .collect::<Vec<_>>()
-            .join("\t")
+        }
     }
 }
 
@@ -505,20 +509,12 @@ impl ShownLevel<'_> {
     fn beside_pattern(&self, root: u32) -> Option<Vec<PitMark>> {
         let structure = self.document.structure()?;
         let states = structure.states(root as usize);
-        let mark = |(state, node): (&PositionState, &PatternNode)| match (state, node.kind) {
-            (PositionState::Present, SampleKind::Folder) => PitMark::Folder,
-            (PositionState::Present, SampleKind::File) => PitMark::File,
-            (PositionState::Padded, _) => PitMark::Padded,
-            (PositionState::Missing, _) => PitMark::Missing,
-            (PositionState::WrongId | PositionState::WrongOrder, _) => PitMark::Odd,
-            (PositionState::WrongType, _) => PitMark::Wrong,
-        };
         Some(
             states
                 .iter()
                 .zip(&self.lens.pattern)
                 .take(PATTERN_SHOWN)
-                .map(mark)
+                .map(|(state, node)| choose_pattern_mark(*state, node.kind))
                 .collect(),
         )
     }
@@ -529,23 +525,35 @@ impl ShownLevel<'_> {
         {
             return marks;
         }
-        let mark = |at: RowRef| {
-            let table = &self.document.tree().levels[at.level];
-            if self.marks.own_mark(at) == StatusMark::Error {
-                PitMark::Wrong
-            } else if is_padding(table.id(at.row)) {
-                PitMark::Padded
-            } else if table.folder[at.row as usize] {
-                PitMark::Folder
-            } else {
-                PitMark::File
-            }
-        };
         pattern_of(self.document, at.level, at.row)
             .into_iter()
             .take(PATTERN_SHOWN)
-            .map(mark)
+            .map(|at| self.choose_sample_mark(at))
             .collect()
+    }
+
+    fn choose_sample_mark(&self, at: RowRef) -> PitMark {
+        let table = &self.document.tree().levels[at.level];
+        if self.marks.own_mark(at) == StatusMark::Error {
+            PitMark::Wrong
+        } else if is_padding(table.id(at.row)) {
+            PitMark::Padded
+        } else if table.folder[at.row as usize] {
+            PitMark::Folder
+        } else {
+            PitMark::File
+        }
+    }
+}
+
+fn choose_pattern_mark(state: PositionState, kind: SampleKind) -> PitMark {
+    match (state, kind) {
+        (PositionState::Present, SampleKind::Folder) => PitMark::Folder,
+        (PositionState::Present, SampleKind::File) => PitMark::File,
+        (PositionState::Padded, _) => PitMark::Padded,
+        (PositionState::Missing, _) => PitMark::Missing,
+        (PositionState::WrongId | PositionState::WrongOrder, _) => PitMark::Odd,
+        (PositionState::WrongType, _) => PitMark::Wrong,
     }
 }
 

@@ -14,10 +14,10 @@ use egui::{
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
 use crate::gui::action_enabled::disabled_reason;
-use crate::gui::dock::Pane;
 use crate::gui::document_key::revision;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::outline::matches;
+use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, Tone, VirtualRows, paint};
@@ -189,14 +189,12 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
             .font(font::semibold(12.0))
             .color(t.tx);
         // Buttons and count keep their width; the title is truncated.
-        let words = paint::layout_unwrapped_line(
+        let words = paint::measure_text_width(
             ui.painter(),
             tr!("Unplaced files"),
             font::semibold(12.0),
             t.tx,
-        )
-        .size()
-        .x;
+        );
         let width = (ui.available_width() - BESIDE_TITLE).clamp(0.0, words.ceil() + 1.0);
         if width > 20.0 {
             ui.add_sized(vec2(width, 18.0), egui::Label::new(title).truncate());
@@ -278,12 +276,6 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     let mut scroll = state.scroll;
     let carried = drag::dragged_payload(ui.ctx());
-    let going = |file: &Unplaced| {
-        matches!(
-            carried.as_deref(),
-            Some(Dragged::Files(files)) if files.contains(file)
-        )
-    };
     let (mut begun, mut requests) = (None, Vec::new());
     let list = VirtualRows::new(tr!("Unplaced files"), rows)
         .cursor(state.cursor)
@@ -304,7 +296,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             file,
             chosen,
             state.cursor == Some(row),
-            carried.is_some() && going(file),
+            is_carried(carried.as_deref(), file),
         );
         if response.drag_started() {
             begun = Some((row, chosen));
@@ -372,6 +364,13 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 .extend(cx.session.tray.removal().map(Request::Run)),
         }
     }
+}
+
+fn is_carried(carried: Option<&Dragged>, file: &Unplaced) -> bool {
+    matches!(
+        carried,
+        Some(Dragged::Files(files)) if files.contains(file)
+    )
 }
 
 #[derive(Clone, Copy)]

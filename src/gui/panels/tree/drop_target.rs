@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use egui::{Context, Rect, Response, Stroke, StrokeKind, Ui, pos2};
+use egui::{Color32, Context, Painter, Rect, Response, Stroke, StrokeKind, Ui, pos2};
 
 use crate::gui::drag::{self, Dragged, DropTarget, RowZone};
 use crate::gui::outline::OutlineNode;
@@ -50,10 +50,7 @@ pub fn row_ui(
     let color = if bad { t.err } else { t.accfill };
     let painter = ui.painter();
     let left = rect.left() + 8.0 + 16.0 * f32::from(node.depth);
-    let line = |y: f32| {
-        painter.hline(left..=rect.right() - 4.0, y, Stroke::new(2.0, color));
-        painter.circle_filled(pos2(left, y), 3.0, color);
-    };
+    let right = rect.right() - 4.0;
     match (node.gap, zone) {
         // The slot has a dashed frame already.
         (Some(_), _) if bad => drop(painter.rect_stroke(
@@ -68,8 +65,12 @@ pub fn row_ui(
             Stroke::new(2.0, color),
             StrokeKind::Inside,
         )),
-        (None, RowZone::Before) => line(rect.top() + 1.0),
-        (None, RowZone::Behind) => line(rect.bottom() - 1.0),
+        (None, RowZone::Before) => {
+            draw_insertion_line(painter, left, right, rect.top() + 1.0, color)
+        }
+        (None, RowZone::Behind) => {
+            draw_insertion_line(painter, left, right, rect.bottom() - 1.0, color)
+        }
         (None, RowZone::Into) => drop(painter.rect_stroke(
             rect.shrink(1.0),
             3,
@@ -79,6 +80,11 @@ pub fn row_ui(
     }
     drag::drop_overlay_ui(ui, document, carried, &target);
     None
+}
+
+fn draw_insertion_line(painter: &Painter, left: f32, right: f32, y: f32, color: Color32) {
+    painter.hline(left..=right, y, Stroke::new(2.0, color));
+    painter.circle_filled(pos2(left, y), 3.0, color);
 }
 
 fn target(

@@ -10,15 +10,17 @@ use egui::{Frame, Margin, Ui, vec2};
 
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
+use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::state::StructureSummary;
 use crate::gui::panels::{structure, tray};
+use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::tool::Tool;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, EmptyState, Segment, StatusMark, TextField, Tone, TreeRow, paint};
-use crate::gui::{drag, dropped_paths, filters, icons};
+use crate::gui::{dropped_paths, filters, icons};
 use crate::model::{SampleKind, is_padding};
 use crate::query::Filter;
 use crate::studio::{Command, Document, RowRef};
@@ -273,54 +275,22 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
     let filtered = !cx.session.tree.filter.trim().is_empty() || cx.session.tree.show != Show::All;
     let mut scroll = cx.session.tree.scroll;
-    let mut requests = Vec::new();
     let draft = document.draft().is_some();
     let lens = cx.session.structure.lens.clone();
     let marked = &cx.session.tree.marked;
     let carried = drag::dragged_payload(ui.ctx()).filter(|_| draft);
-    let row_of = |row: u64| {
-        let node = outline.node(tree, row);
-        match (node.gap, node.at) {
-            (Some(gap), _) => gap_row(&lens, node.depth, gap, carried.is_some()),
-            // While the filter runs again, the outline may be older than the tree.
-            (None, Some(at)) if document.id(at).is_none() => TreeRow::default(),
-            (None, None) => root_row(document, &marks, filtered || root_open),
-            (None, Some(at)) => {
-                let row = sample_row(
-                    document,
-                    &lens,
-                    at,
-                    marks.worst(Some(at)),
-                    filtered || open.contains(&at),
-                );
-                TreeRow {
-                    chosen: marked.contains(&at),
-                    ..row
-                }
-            }
-        }
+    let shown = ShownTree {
+        document,
+        outline: &outline,
+        lens: &lens,
+        marks: &marks,
+        open,
+        is_root_open: root_open,
+        is_filtered: filtered,
+        marked,
+        carried: carried.as_deref(),
     };
-    let (mut begun, mut dropped) = (None, None);
-    let touch = |ui: &mut Ui, row: u64, rect: egui::Rect, response: &egui::Response| {
-        let node = outline.node(tree, row);
-        if node.at.is_some_and(|at| document.id(at).is_none()) {
-            return;
-        }
-        if node.gap.is_none() {
-            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut requests));
-        }
-        if !draft {
-            return;
-        }
-        if response.drag_started() && node.gap.is_none() {
-            begun = node.at;
-        }
-        if let Some(found) =
-            drop_target::row_ui(ui, document, node, rect, response, carried.as_deref())
-        {
-            dropped = Some(found);
-        }
-    };
+    let mut actions = TreeActions::default();
     // Sizes come from the level tables.
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
     let out = widgets::tree(
@@ -329,15 +299,15 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         &mut scroll,
         outline.rows(),
         cursor,
-        row_of,
-        touch,
+        |row| shown.make_row(row),
+        |ui, row, rect, response| actions.touch_row(ui, &shown, row, rect, response),
     );
     cx.session.tree.scroll = scroll;
-    cx.requests.extend(requests);
-    if let Some(at) = begun {
+    cx.requests.extend(actions.requests);
+    if let Some(at) = actions.begun {
         drop_target::begin(ui.ctx(), cx, document, at);
     }
-    if let Some((what, target)) = dropped {
+    if let Some((what, target)) = actions.dropped {
         drag::let_go(cx, document, &what, &target);
     }
     for level in 0..=deepest.min(tree.levels.len().saturating_sub(1)) {
@@ -361,6 +331,90 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             Some(SampleKind::File) => cx.request(Request::Do(Action::ShowPreview)),
             _ if !filtered => cx.session.tree.toggle(node.at),
             _ => {}
+        }
+    }
+}
+
+/// What the rows of the tree are made of.
+struct ShownTree<'a> {
+    document: &'a Document,
+    outline: &'a Outline,
+    lens: &'a StructureSummary,
+    marks: &'a SampleStatus,
+    open: &'a BTreeSet<RowRef>,
+    is_root_open: bool,
+    /// All samples are unfolded.
+    is_filtered: bool,
+    marked: &'a BTreeSet<RowRef>,
+    /// What is dragged over a draft.
+    carried: Option<&'a Dragged>,
+}
+
+impl ShownTree<'_> {
+    fn make_row(&self, row: u64) -> TreeRow {
+        let node = self.outline.node(self.document.tree(), row);
+        match (node.gap, node.at) {
+            (Some(gap), _) => gap_row(self.lens, node.depth, gap, self.carried.is_some()),
+            // While the filter runs again, the outline may be older than the tree.
+            (None, Some(at)) if self.document.id(at).is_none() => TreeRow::default(),
+            (None, None) => root_row(
+                self.document,
+                self.marks,
+                self.is_filtered || self.is_root_open,
+            ),
+            (None, Some(at)) => {
+                let row = sample_row(
+                    self.document,
+                    self.lens,
+                    at,
+                    self.marks.worst(Some(at)),
+                    self.is_filtered || self.open.contains(&at),
+                );
+                TreeRow {
+                    chosen: self.marked.contains(&at),
+                    ..row
+                }
+            }
+        }
+    }
+}
+
+/// What menus and drags of the rows ask for in this frame.
+#[derive(Default)]
+struct TreeActions {
+    requests: Vec<Request>,
+    /// The sample that begins to be dragged.
+    begun: Option<RowRef>,
+    dropped: Option<(Arc<Dragged>, DropTarget)>,
+}
+
+impl TreeActions {
+    fn touch_row(
+        &mut self,
+        ui: &mut Ui,
+        shown: &ShownTree<'_>,
+        row: u64,
+        rect: egui::Rect,
+        response: &egui::Response,
+    ) {
+        let document = shown.document;
+        let node = shown.outline.node(document.tree(), row);
+        if node.at.is_some_and(|at| document.id(at).is_none()) {
+            return;
+        }
+        let draft = document.draft().is_some();
+        if node.gap.is_none() {
+            response.context_menu(|ui| menu_ui(ui, document, node.at, draft, &mut self.requests));
+        }
+        if !draft {
+            return;
+        }
+        if response.drag_started() && node.gap.is_none() {
+            self.begun = node.at;
+        }
+        if let Some(found) = drop_target::row_ui(ui, document, node, rect, response, shown.carried)
+        {
+            self.dropped = Some(found);
         }
     }
 }
@@ -442,11 +496,7 @@ fn gap_row(lens: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeR
     }
 }
 
-fn root_row(
-    document: &Document,
-    marks: &crate::gui::sample_status::SampleStatus,
-    open: bool,
-) -> TreeRow {
+fn root_row(document: &Document, marks: &SampleStatus, open: bool) -> TreeRow {
     TreeRow {
         open: (document.rows(0) > 0).then_some(open),
         icon: icons::TREE_STRUCTURE,
@@ -512,24 +562,17 @@ fn menu_ui(
     draft: bool,
     requests: &mut Vec<Request>,
 ) {
-    let mut entry =
-        |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Request>)| {
-            if widgets::menu_entry(ui, icon, text, "", None).clicked() {
-                make(requests);
-                ui.close();
-            }
-        };
     if let Some(at) = at {
-        entry(ui, icons::COPY, tr!("Copy id path"), &mut |requests| {
-            if let Some(path) = document.path(at) {
-                requests.push(Request::Copy(path.to_archive()));
-            }
-        });
-        if document.kind(at) == Some(SampleKind::File) {
-            entry(ui, icons::IMAGE, tr!("Show preview"), &mut |requests| {
-                requests.push(Request::Select(Some(at)));
-                requests.push(Request::Do(Action::ShowPreview));
-            });
+        if draw_closing_entry(ui, icons::COPY, tr!("Copy id path"))
+            && let Some(path) = document.path(at)
+        {
+            requests.push(Request::Copy(path.to_archive()));
+        }
+        if document.kind(at) == Some(SampleKind::File)
+            && draw_closing_entry(ui, icons::IMAGE, tr!("Show preview"))
+        {
+            requests.push(Request::Select(Some(at)));
+            requests.push(Request::Do(Action::ShowPreview));
         }
     }
     if at.is_none() {
@@ -544,65 +587,54 @@ fn menu_ui(
             Action::OpenSeveral,
         ];
         for &action in if draft { of_draft } else { of_opened } {
-            entry(
-                ui,
-                action.info().icon,
-                action.info().text,
-                &mut |requests| requests.push(Request::Do(action)),
-            );
+            if draw_closing_entry(ui, action.info().icon, action.info().text) {
+                requests.push(Request::Do(action));
+            }
         }
     }
     if !draft {
         let Some(at) = at else { return };
         if document.kind(at) == Some(SampleKind::File) {
             let info = Action::SaveSample.info();
-            entry(ui, info.icon, info.text, &mut |requests| {
+            if draw_closing_entry(ui, info.icon, info.text) {
                 requests.push(Request::Select(Some(at)));
                 requests.push(Request::Do(Action::SaveSample));
-            });
+            }
         }
         if let Some(root) = document
             .path(at)
             .and_then(|path| path.0.first().map(ToString::to_string))
         {
-            entry(
+            if draw_closing_entry(
                 ui,
                 Action::WriteOlder.info().icon,
                 tr!("Write as .tortilla…"),
-                &mut |requests| {
-                    requests.push(Request::Tool(Tool::Older, Some(root.clone())));
-                },
-            );
+            ) {
+                requests.push(Request::Tool(Tool::Older, Some(root.clone())));
+            }
             if document
                 .fields(at.level)
                 .iter()
                 .any(|field| field.name == "histogram:minimum")
-            {
-                entry(
+                && draw_closing_entry(
                     ui,
                     Action::Percentiles.info().icon,
                     tr!("Percentiles of this sample…"),
-                    &mut |requests| {
-                        requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
-                    },
-                );
+                )
+            {
+                requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
             }
         }
         return;
     }
-    entry(ui, icons::FILE, tr!("Add files here…"), &mut |requests| {
+    if draw_closing_entry(ui, icons::FILE, tr!("Add files here…")) {
         requests.push(Request::Select(at));
         requests.push(Request::Do(Action::AddFiles));
-    });
-    entry(
-        ui,
-        icons::FOLDER_SIMPLE_PLUS,
-        tr!("Add folder here…"),
-        &mut |requests| {
-            requests.push(Request::Select(at));
-            requests.push(Request::Do(Action::AddFolder));
-        },
-    );
+    }
+    if draw_closing_entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…")) {
+        requests.push(Request::Select(at));
+        requests.push(Request::Do(Action::AddFolder));
+    }
     if at.is_some() {
         for action in [
             Action::Rename,
@@ -614,26 +646,25 @@ fn menu_ui(
             Action::Dissolve,
             Action::Unplace,
         ] {
-            entry(
-                ui,
-                action.info().icon,
-                action.info().text,
-                &mut |requests| {
-                    requests.push(Request::Select(at));
-                    requests.push(Request::Do(action));
-                },
-            );
-        }
-        entry(
-            ui,
-            Action::Remove.info().icon,
-            Action::Remove.info().text,
-            &mut |requests| {
+            if draw_closing_entry(ui, action.info().icon, action.info().text) {
                 requests.push(Request::Select(at));
-                requests.push(Request::Do(Action::Remove));
-            },
-        );
+                requests.push(Request::Do(action));
+            }
+        }
+        if draw_closing_entry(ui, Action::Remove.info().icon, Action::Remove.info().text) {
+            requests.push(Request::Select(at));
+            requests.push(Request::Do(Action::Remove));
+        }
     }
+}
+
+/// Draws an entry of a menu, which closes when it is clicked; true then.
+fn draw_closing_entry(ui: &mut Ui, icon: &str, text: &str) -> bool {
+    let clicked = widgets::menu_entry(ui, icon, text, "", None).clicked();
+    if clicked {
+        ui.close();
+    }
+    clicked
 }
 
 /// Draws the path and format of an opened dataset.

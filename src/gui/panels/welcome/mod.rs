@@ -441,11 +441,10 @@ const MONTHS: [&str; 12] = [
 
 /// `Today 14:32`, `Yesterday`, `18 Nov`.
 pub(super) fn day_text(opened_s: u64) -> String {
-    let local = |seconds: u64| {
-        chrono::DateTime::from_timestamp(seconds as i64, 0)
-            .map(|time| time.with_timezone(&chrono::Local))
-    };
-    let (Some(then), Some(now)) = (local(opened_s), local(now_s())) else {
+    let (Some(then), Some(now)) = (
+        convert_to_local_time(opened_s),
+        convert_to_local_time(now_s()),
+    ) else {
         return String::new();
     };
     match (now.date_naive() - then.date_naive()).num_days() {
@@ -457,6 +456,11 @@ pub(super) fn day_text(opened_s: u64) -> String {
             crate::text::translate_text(MONTHS[chrono::Datelike::month0(&then) as usize])
         ),
     }
+}
+
+fn convert_to_local_time(seconds: u64) -> Option<chrono::DateTime<chrono::Local>> {
+    chrono::DateTime::from_timestamp(seconds as i64, 0)
+        .map(|time| time.with_timezone(&chrono::Local))
 }
 
 fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -527,11 +531,8 @@ fn kinds_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
             tr!("fill in the collection form"),
         ),
     ];
-    let width = |text: &str, size| {
-        paint::layout_unwrapped_line(ui.painter(), text, size, Color32::WHITE)
-            .size()
-            .x
-    };
+    let width =
+        |text: &str, size| paint::measure_text_width(ui.painter(), text, size, Color32::WHITE);
     let widths = kinds.map(|(_, title, what)| {
         26.0 + width(title, font::medium(12.0)).max(width(what, font::regular(12.0)))
     });
@@ -560,22 +561,18 @@ fn kinds_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
 
 fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let small = |text: String| {
-        theme::rich_text(text)
-            .text_style(text_style("small12"))
-            .color(t.tx3)
-    };
     ui.horizontal(|ui| {
-        ui.label(small(format!(
-            "TACO 2.0.0   Taco Studio {}",
-            env!("CARGO_PKG_VERSION")
-        )));
+        ui.label(theme::style_small_text(
+            format!("TACO 2.0.0   Taco Studio {}", env!("CARGO_PKG_VERSION")),
+            t.tx3,
+        ));
         if widgets::link(ui, tr!("About and licences")).clicked() {
             cx.request(Request::Do(Action::About));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.label(small(
-                tr!("No telemetry. Nothing is read that you do not open.").into(),
+            ui.label(theme::style_small_text(
+                tr!("No telemetry. Nothing is read that you do not open."),
+                t.tx3,
             ));
         });
     });

@@ -13,8 +13,8 @@ use egui::{
 
 use super::state::{StructureSummary, StructureView};
 use crate::draft::{Care, Edit, FixPlan, FixVerb};
-use crate::gui::dock::Pane;
 use crate::gui::icons;
+use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
@@ -245,21 +245,16 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                             .color(t.tx2),
                     );
                 }
-                let button =
-                    |text: &'static str,
-                     icon: &'static str,
-                     look: fn(&'static str) -> Button<'static>| {
-                        if fits {
-                            look(text).icon(icon)
-                        } else {
-                            Button::icon_only(icon, text)
-                        }
-                    };
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     if document.draft().is_some() {
                         let open = cx.session.structure.consistency.rename.open;
-                        let button = button(texts[0], icons::PENCIL_SIMPLE, Button::ghost)
-                            .with_selected_state(open);
+                        let button = make_toolbar_button(
+                            fits,
+                            texts[0],
+                            icons::PENCIL_SIMPLE,
+                            Button::ghost,
+                        )
+                        .with_selected_state(open);
                         if ui
                             .add(
                                 button.tooltip(tr!(
@@ -273,8 +268,13 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                     if consistency.is_some() {
                         let blocked = running.is_some().then_some(tr!("Headers are being read"));
-                        let button = button(texts[1], icons::ARROW_CLOCKWISE, Button::secondary)
-                            .with_disabled_reason(blocked);
+                        let button = make_toolbar_button(
+                            fits,
+                            texts[1],
+                            icons::ARROW_CLOCKWISE,
+                            Button::secondary,
+                        )
+                        .with_disabled_reason(blocked);
                         if ui
                             .add(button.tooltip(tr!("Read all headers again")))
                             .clicked()
@@ -293,14 +293,24 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     );
 }
 
+/// A button that shows only its icon in a narrow panel.
+fn make_toolbar_button(
+    fits: bool,
+    text: &'static str,
+    icon: &'static str,
+    look: fn(&'static str) -> Button<'static>,
+) -> Button<'static> {
+    if fits {
+        look(text).icon(icon)
+    } else {
+        Button::icon_only(icon, text)
+    }
+}
+
 fn tolerance_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let settings = cx.studio.consistency_settings().clone();
-    let text = |thousandths: f64| match thousandths {
-        0.0 => tr!("Exact").to_owned(),
-        value => tr!("{percent} % of a pixel", percent = value / 10.0),
-    };
-    let options = TOLERANCES.map(text);
-    let current = text(settings.tolerance.unwrap_or(1.0));
+    let options = TOLERANCES.map(describe_tolerance);
+    let current = describe_tolerance(settings.tolerance.unwrap_or(1.0));
     if let Some(index) = widgets::combo(ui, tr!("Tolerance"), &current, 130.0, false, &options) {
         cx.run(Command::SetConsistency {
             settings: ConsistencySettings {
@@ -308,6 +318,13 @@ fn tolerance_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 ..settings
             },
         });
+    }
+}
+
+fn describe_tolerance(thousandths: f64) -> String {
+    match thousandths {
+        0.0 => tr!("Exact").to_owned(),
+        value => tr!("{percent} % of a pixel", percent = value / 10.0),
     }
 }
 
@@ -1348,17 +1365,9 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
                 .collect();
             roots.sort_unstable();
             roots.dedup();
-            let id = |root: u32| {
-                document
-                    .id(RowRef {
-                        level: 0,
-                        row: root,
-                    })
-                    .unwrap_or_default()
-            };
             let changes = roots.iter().take(LISTED).map(|&root| {
                 (
-                    id(root).into(),
+                    find_root_id(document, root).into(),
                     tr!("leaves the dataset; its files stay on disk").to_owned(),
                 )
             });
@@ -1377,4 +1386,8 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
             cx.request(Request::Plan(Arc::new(plan)));
         }
     }
+}
+
+fn find_root_id(document: &Document, row: u32) -> &str {
+    document.id(RowRef { level: 0, row }).unwrap_or_default()
 }

@@ -319,12 +319,6 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
         .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
     let inner = area.shrink2(vec2(16.0, 6.0));
     let columns = if inner.width() > 900.0 { COLUMNS } else { 2 };
-    let width = inner.width() / columns as f32;
-    let cell = |index: usize| {
-        let (column, row) = (index % columns, index / columns);
-        let corner = vec2(width * column as f32, 22.0 * row as f32);
-        Rect::from_min_size(inner.min + corner, vec2(width - 14.0, 22.0))
-    };
     // The last cell has the number of names that have none.
     let cells = rows * columns;
     let shown = if found.names.len() > cells {
@@ -333,7 +327,7 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
         cells
     };
     for (index, (root, old, new)) in found.names.iter().take(shown).enumerate() {
-        let rect = cell(index);
+        let rect = place_name_cell(inner, columns, index);
         let response = ui.interact(rect, ui.scope_id().with(("renamed", index)), Sense::hover());
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Label, true, format!("{root}: {old} → {new}"))
@@ -365,6 +359,19 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
             "{n} more",
             n = paint::format_grouped_number(more as u64)
         );
-        paint::text_left(ui.painter(), cell(shown), &text, font::regular(11.0), t.tx3);
+        paint::text_left(
+            ui.painter(),
+            place_name_cell(inner, columns, shown),
+            &text,
+            font::regular(11.0),
+            t.tx3,
+        );
     }
+}
+
+fn place_name_cell(area: Rect, columns: usize, index: usize) -> Rect {
+    let width = area.width() / columns as f32;
+    let (column, row) = (index % columns, index / columns);
+    let corner = vec2(width * column as f32, 22.0 * row as f32);
+    Rect::from_min_size(area.min + corner, vec2(width - 14.0, 22.0))
 }
