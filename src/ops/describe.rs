@@ -147,7 +147,7 @@ fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
         main_name: String::new(),
         folder: None,
     };
-    let mut sink = |document| ctx.check().and_then(|()| written.write_document(document));
+    let mut sink = |document| ctx.check().and_then(|()| written.add_document(document));
     describe_opened((input, open), *form, (url.clone(), *level), &mut sink, ctx)?;
     let DescriptionWriter {
         main,
@@ -190,7 +190,7 @@ struct DescriptionWriter<'a> {
 }
 
 impl DescriptionWriter<'_> {
-    fn write_document(&mut self, document: CatalogueDocument) -> Result<()> {
+    fn add_document(&mut self, document: CatalogueDocument) -> Result<()> {
         if self.main.is_none() && self.folder.is_none() {
             self.main_name.clone_from(&document.name);
             self.main = Some(document);

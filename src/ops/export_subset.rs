@@ -234,8 +234,9 @@ fn narrow_roots(roots: &mut [bool], top: &SkeletonLevel, stays: impl Fn(u32, &st
 fn ids_of_rows<'a>(wanted: &[String], top: &'a SkeletonLevel) -> Result<HashSet<&'a str>> {
     let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
     let by_form = LazyCell::new(|| {
-        let forms = known.iter().map(|id| (in_nfc(id), *id));
-        forms.collect::<HashMap<_, _>>()
+        // Of several ids of one form, the first row's.
+        let rows = (0..top.len() as u32).rev().map(|row| top.id(row));
+        rows.map(|id| (in_nfc(id), id)).collect::<HashMap<_, _>>()
     });
     let mut found = HashSet::with_capacity(wanted.len());
     for id in wanted {

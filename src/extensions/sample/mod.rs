@@ -57,16 +57,6 @@ fn floats(values: impl IntoIterator<Item = f64>) -> Value {
     Value::List(values.into_iter().map(Value::Float).collect())
 }
 
-/// The value of any numeric type as a float; `None` for other types.
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Int(value) => Some(*value as f64),
-        Value::UInt(value) => Some(*value as f64),
-        Value::Float(value) => Some(*value),
-        _ => None,
-    }
-}
-
 /// Little-endian WKB of a point.
 fn point_value([x, y]: [f64; 2]) -> Value {
     Value::Bytes(write_wkb_point(x, y).as_slice().into())

@@ -8,7 +8,7 @@ use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
     parse_options,
 };
-use super::{field, list_type, number};
+use super::{field, list_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -175,8 +175,8 @@ impl Stats {
 /// has its first number for all bands.
 fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> Option<f64> {
     match sample.value(column) {
-        Value::List(values) => values.get(position).or(values.first()).and_then(number),
-        value => number(&value),
+        Value::List(values) => values.get(position).or(values.first()).and_then(Value::to_float),
+        value => value.to_float(),
     }
 }
 

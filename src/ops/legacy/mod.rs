@@ -38,7 +38,7 @@ use sample_rows::{AssemblyRows, SampleData, SampleRows};
 use crate::container::{
     self, Assembly, Built, ContainerReader, DatasetVersion, Format, LocalFile, Physical, RowSource,
     TortillaDraft, TortillaHeader, TortillaItem, TortillaOptions, TortillaReader,
-    extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
+    extent_of_samples, is_same_file, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, release, try_map};
@@ -456,7 +456,7 @@ impl Operation for CompileRequest {
 
 fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open(&request.input, ctx)?;
-    if same_file(&request.input, &request.options.target) {
+    if is_same_file(&request.input, &request.options.target) {
         return Err(Error::usage("the output is the input")
             .at_path(&request.input)
             .hint("choose another name"));
@@ -646,9 +646,4 @@ fn without_leftovers(footer: &RecordBatch) -> Result<RecordBatch> {
     footer
         .project(&kept)
         .map_err(|error| Error::internal("columns can't be chosen").because(error))
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
 }

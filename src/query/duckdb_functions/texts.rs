@@ -219,8 +219,8 @@ fn slice_by_positions(text: &str, first: i64, last: i64) -> String {
     let from = list_functions::position_from_start(first, length).max(1);
     let to = list_functions::position_from_start(last, length).min(length);
     text.chars()
-        .skip((from - 1) as usize)
-        .take(usize::try_from(to - from + 1).unwrap_or(0))
+        .skip(usize::try_from(from - 1).unwrap_or(usize::MAX))
+        .take(usize::try_from(to.saturating_sub(from).saturating_add(1)).unwrap_or(0))
         .collect()
 }
 
