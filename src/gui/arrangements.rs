@@ -1,19 +1,7 @@
 //! Arrangements of the panels: one for building a dataset, one for exploring it, one for checking
 //! it.
 
-use super::dock::Dock;
-
-/// What the panels are arranged for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrangement {
-    /// The table over the width, with the fields of the sample and the collection beside it.
-    Building,
-    /// The table beside the picture of the selected sample.
-    Exploring,
-    /// The structure above the problems.
-    Checking,
-}
+use super::dock::{Arrangement, Dock};
 
 /// The arrangements as the user left them, and which of them a document is opened with.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

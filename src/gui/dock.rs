@@ -6,13 +6,24 @@ use egui_tiles::{
     UiResponse,
 };
 
-use super::arrangements::Arrangement;
 use super::pane::{DockSide, Pane};
 use super::theme;
 use super::widgets::{Tone, tab};
 
 /// Panels that are shown with the plan alone, each with the panel that replaces it.
 const PLANNING: [(Pane, Pane); 2] = [(Pane::Engine, Pane::Hierarchy), (Pane::Part, Pane::Sample)];
+
+/// What the panels are arranged for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrangement {
+    /// The table over the width, with the fields of the sample and the collection beside it.
+    Building,
+    /// The table beside the picture of the selected sample.
+    Exploring,
+    /// The structure above the problems.
+    Checking,
+}
 
 /// The arrangement of the panels.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use super::document_key::{DocumentKey, revision};
-use super::panel_context::PanelContext;
+use super::document_key::DocumentKey;
 use crate::container::{ContainerReader, LevelSet, draft_levels};
-use crate::jobs::AsyncValue;
+use crate::jobs::{AsyncValue, Jobs};
 use crate::studio::Document;
 
 /// The tables of the draft's last revision that was asked for.
@@ -31,15 +30,19 @@ impl LevelSource {
     }
 }
 
-/// The level tables of the document as it is now; `None` until a job has made those of a draft.
-pub fn level_source(cx: &mut PanelContext<'_>, document: &Document) -> Option<LevelSource> {
+/// The level tables of the document at the revision of `key`; `None` until a job has made those of
+/// a draft.
+pub fn level_source(
+    made: &mut DraftLevels,
+    jobs: &Jobs,
+    key: DocumentKey,
+    document: &Document,
+) -> Option<LevelSource> {
     if let Some(open) = document.opened_dataset() {
         return Some(LevelSource::Dataset(open.reader.clone()));
     }
-    let key = (cx.session.serial, revision(cx.studio));
     let dataset = document.draft()?.dataset().clone();
-    let made = &mut cx.session.draft_levels;
-    made.update(cx.jobs, key, tr!("Tables of the draft"), move |ctx| {
+    made.update(jobs, key, tr!("Tables of the draft"), move |ctx| {
         draft_levels(&dataset, ctx).map(Arc::new)
     });
     match made.get(&key) {

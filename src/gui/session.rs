@@ -9,7 +9,7 @@ use super::document_key::{DocumentKey, revision};
 use super::drawn_panels::DrawnPanels;
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
-use super::panels::{
+use super::panels::panel_states::{
     ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState,
     OpeningState, PatternState, PlanState, PreviewState, ProblemsState, QueryState, SampleState,
     SourceState, StatisticsState, StructureState, TablePanelState, TrayState, TreePanelState,

@@ -12,6 +12,7 @@ pub mod log;
 pub mod map;
 pub mod opening;
 mod opening_state;
+pub mod panel_states;
 pub mod pattern;
 pub mod plan;
 pub mod preview;
@@ -25,26 +26,7 @@ pub mod tray;
 pub mod tree;
 pub mod welcome;
 
-pub use byte_map::state::ByteMapState;
-pub use collection::state::FormState;
-pub use columns::state::ColumnsState;
-pub use extensions::state::ExtensionsState;
-pub use gallery::state::GalleryState;
-pub use inspector::state::SampleState;
-pub use jobs::state::{End, JobsState};
-pub use map::state::MapState;
-pub use opening_state::OpeningState;
-pub use pattern::state::PatternState;
-pub use plan::state::PlanState;
-pub use preview::state::PreviewState;
-pub use problems::state::ProblemsState;
-pub use query::state::QueryState;
-pub use source::state::SourceState;
-pub use statistics::state::StatisticsState;
-pub use structure::state::StructureState;
-pub use table::state::TablePanelState;
-pub use tray::state::TrayState;
-pub use tree::state::TreePanelState;
+pub use jobs::state::End;
 
 use egui::Ui;
 

@@ -50,7 +50,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ..MapState::default()
         };
     }
-    let tables = level_source(cx, document);
+    let tables = level_source(&mut cx.session.draft_levels, cx.jobs, key, document);
     let state = &mut cx.session.map;
     state.level = state.level.min(levels.saturating_sub(1));
     let own = list_column_names(document, state.level);

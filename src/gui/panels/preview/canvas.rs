@@ -7,8 +7,9 @@ use egui::{
 };
 
 use super::picture::Picture;
-use super::state::{CompareMode, plain};
-use super::tools::sibling;
+use super::picture_request::{plain, read_picture};
+use super::sibling_rows::sibling;
+use super::state::CompareMode;
 use super::transform::Transform;
 use super::{chunks, difference, play_stretch, scale_bar};
 use crate::gui::icons;
@@ -413,7 +414,7 @@ fn request_closer(
     state
         .closer_read
         .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
-            super::read(request, ctx)
+            read_picture(request, ctx)
         });
 }
 

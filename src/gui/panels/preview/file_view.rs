@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use super::state::FileView;
 use crate::container::{ByteSource, read_asset};
 use crate::error::{IoContext, Result};
 use crate::model::AssetPath;
@@ -11,6 +10,13 @@ use crate::model::AssetPath;
 const SHOWN: u64 = 256 << 10;
 /// Bytes of a line in hexadecimal.
 const PER_LINE: usize = 16;
+
+/// Displayed contents of a file.
+pub struct FileView {
+    pub(in crate::gui::panels) kind: &'static str,
+    pub(in crate::gui::panels) lines: Vec<String>,
+    pub(super) cut: bool,
+}
 
 /// The first bytes of a file.
 ///

@@ -7,11 +7,12 @@ use egui::{
     vec2,
 };
 
-use super::beside_key;
 use super::canvas;
 use super::picture::{Picture, PictureLook};
-use super::state::{BesideKey, LinkedState, PreviewSibling};
-use super::tools::siblings_of;
+use super::picture_options::beside_key;
+use super::picture_request::BesideKey;
+use super::sibling_rows::siblings_of;
+use super::state::{LinkedState, PreviewSibling};
 use super::transform::Transform;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -11,10 +11,13 @@ mod legend;
 mod linked;
 pub mod names;
 mod picture;
+mod picture_options;
+mod picture_request;
 mod pixel;
 mod play_stretch;
 mod scale_bar;
 mod scaling;
+mod sibling_rows;
 pub mod siblings;
 pub mod sidebar;
 mod spectrum;
@@ -23,31 +26,28 @@ mod tools;
 mod transform;
 mod variable;
 mod vector;
+mod vector_features;
 
 use std::sync::Arc;
 
 use egui::{Ui, UiBuilder};
 
-use crate::error::Result;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::inspector;
 use crate::gui::widgets::{self, EmptyState};
-use crate::jobs::{AsyncValue, JobContext};
+use crate::jobs::AsyncValue;
 use crate::model::{SampleKind, is_padding};
-use crate::raster::{
-    BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, preview,
-};
+use crate::raster::{PreviewRequest, RenderOptions};
 use crate::studio::{Document, RowRef};
-use picture::{Picture, PictureAnswer, PictureLook};
-use state::{BesideKey, CompareMode, LinkedState, PlayStretch, PreviewState, plain};
+use picture::{Picture, PictureLook};
+use picture_options::{beside_key, look_of, shows_classes};
+use picture_request::{WHOLE, fit_bands_to_raster, plain, read_picture, resampling_of};
+use sidebar::SIDE;
+use state::{CompareMode, LinkedState};
 
-pub use tools::siblings_of;
-
-/// Side of the picture of a whole raster, in pixels; detail of larger rasters is read on zoom.
-pub const WHOLE: usize = 1280;
-const SIDE: f32 = 252.0;
+pub use sibling_rows::siblings_of;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -224,43 +224,6 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLo
     look
 }
 
-/// The current rendering options of a picture.
-fn look_of(
-    cx: &PanelContext<'_>,
-    document: &Document,
-    image: Option<&PreviewImage>,
-) -> PictureLook {
-    let state = &cx.session.preview;
-    let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
-    PictureLook {
-        options: RenderOptions {
-            bands,
-            ..state.options.clone()
-        },
-        limits: state
-            .side
-            .locked
-            .clone()
-            .or_else(|| Some(find_play_stretch(state, image)?.limits.clone())),
-        classes: if state.side.by_class {
-            names::classes_of(document).colours
-        } else {
-            None
-        },
-    }
-}
-
-/// The stretch of the sequence that plays, when it is for `image`.
-fn find_play_stretch<'a>(
-    state: &'a PreviewState,
-    image: Option<&PreviewImage>,
-) -> Option<&'a PlayStretch> {
-    state
-        .play_stretch
-        .as_ref()
-        .filter(|played| image.is_some_and(|image| played.is_for(image)))
-}
-
 fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     let state = &mut cx.session.preview;
     let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else {
@@ -279,47 +242,8 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     state
         .whole_read
         .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
-            read(request, ctx)
+            read_picture(request, ctx)
         });
-}
-
-/// Reads the pixels of a request.
-pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<PictureAnswer> {
-    let image = preview(&request, ctx)?;
-    Ok(Arc::new((request, image)))
-}
-
-/// The chosen bands if the raster has them, else automatic ones: a mask beside a scene has one
-/// band.
-pub fn fit_bands_to_raster(bands: &BandChoice, count: usize) -> BandChoice {
-    let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
-    if has { bands.clone() } else { BandChoice::Auto }
-}
-
-/// Resampling of the bands. Classes are never averaged, which would create other classes.
-pub fn resampling_of(by_class: bool, bands: &BandChoice, info: &RasterInfo) -> Resampling {
-    match bands.resolve(info) {
-        BandChoice::Rgb(_) => Resampling::Auto,
-        _ if by_class => Resampling::Nearest,
-        _ => Resampling::Auto,
-    }
-}
-
-/// True when single bands are coloured by the collection's classes.
-fn shows_classes(cx: &PanelContext<'_>, document: &Document) -> bool {
-    cx.session.preview.side.by_class && names::classes_of(document).colours.is_some()
-}
-
-/// How pictures beside the selected one are read: as the selected one.
-fn beside_key(cx: &PanelContext<'_>, document: DocumentKey, by_class: bool) -> BesideKey {
-    let RenderOptions { bands, part, .. } = &cx.session.preview.options;
-    BesideKey {
-        document,
-        bands: bands.clone(),
-        part: *part,
-        variable: cx.session.sample.variable.clone(),
-        by_class,
-    }
 }
 
 /// Requests the second picture of the comparison.

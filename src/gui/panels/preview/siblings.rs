@@ -7,8 +7,9 @@ use egui::{
     Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use super::sibling_rows::siblings_of;
 use super::state::SiblingsState;
-use super::tools::{self, siblings_of};
+use super::tools;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};

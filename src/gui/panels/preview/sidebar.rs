@@ -14,6 +14,8 @@ use crate::gui::widgets::{self, Button, TextField};
 use crate::raster::{ComplexPart, PreviewImage, RasterInfo, Stretch, StretchLimits, indices_of};
 use crate::studio::{Document, RowRef};
 
+/// Width of the sidebar, in points.
+pub const SIDE: f32 = 252.0;
 /// Height of a line of the pixel's values, in points.
 const LINE: f32 = 18.0;
 /// Height of the pixel's header and margins, in points.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use egui::TextureHandle;
 
+use super::file_view::FileView;
 use super::picture::{Picture, PictureAnswer};
-use super::vector::VectorState;
-use super::{WHOLE, fit_bands_to_raster, read, resampling_of};
+use super::picture_request::{BesideKey, plain};
+use super::vector_features::VectorState;
 use crate::error::{Error, Result};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
@@ -17,7 +18,7 @@ use crate::jobs::{AsyncState, AsyncValue, JobContext, JobId, Jobs};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
     BandChoice, BandDifference, ComplexPart, PixelNumber, PreviewImage, PreviewRequest, Probe,
-    RasterInfo, RasterSource, RenderOptions, Rgba, Stretch, StretchLimits, describe_variable,
+    RasterInfo, RasterSource, RenderOptions, Rgba, Stretch, StretchLimits,
 };
 use crate::studio::RowRef;
 
@@ -75,33 +76,6 @@ pub struct PreviewState {
     pub next_step_s: Option<f64>,
     /// The stretch that all frames of a playback have.
     pub play_stretch: Option<PlayStretch>,
-}
-
-/// How the pictures beside the selected one are read.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct BesideKey {
-    pub(super) document: DocumentKey,
-    pub(super) bands: BandChoice,
-    pub(super) part: ComplexPart,
-    /// The variable that was chosen for viewing.
-    pub(super) variable: Option<Arc<str>>,
-    pub(super) by_class: bool,
-}
-
-impl BesideKey {
-    /// Reads the picture of the sample whose source `place` finds.
-    pub(super) fn read(
-        self,
-        place: impl FnOnce() -> Result<(RasterSource, u64)>,
-        ctx: &JobContext,
-    ) -> Result<PictureAnswer> {
-        let (source, info) = describe_variable(place()?.0, self.variable)?;
-        let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
-        (request.options.bands, request.options.part) =
-            (fit_bands_to_raster(&self.bands, info.band_count), self.part);
-        request.resampling = resampling_of(self.by_class, &request.options.bands, &info);
-        read(request, ctx)
-    }
 }
 
 /// A raster and a position `[column, row]` in it.
@@ -273,13 +247,6 @@ impl ChunksState {
     }
 }
 
-/// Displayed contents of a file.
-pub struct FileView {
-    pub(in crate::gui::panels) kind: &'static str,
-    pub(in crate::gui::panels) lines: Vec<String>,
-    pub(super) cut: bool,
-}
-
 #[derive(Default)]
 pub struct FileState {
     pub(super) view: AsyncValue<(DocumentKey, RowRef), Arc<FileView>>,
@@ -438,18 +405,5 @@ impl PartialEq for DifferencePair {
         Arc::ptr_eq(&self.own, &with.own)
             && Arc::ptr_eq(&self.other, &with.other)
             && self.band == with.band
-    }
-}
-
-/// A request without the options that are applied after reading, such as the stretch.
-pub fn plain(request: &PreviewRequest) -> PreviewRequest {
-    let options = RenderOptions {
-        bands: request.options.bands.clone(),
-        part: request.options.part,
-        ..RenderOptions::default()
-    };
-    PreviewRequest {
-        options,
-        ..request.clone()
     }
 }

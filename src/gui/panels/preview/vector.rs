@@ -8,23 +8,20 @@ use egui::{
     Vec2, WidgetInfo, pos2, vec2,
 };
 
-use super::picture::{Picture, PictureAnswer};
-use super::state::{BesideKey, CanvasView};
+use super::picture::Picture;
+use super::picture_options::{beside_key, look_of, shows_classes};
+use super::sibling_rows::siblings_of;
+use super::sidebar::SIDE;
+use super::state::CanvasView;
 use super::transform::Transform;
-use super::{
-    SIDE, beside_key, canvas, file_contents, look_of, shows_classes, siblings, siblings_of,
-};
-use crate::error::{Error, Result};
+use super::vector_features::VectorView;
+use super::{canvas, file_contents, siblings};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::inspector;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
-use crate::jobs::{AsyncValue, JobContext};
-use crate::raster::{
-    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, RasterSource, describe_variable,
-    layer_places, read_features,
-};
+use crate::raster::PixelShape;
 use crate::studio::{Document, RowRef};
 
 /// Siblings that are asked for a picture.
@@ -35,107 +32,6 @@ const REACH: f32 = 5.0;
 const LINE: f32 = 20.0;
 /// Part of the height that the list takes.
 const LIST_PART: f32 = 0.5;
-
-/// Finds the source of a sample, in a job.
-type FindSource = Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send>;
-
-/// The features of a file, in the pixels of a picture.
-pub(super) struct VectorView {
-    features: FeatureSet,
-    /// Layer and position in it of each feature, in the order of the list.
-    rows: Vec<(usize, usize)>,
-    plane: PixelPlane,
-    background: Option<PictureAnswer>,
-}
-
-#[derive(Default)]
-pub struct VectorState {
-    view: AsyncValue<(RowRef, BesideKey), Arc<VectorView>>,
-    background: Option<Picture>,
-    /// Position of the selected feature in the list.
-    pub selected: Option<usize>,
-    scroll: RowScroll,
-}
-
-impl VectorView {
-    /// Reads the features, and the picture of the first of the siblings that they reach as `beside`
-    /// says.
-    fn read(
-        source: FindSource,
-        siblings: Vec<FindSource>,
-        beside: &BesideKey,
-        ctx: &JobContext,
-    ) -> Result<Self> {
-        let (source, _) = source()?;
-        let places = layer_places(&source)?;
-        let own = PixelPlane::of_layers(&places)
-            .ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
-        let mut found = None;
-        for sibling in siblings {
-            ctx.check()?;
-            // A sibling that can't be read is shown when it is selected.
-            let Ok((raster, size)) = sibling() else {
-                continue;
-            };
-            let Ok((raster, info)) = describe_variable(raster, beside.variable.clone()) else {
-                continue;
-            };
-            let Some(plane) = PixelPlane::of_raster(&info).filter(|plane| plane.shows(&places))
-            else {
-                continue;
-            };
-            found = beside
-                .clone()
-                .read(|| Ok((raster, size)), ctx)
-                .ok()
-                .map(|answer| (plane, answer));
-            break;
-        }
-        let (plane, background) =
-            found.map_or((own, None), |(plane, answer)| (plane, Some(answer)));
-        let features = read_features(&source, &plane, ctx)?;
-        let numbered = features.layers.iter().enumerate();
-        let rows = numbered
-            .flat_map(|(layer, read)| (0..read.features.len()).map(move |at| (layer, at)))
-            .collect();
-        Ok(Self {
-            features,
-            rows,
-            plane,
-            background,
-        })
-    }
-
-    fn feature(&self, row: usize) -> Option<(&FeatureLayer, &Feature)> {
-        let &(layer, at) = self.rows.get(row)?;
-        let layer = self.features.layers.get(layer)?;
-        Some((layer, layer.features.get(at)?))
-    }
-
-    /// The feature at a pixel position that is drawn last.
-    fn row_at(&self, at: [f64; 2], reach: f64) -> Option<usize> {
-        (0..self.rows.len()).rev().find(|&row| {
-            self.feature(row)
-                .is_some_and(|(_, feature)| feature.shape.is_at(at, reach))
-        })
-    }
-
-    /// The first known values of a feature.
-    fn caption(&self, row: usize) -> String {
-        let Some((_, feature)) = self.feature(row) else {
-            return String::new();
-        };
-        let known: Vec<&str> = feature
-            .values
-            .iter()
-            .flatten()
-            .map(String::as_str)
-            .filter(|text| !text.is_empty())
-            .take(3)
-            .collect();
-        known.join("  ")
-    }
-}
 
 /// Draws the panel for a vector file.
 pub fn ui(
