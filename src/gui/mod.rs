@@ -3,8 +3,7 @@
 //!
 //! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio
 //! to read, the window's own state, and a list for their requests, which `command_handling.rs`
-//! fulfils after the frame. To add a panel, add a line in [`pane`], a file in `panels`, and a line in
-//! [`panels::panel_of`]; to add a menu entry, add an [`action::Action`].
+//! fulfils after the frame. How to add a panel is said at the head of the library.
 
 mod accessibility_snapshot;
 pub mod action;

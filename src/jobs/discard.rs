@@ -1,5 +1,5 @@
-//! Frees large values: on another thread, as a dataset of millions of rows takes longer to free than
-//! a frame may last, or within a job, with their memory given back to the system.
+//! Frees large values: on another thread, as a dataset of millions of rows takes longer to free
+//! than a frame may last, or within a job, with their memory given back to the system.
 
 /// Drops `value` on a thread of its own, or here where none can be started. Not for values that
 /// have to be gone when the process ends, which does not wait for them.

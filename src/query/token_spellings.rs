@@ -59,9 +59,9 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
-/// Marks ASOF joins in their condition, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
-/// WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every WITH is planned in one
-/// way.
+/// Marks ASOF joins in their condition, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites
+/// `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops
+/// `[NOT] MATERIALIZED`, as every WITH is planned in one way.
 pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut waits_for_condition = false;

@@ -175,7 +175,10 @@ impl Stats {
 /// has its first number for all bands.
 fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> Option<f64> {
     match sample.value(column) {
-        Value::List(values) => values.get(position).or(values.first()).and_then(Value::to_float),
+        Value::List(values) => values
+            .get(position)
+            .or(values.first())
+            .and_then(Value::to_float),
         value => value.to_float(),
     }
 }
