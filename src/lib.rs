@@ -66,8 +66,8 @@
 //!
 //! **An operation**: a request (plain data) with its [`ops::Operation`] in a file of [`ops`], an
 //! [`ops::OperationOutput`] unless it ends in one that is there, and a line in the list of
-//! `ops/operation.rs`. Scripts, the modules for Python and C, agents and every session can run it
-//! then: as [`studio::Command::Operate`], with its label, its paths and the consent to its
+//! `ops/operation_list.rs`. Scripts, the modules for Python and C, agents and every session can
+//! run it then: as [`studio::Command::Operate`], with its label, its paths and the consent to its
 //! programs; the documentation of the request is that of the modules, too. The command line has a
 //! file with its arguments and a variant of [`cli::Verb`], which calls `operate` of
 //! `cli/runner.rs`; the window has a form in `gui/dialogs/tools` and says in
@@ -75,9 +75,13 @@
 //!
 //! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a file in
 //! `gui/panels` with its `ui`, an arm of `panel_of` in `gui/panels/mod.rs`, which the compiler asks
-//! for, and an `Action` that shows it in `gui/action.rs` and `gui/action_info.rs`, which a test
-//! asks for. State that it keeps between frames is a type in `gui/panels/panel_states.rs` with a
-//! field of `Session`. What it asks for is a `Request`; it changes nothing by itself.
+//! for, and an `Action` that shows it, which a test asks for. State that it keeps between frames is
+//! a type in `gui/panels/panel_states.rs` with a field of `Session`. What it asks for is a `Request`;
+//! it changes nothing by itself.
+//!
+//! **A menu entry**, which is also one of the palette and may have keys: an `Action` in
+//! `gui/action.rs`, its words in `gui/action_info.rs`, when it is enabled in
+//! `gui/action_enabled.rs`, and what it does in `gui/command_handling.rs`.
 //!
 //! **A column of the level table** in the window: a variant of `TableKind` in
 //! `gui/panels/table/state.rs`, its head in `refresh` and its cell in `cell` of

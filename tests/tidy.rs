@@ -154,6 +154,190 @@ fn the_import_rule_sees_every_way_to_write_it() {
     assert_eq!(imported_modules(text), ["gui", "error", "draft", "studio"]);
 }
 
+/// The paths that a `use` statement brings in, without braces and new names.
+fn expand_use(tree: &str) -> Vec<String> {
+    let Some((prefix, inner)) = tree.split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or(tree);
+        return vec![path.split_whitespace().collect()];
+    };
+    let inner = inner.trim_end().trim_end_matches('}');
+    let (mut depth, mut start, mut found) = (0, 0, Vec::new());
+    for (at, letter) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                let item = inner[start..at].trim();
+                if !item.is_empty() {
+                    found.extend(expand_use(&format!("{}{item}", prefix.trim())));
+                }
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn uses_are_expanded() {
+    assert_eq!(
+        expand_use("super::{a::{B, c as D}, self,\n    e}"),
+        ["super::a::B", "super::a::c", "super::self", "super::e"]
+    );
+}
+
+/// The files of the library by the path of their module, and what each imports: a module and the
+/// name that it takes from there.
+struct FileImports {
+    modules: BTreeMap<Vec<String>, String>,
+    uses: BTreeMap<Vec<String>, Vec<Vec<String>>>,
+    /// Names that a module hands on, with where they come from.
+    handed_on: BTreeMap<(Vec<String>, String), Vec<String>>,
+}
+
+impl FileImports {
+    fn of_library() -> Self {
+        let mut found = Self {
+            modules: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            handed_on: BTreeMap::new(),
+        };
+        let files: Vec<(String, String)> = rust_files()
+            .into_iter()
+            .filter(|(file, _)| file.starts_with("src/") && !file.contains("tests"))
+            .collect();
+        for (file, _) in &files {
+            let path = file["src/".len()..].trim_end_matches(".rs");
+            let path = path.strip_suffix("/mod").unwrap_or(path);
+            let module: Vec<String> = path.split('/').map(str::to_owned).collect();
+            found.modules.insert(module, file.clone());
+        }
+        for (file, text) in &files {
+            let module = found.module_of(file);
+            found.read_uses(&module, without_tests(text));
+        }
+        found
+    }
+
+    fn module_of(&self, file: &str) -> Vec<String> {
+        let found = self.modules.iter().find(|(_, known)| *known == file);
+        found.map_or(Vec::new(), |(module, _)| module.clone())
+    }
+
+    fn read_uses(&mut self, module: &[String], text: &str) {
+        let code: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        for statement in code.join("\n").split(';') {
+            let Some(at) = statement.rfind("use ").filter(|at| {
+                let before = &statement[..*at];
+                before.is_empty() || before.ends_with(['\n', ' ', ')'])
+            }) else {
+                continue;
+            };
+            let line = statement[..at]
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .trim();
+            if !(line.is_empty() || line.starts_with("pub")) {
+                continue;
+            }
+            for path in expand_use(&statement[at + 4..]) {
+                let Some(target) = self.absolute(module, &path) else {
+                    continue;
+                };
+                if line.starts_with("pub")
+                    && let Some(name) = target.last()
+                {
+                    self.handed_on
+                        .insert((module.to_vec(), name.clone()), target.clone());
+                } else {
+                    self.uses.entry(module.to_vec()).or_default().push(target);
+                }
+            }
+        }
+    }
+
+    fn absolute(&self, module: &[String], path: &str) -> Option<Vec<String>> {
+        let mut steps: Vec<String> = path.split("::").map(str::to_owned).collect();
+        let mut base = module.to_vec();
+        match steps.first()?.as_str() {
+            "crate" => base.clear(),
+            "self" => {}
+            "super" => {
+                while steps.first().is_some_and(|step| step == "super") {
+                    base.pop();
+                    steps.remove(0);
+                }
+                base.extend(steps);
+                return Some(base);
+            }
+            first => {
+                let below = [module, &[first.to_owned()]].concat();
+                return self
+                    .modules
+                    .contains_key(&below)
+                    .then(|| [module, &steps].concat());
+            }
+        }
+        base.extend(steps.into_iter().skip(1));
+        Some(base)
+    }
+
+    /// The module that defines what a path names.
+    fn definer(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
+        let length = (1..=path.len())
+            .rev()
+            .find(|length| self.modules.contains_key(&path[..*length]))?;
+        let (module, rest) = path.split_at(length);
+        if let Some(name) = rest.first().filter(|_| depth < 6)
+            && let Some(target) = self.handed_on.get(&(module.to_vec(), name.clone()))
+        {
+            return self.definer(&[target.as_slice(), &rest[1..]].concat(), depth + 1);
+        }
+        Some(module.to_vec())
+    }
+
+    /// Files that import each other in a loop: those that stay when files are removed that import
+    /// none of the others, or that none of the others import.
+    fn in_circles(&self) -> BTreeSet<String> {
+        let mut arrows = BTreeSet::new();
+        for (module, targets) in &self.uses {
+            for target in targets {
+                if let Some(definer) = self.definer(target, 0).filter(|definer| definer != module) {
+                    arrows.insert((module.clone(), definer));
+                }
+            }
+        }
+        loop {
+            let from: BTreeSet<Vec<String>> = arrows.iter().map(|(from, _)| from.clone()).collect();
+            let to: BTreeSet<Vec<String>> = arrows.iter().map(|(_, to)| to.clone()).collect();
+            let before = arrows.len();
+            arrows.retain(|(one, other)| to.contains(one) && from.contains(other));
+            if arrows.len() == before {
+                let names = arrows.iter().filter_map(|(from, _)| self.modules.get(from));
+                return names.cloned().collect();
+            }
+        }
+    }
+}
+
+/// Files of a module form layers, too. A file between two circles counts as one of them.
+#[test]
+fn few_files_import_each_other_in_a_loop() {
+    const EXCEPTIONS: usize = 30;
+    let circles = FileImports::of_library().in_circles();
+    assert!(
+        circles.len() <= EXCEPTIONS,
+        "{} files are in circles, at most {EXCEPTIONS} may be:\n  {}",
+        circles.len(),
+        circles.into_iter().collect::<Vec<_>>().join("\n  ")
+    );
+}
+
 #[test]
 fn the_map_of_the_code_names_every_module() {
     let text = fs::read_to_string(root().join("src/lib.rs")).expect("src/lib.rs");

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json};
 use super::runner::open;
+use crate::container::find_description;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::dtype_name;
@@ -49,12 +50,15 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
                 TableHead::read(ParquetSlice::from_bytes(bytes.into()))?
             }
         };
+        let level_key = format!("level{level}");
         for (field, range) in made.schema().fields().iter().zip(made.ranges()?) {
             rows.push(json!({
                 "level": level,
                 "name": field.name(),
                 "type": dtype_name(field.data_type()),
-                "description": find_description(schema, level, field.name()).unwrap_or_default(),
+                "description": schema
+                    .and_then(|schema| find_description(schema, &level_key, field.name()))
+                    .unwrap_or_default(),
                 "nulls": range.nulls,
                 "min": range.min,
                 "max": range.max,
@@ -101,15 +105,6 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
     }
     print(&text)?;
     Ok(0)
-}
-
-fn find_description<'a>(schema: Option<&'a Json>, level: usize, name: &str) -> Option<&'a str> {
-    let columns = schema?.get(format!("level{level}"))?.as_array()?;
-    columns
-        .iter()
-        .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
-        .get(2)?
-        .as_str()
 }
 
 fn format_json_cell(value: &Json) -> String {

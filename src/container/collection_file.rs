@@ -189,7 +189,7 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
                     .map(String::as_str)
                     .filter(|text| !text.is_empty());
                 let text = own
-                    .or_else(|| find_known_description(known?, &key, field.name()))
+                    .or_else(|| find_description(known?, &key, field.name()))
                     .unwrap_or_else(|| standard_description(field.name()));
                 json!([field.name(), in_memory_name(field.data_type()), text])
             });
@@ -198,8 +198,8 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
     Json::Object(object)
 }
 
-/// The description of a column in a `taco:field_schema`.
-fn find_known_description<'a>(schema: &'a Json, level: &str, column: &str) -> Option<&'a str> {
+/// The description of a column of the level with this key, as `level0`, in a `taco:field_schema`.
+pub fn find_description<'a>(schema: &'a Json, level: &str, column: &str) -> Option<&'a str> {
     let columns = schema.get(level)?.as_array()?;
     columns
         .iter()

@@ -122,7 +122,7 @@ impl BytePositions {
 }
 
 /// A value of a row; `None` for null and for a negative one.
-pub(super) fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
+pub fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
     let is_there = row < column.len() && column.is_valid(row);
     is_there.then(|| u64::try_from(column.value(row)).ok())?
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::fixed_bytes::read_fixed_bytes;
 use super::{ByteSource, Detected, Format, rezipped_dataset};
 use crate::error::{Error, Result};
 
@@ -73,11 +74,6 @@ pub(super) fn detect_bytes(
     Err(Error::format(what).at_path(path).hint(
         "a TACO dataset is a .tacozip, or a folder with COLLECTION.json, METADATA/ and DATA/",
     ))
-}
-
-/// `N` bytes from `at`; `None` when there are fewer.
-pub(super) fn read_fixed_bytes<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
 }
 
 /// True for a JSON file named TACOLLECTION.json, or one of another name that lists datasets.

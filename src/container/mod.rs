@@ -18,6 +18,7 @@ mod detect_remote;
 mod draft_levels;
 mod early;
 mod extent;
+mod fixed_bytes;
 mod folder;
 mod format;
 mod hub_datasets;
@@ -54,8 +55,8 @@ pub use atomic_write::{
     has_interrupted_edit, lock_dataset, restore_aside, restore_interrupted, write_document,
 };
 pub use collection_file::{
-    check_json, field_schema_of, parse_collection, read_collection, read_collection_file,
-    read_json_document, write_collection,
+    check_json, field_schema_of, find_description, parse_collection, read_collection,
+    read_collection_file, read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::{
@@ -74,7 +75,7 @@ pub use format::{Detected, Format};
 pub use hub_datasets::datasets_of_hub;
 pub use joined::{JoinMode, JoinedColumnChange, JoinedPart, JoinedReader};
 pub use level_edit::LevelEdit;
-pub use levels::{BytePositions, LevelSet, RowParts};
+pub use levels::{BytePositions, LevelSet, RowParts, read_unsigned_cell};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::OpeningFacts;
 pub use part_writer::{outputs_of, write_indexes, write_part};

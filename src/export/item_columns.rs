@@ -283,7 +283,7 @@ fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Res
     })
 }
 
-/// True for a column that exists and is not null in every row.
+/// True for a column that exists and has a value in some row.
 fn has_any_value(batch: &RecordBatch, name: &str) -> bool {
     let column = batch.column_by_name(name);
     column.is_some_and(|column| column.null_count() < column.len())

@@ -80,12 +80,12 @@ fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Band
     let mut bands = Vec::with_capacity(tally.band_count());
     for position in 0..tally.band_count() {
         let summary = tally.summary(position, &[], ctx)?;
-        bands.push(summary.as_ref().map(take_moments));
+        bands.push(summary.as_ref().map(read_moments));
     }
     Ok(bands)
 }
 
-fn take_moments(band: &BandSummary) -> BandMoments {
+fn read_moments(band: &BandSummary) -> BandMoments {
     let [min, max] = band.range;
     BandMoments {
         min,

@@ -63,14 +63,14 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
     // Parts of one that goes all around touch or overlap each other.
     let nothing = MultiPolygon(Vec::new());
     let mut whole = if wide {
-        parts
-            .into_iter()
-            .fold(nothing, |whole, part| whole.union(&join_parts(vec![part])))
+        parts.into_iter().fold(nothing, |whole, part| {
+            whole.union(&make_polygons(vec![part]))
+        })
     } else {
-        join_parts(parts)
+        make_polygons(parts)
     };
     for hole in holes {
-        whole = whole.difference(&join_parts(hole));
+        whole = whole.difference(&make_polygons(hole));
     }
     let exact = whole.map_coords(|at| geo::Coord {
         x: snap_to_known(at.x, 0, &known),
@@ -79,7 +79,7 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
     exact.iter().map(reclose_polygon).collect()
 }
 
-fn join_parts(parts: Vec<Ring>) -> MultiPolygon<f64> {
+fn make_polygons(parts: Vec<Ring>) -> MultiPolygon<f64> {
     let polygons = parts
         .into_iter()
         .map(|part| Polygon::new(close_ring(part, true), Vec::new()));

@@ -11,7 +11,7 @@ use geo::{Geometry, LineString, Polygon};
 use super::columns::{COLUMNS, GridRoles, PlaceRoles, TransformOrder};
 use super::{PlaceSource, box_polygon};
 use crate::model::Value;
-use crate::raster::apply_transform;
+use crate::raster::apply_geotransform;
 use crate::table::{parse_wkb, value_at, wkb_point};
 
 /// The system of geometries that name none.
@@ -221,7 +221,7 @@ impl RasterGrid {
     fn outline(&self) -> Geometry<f64> {
         let (width, height) = (self.columns, self.rows);
         let ring = [(0.0, 0.0), (0.0, height), (width, height), (width, 0.0)]
-            .map(|(column, row)| apply_transform(self.transform, column, row));
+            .map(|(column, row)| apply_geotransform(self.transform, column, row));
         Geometry::Polygon(Polygon::new(LineString::from(ring.to_vec()), Vec::new()))
     }
 }

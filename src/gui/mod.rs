@@ -3,7 +3,8 @@
 //!
 //! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio
 //! to read, the window's own state, and a list for their requests, which `command_handling.rs`
-//! fulfils after the frame. How to add a panel is said at the head of the library.
+//! fulfils after the frame. How to add a panel or a menu
+//! entry is said at the head of the library.
 
 mod accessibility_snapshot;
 pub mod action;

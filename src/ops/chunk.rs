@@ -42,7 +42,7 @@ pub struct ChunkArray {
     pub place: AssetPath,
 }
 
-/// The value of a pixel of a NumPy type that begins with `kind` and has as many bytes.
+/// The value of a little-endian pixel; `kind` is the letter of its NumPy type: f, i or u.
 fn decode_pixel(bytes: &[u8], kind: u8) -> PixelNumber {
     let width = bytes.len();
     let mut wide = [0; 8];

@@ -38,6 +38,7 @@ mod listing;
 mod migrate;
 mod missing_parts;
 mod operation;
+mod operation_list;
 mod operation_schema;
 mod optimise;
 mod own_sources;
@@ -107,10 +108,8 @@ pub use migrate::{
     Migrated, RenamedSample, is_other_generation,
 };
 pub use missing_parts::MissingParts;
-pub use operation::{
-    AnyOperation, AnyOutput, Operation, OperationDescription, OperationOutput, PathUse,
-    PathVisitor, WrittenFile,
-};
+pub use operation::{Operation, OperationOutput, PathUse, PathVisitor, WrittenFile};
+pub use operation_list::{AnyOperation, AnyOutput, OperationDescription};
 pub use optimise::{KeptFile, OptimiseRequest, Optimised};
 pub use own_sources::places_of;
 pub use percentiles::{

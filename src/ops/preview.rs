@@ -270,13 +270,13 @@ pub fn zips_elsewhere(options: &ConsolidateOptions) -> usize {
     options
         .inputs
         .iter()
-        .filter(|path| !is_in_folder(path, folder))
+        .filter(|path| !folder_has_name(path, folder))
         .count()
 }
 
 /// True when a folder has a file with the name of this path. A store is not asked: readers find a
 /// ZIP whose address is in the folder.
-fn is_in_folder(path: &Path, folder: &Path) -> bool {
+fn folder_has_name(path: &Path, folder: &Path) -> bool {
     match (is_remote(folder), path.file_name()) {
         (true, Some(name)) => *path == place_below(folder, &name.to_string_lossy()),
         (false, Some(name)) => folder.join(name).is_file(),

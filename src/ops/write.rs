@@ -208,7 +208,7 @@ pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
     for finding in report
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Warning && !is_told_otherwise(finding.rule))
+        .filter(|finding| finding.severity == Severity::Warning && !has_own_warning(finding.rule))
     {
         if rules.contains(&finding.rule) {
             continue;
@@ -225,7 +225,7 @@ pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
     }
 }
 
-fn is_told_otherwise(rule: Rule) -> bool {
+fn has_own_warning(rule: Rule) -> bool {
     matches!(
         rule,
         Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName

@@ -166,6 +166,7 @@ fn convert_file_unit(unit: &FileUnit) -> ArrowTimeUnit {
         FileUnit::Nanosecond => ArrowTimeUnit::Nanosecond,
     }
 }
+
 /// Converts a non-nested column whose type is a result of [`engine_type`].
 fn flat(array: ArrayRef) -> PolarsResult<EngineArray> {
     macro_rules! numbers {

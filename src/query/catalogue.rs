@@ -3,7 +3,7 @@
 
 use polars::prelude::*;
 
-use super::engine::type_name;
+use super::type_names::type_name;
 
 /// The columns of a result: `DESCRIBE`.
 pub(super) fn describe_columns(schema: &Schema) -> PolarsResult<DataFrame> {

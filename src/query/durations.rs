@@ -3,7 +3,7 @@
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::list_functions::elementwise;
 
 /// Microseconds of a second and of a day.

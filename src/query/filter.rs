@@ -754,7 +754,7 @@ pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
         .split(|letter: char| !letter.is_alphabetic())
         .filter(|word| !word.is_empty())
         .collect();
-    if let Some((per_second, ..)) = UNITS.iter().find(|unit| name_unit(&words, unit)) {
+    if let Some((per_second, ..)) = UNITS.iter().find(|unit| has_word_of_unit(&words, unit)) {
         return Ok(*per_second);
     }
     if footprint::is_time_column(&field.name, &field.dtype) {
@@ -768,7 +768,7 @@ pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
 type UnitWords = (i64, &'static [&'static str], &'static [&'static str]);
 
 /// True when a description has a word of the unit.
-fn name_unit(words: &[&str], (_, words_of_unit, before_since): &UnitWords) -> bool {
+fn has_word_of_unit(words: &[&str], (_, words_of_unit, before_since): &UnitWords) -> bool {
     words.iter().any(|word| words_of_unit.contains(word))
         || words
             .windows(2)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 use sqlparser::tokenizer::TokenWithSpan;
 
-use super::engine::engine_error;
+use super::engine_errors::engine_error;
 use super::filter::Filter;
 use super::planner::Planner;
 use super::scan::{LevelScan, ScanRows};

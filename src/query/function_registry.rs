@@ -6,7 +6,7 @@ use polars::prelude::PolarsResult;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::sql::FunctionRegistry;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::{duckdb_functions, functions, list_functions, spatial_functions};
 
 struct Functions {

@@ -10,7 +10,8 @@ use super::constant_inputs::ConstantInputs;
 use super::duckdb_semantics::{
     call_of, column, expression, is_aggregate, is_generated, name_of, span_of, strip_parentheses,
 };
-use super::engine::{SqlEngine, engine_error};
+use super::engine::SqlEngine;
+use super::engine_errors::engine_error;
 use crate::error::{Error, Result};
 
 /// Text of an expression, without parentheses around it.

@@ -9,11 +9,12 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::engine::{refusal, type_name};
+use super::engine_errors::refusal;
 use super::nested_values::{
     ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of,
     order_keys, row_count, stack_columns, take_places,
 };
+use super::type_names::type_name;
 
 /// Signature and implementation of a list function.
 struct ListFunction {

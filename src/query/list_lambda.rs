@@ -7,7 +7,7 @@ use polars::prelude::*;
 use polars::sql::SQLContext;
 
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::function_registry::registry;
 use super::list_functions::{element_type, elementwise};
 use super::nested_values::{ListRanges, ListsBuilder, broadcast_row, row_count, take_places};

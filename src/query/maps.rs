@@ -8,8 +8,8 @@ use arrow::array::{Array, ArrayRef, AsArray, MapArray, RecordBatch, StructArray}
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::arrow_convert;
-use super::functions::MADE_FIELDS;
 use super::tables::Tables;
+use super::type_names::MADE_FIELDS;
 use crate::error::{Error, Result};
 use crate::table::LevelTable;
 

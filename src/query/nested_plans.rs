@@ -7,13 +7,13 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::duckdb_arithmetic::{apply_duckdb_arithmetic, is_of_mixed_signs, narrowing_function};
-use super::engine::{refusal, type_name};
+use super::engine_errors::refusal;
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
     broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
     order_keys, row_count, stack_columns, take_places,
 };
+use super::type_names::type_name;
 
 /// True for expressions that [`rewrite_nested`] may change.
 pub(super) fn is_other_here(part: &Expr) -> bool {
@@ -157,58 +157,6 @@ fn key_compared_side(side: &Expr, dtype: &DataType, common: &DataType) -> Expr {
         DataType::Null => side.clone().cast(DataType::Binary),
         _ => order_key(common.clone()).call(vec![side.clone()]),
     }
-}
-
-/// Both frames with lists and structs of the same types in columns of the same name, as for UNION.
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] for types that have none in common.
-pub(super) fn with_common_types(
-    mut left: LazyFrame,
-    mut right: LazyFrame,
-) -> PolarsResult<(LazyFrame, LazyFrame)> {
-    let (mut of_left, mut of_right) = (left.collect_schema()?, right.collect_schema()?);
-    // Beside an unsigned number of 64 bits the types of DuckDB count, which are wider and signed
-    // for counts and lengths.
-    if [&of_left, &of_right]
-        .iter()
-        .any(|schema| schema.iter_values().any(|dtype| *dtype == DataType::UInt64))
-    {
-        (of_left, of_right) = (
-            apply_duckdb_arithmetic(left.clone())?.collect_schema()?,
-            apply_duckdb_arithmetic(right.clone())?.collect_schema()?,
-        );
-    }
-    let mut casts = Vec::new();
-    for (name, one) in of_left.iter() {
-        // The engine that compares rows has no type for both.
-        if of_right
-            .get(name)
-            .is_some_and(|other| is_of_mixed_signs(&[one.clone(), other.clone()]))
-        {
-            casts.push(narrowing_function(DataType::Int64).call(vec![col(name.clone())]));
-            continue;
-        }
-        let Some(other) = of_right
-            .get(name)
-            .filter(|other| *other != one && (is_nested(one) || is_nested(other)))
-        else {
-            continue;
-        };
-        let dtype = common_type(&[one.clone(), other.clone()])?;
-        let of = dtype.clone();
-        let cast = elementwise(
-            "cast_to",
-            move |_| Ok(of.clone()),
-            move |columns| Ok(cast_to(&columns[0], &dtype)?.into_column()),
-        );
-        casts.push(cast.call(vec![col(name.clone())]));
-    }
-    Ok(if casts.is_empty() {
-        (left, right)
-    } else {
-        (left.with_columns(casts.clone()), right.with_columns(casts))
-    })
 }
 
 /// Sort keys with DuckDB's order.

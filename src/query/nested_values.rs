@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use polars::prelude::*;
 
-use super::engine::{refusal, type_name};
+use super::engine_errors::refusal;
+use super::type_names::type_name;
 use super::whole_numbers::{limits, too_large, type_of};
 
 pub(super) fn is_nested(dtype: &DataType) -> bool {
@@ -467,6 +468,7 @@ fn nanoseconds_per_unit(unit: TimeUnit) -> i128 {
         TimeUnit::Milliseconds => 1_000_000,
     }
 }
+
 impl KeyValues {
     fn from_column(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
         let series = column.as_materialized_series().rechunk();

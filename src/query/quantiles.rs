@@ -1,12 +1,13 @@
 //! Medians and quantiles as DuckDB has them: those between two values also of infinite ones and of
 //! fractions of 32 bits, discrete ones of every type that has an order.
+
 use std::cmp::Ordering;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::nested_values::build_result_field;
 
 /// The discrete quantile from 0 to 1 of values of `dtype`, as an aggregate: one of the values.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, PolarsResult, df};
 
-use super::engine::{contains_column, engine_error, values_error};
+use super::engine::contains_column;
+use super::engine_errors::{engine_error, values_error};
 use super::filter::Filter;
 use super::planner::Planner;
 use super::source_span::StatementSource;
@@ -202,7 +203,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     ))
 }
 
-fn tokens_of(source: &StatementSource) -> Result<sql_dialect::SqlTokens> {
+fn tokens_of(source: &StatementSource) -> Result<super::token_spellings::SqlTokens> {
     if source.text.len() > LONGEST_SQL_BYTES {
         return Err(Error::too_large(format!(
             "the query has {} bytes; 1 MiB is the most",

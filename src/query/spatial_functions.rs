@@ -12,7 +12,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::geometry::{from_text, to_json, to_text};
 use super::nested_values::{broadcast_row, build_result_field};
 use crate::raster::CrsTransform;

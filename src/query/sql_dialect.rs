@@ -15,11 +15,11 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::advice;
-use super::duckdb_semantics::expression;
+use super::duckdb_semantics::expressions::expression;
 use super::name_forms::match_every_form;
 use super::sampling::{RowSampling, SAMPLES_MAX, SampleSize, Samplings};
 use super::source_span::StatementSource;
-use super::token_spellings::{rewrite_tokens, with_turned_tables};
+use super::token_spellings::{SqlTokens, rewrite_tokens, with_turned_tables};
 use crate::error::{Error, Result};
 
 /// Maximum nesting of brackets.
@@ -45,9 +45,6 @@ const POWER_PRECEDENCE: u8 = 45;
 
 /// Exponentiation operator.
 pub(super) const POWER: &str = "**";
-
-/// Tokens of a statement, without whitespace and comments.
-pub(super) type SqlTokens = Vec<TokenWithSpan>;
 
 /// DuckDB's dialect. It reports the generic dialect's type id, for which the parser supports UNNEST
 /// in FROM.

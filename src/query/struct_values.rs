@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::list_functions::elementwise;
 use super::nested_values::{broadcast_column, row_count};
 use crate::text::PrintableLine;

@@ -3,8 +3,10 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
-use super::sql_dialect::SqlTokens;
 use super::text_patterns::of_like;
+
+/// Tokens of a statement, without whitespace and comments.
+pub(super) type SqlTokens = Vec<TokenWithSpan>;
 
 /// Function that stands for the number of `LIMIT 10%`.
 pub(super) const PERCENT: &str = "__percent";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::partial_aggregation::{is_by_row, replace_scan, source};
 use super::scan::LevelScan;
 

@@ -3,8 +3,9 @@
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
 use polars::prelude::*;
 
-use super::engine::{refusal, type_name};
+use super::engine_errors::refusal;
 use super::time_texts::{self, UnreadText};
+use super::type_names::type_name;
 use crate::text::PrintableLine;
 
 /// Texts as values of a type: BIGINT, UBIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIME or TIMESTAMP.

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::durations;
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::nested_values::{ListRanges, build_result_field};
 use super::scan::fault;
 use crate::error::Error;

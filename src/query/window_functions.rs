@@ -6,7 +6,7 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
-use super::engine::refusal;
+use super::engine_errors::refusal;
 use super::function_registry;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;

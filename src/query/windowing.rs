@@ -14,7 +14,8 @@ use super::constant_inputs::{ConstantInputs, for_each_input};
 use super::duckdb_semantics::{
     call_of, column, expression, interval_parts, is_generated, name_of, span_of, strip_parentheses,
 };
-use super::engine::{SqlEngine, engine_error};
+use super::engine::SqlEngine;
+use super::engine_errors::engine_error;
 use super::function_names::is_aggregate_name;
 use super::source_span::StatementSource;
 use super::window_functions::{self, Frame, FrameBound, WindowDefinition};

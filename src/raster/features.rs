@@ -9,7 +9,7 @@ use gdal::vector::{
 use super::crs_code::crs_code;
 use super::info::LAYERS_LISTED;
 use super::places::{crossings, invert_geotransform};
-use super::reproject::{CrsTransform, apply_transform};
+use super::reproject::{CrsTransform, apply_geotransform};
 use super::{RasterInfo, RasterSource, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -172,7 +172,7 @@ impl Way {
     }
 
     fn find_pixel(&self, [x, y]: [f64; 2]) -> Option<[f64; 2]> {
-        let pixel = apply_transform(self.to_pixels, x, y);
+        let pixel = apply_geotransform(self.to_pixels, x, y);
         pixel
             .iter()
             .all(|number| number.abs() <= PIXEL_MOST)

@@ -5,7 +5,7 @@
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform};
 
 use super::crs_text::spatial_ref_of;
-use super::reproject::apply_transform;
+use super::reproject::apply_geotransform;
 use super::{RasterInfo, gdal_errors};
 
 /// The part of a pixel's width over which the distance is measured: short, because pixels of global
@@ -20,8 +20,8 @@ const SHORTEST_PARALLEL: f64 = 1e-4;
 /// is not on the body.
 pub fn metres_per_column(info: &RasterInfo, [column, row]: [f64; 2]) -> Option<f64> {
     let (wkt, geotransform) = (info.crs_wkt.as_deref()?, info.geotransform?);
-    let ends =
-        [-0.5, 0.5].map(|side| apply_transform(geotransform, column + side * MEASURED_PART, row));
+    let ends = [-0.5, 0.5]
+        .map(|side| apply_geotransform(geotransform, column + side * MEASURED_PART, row));
     let (measured, _said) = gdal_errors::listen(|| distance(wkt, ends));
     measured
         .map(|metres| metres / MEASURED_PART)

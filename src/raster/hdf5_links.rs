@@ -178,9 +178,6 @@ mod library {
         free_lists: [c_int; 7],
     }
 
-    // Safety: integers, function pointers and a constant string.
-    unsafe impl Sync for Class {}
-
     unsafe extern "C" {
         static H5P_CLS_FILE_ACCESS_ID_g: Id;
         fn H5open() -> Status;

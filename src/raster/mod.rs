@@ -90,7 +90,7 @@ pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{
-    CrsKind, CrsTransform, LonLatTransform, apply_transform, check_crs, crs_kind, is_geographic,
+    CrsKind, CrsTransform, LonLatTransform, apply_geotransform, check_crs, crs_kind, is_geographic,
     to_lonlat_from,
 };
 pub use restretch::{BandDifference, PreparedPixels, difference};

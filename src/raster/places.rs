@@ -7,7 +7,7 @@ use gdal::vector::LayerAccess;
 
 use super::crs_text::spatial_ref_of;
 use super::pixels::{ComplexPart, read};
-use super::reproject::{apply_transform, transform_point};
+use super::reproject::{apply_geotransform, transform_point};
 use super::{
     BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool,
 };
@@ -273,7 +273,7 @@ fn windows_of(
     let mut found: Vec<(Rings, Window)> = Vec::new();
     for turn in [0.0, 360.0, -360.0] {
         let pixel = |&[lon, lat]: &[f64; 2]| {
-            transform_point(way, [lon + turn, lat]).map(|[x, y]| apply_transform(inverse, x, y))
+            transform_point(way, [lon + turn, lat]).map(|[x, y]| apply_geotransform(inverse, x, y))
         };
         let rings: Option<Rings> = area
             .rings
@@ -450,7 +450,7 @@ fn area_of(
     info: &RasterInfo,
 ) -> Option<Window> {
     let pixel = |lon: f64, lat: f64| {
-        transform_point(way, [lon, lat]).map(|[x, y]| apply_transform(inverse, x, y))
+        transform_point(way, [lon, lat]).map(|[x, y]| apply_geotransform(inverse, x, y))
     };
     // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]

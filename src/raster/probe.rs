@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use gdal::raster::{GdalType, RasterBand};
 
-use super::reproject::apply_transform;
+use super::reproject::apply_geotransform;
 use super::{BandIndex, BandInfo, PixelNumber, RasterSource, budget, gdal_errors, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -98,7 +98,7 @@ pub fn probe(source: &RasterSource, column: usize, row: usize, ctx: &JobContext)
     }
     let xy = info
         .geotransform
-        .map(|transform| apply_transform(transform, column as f64 + 0.5, row as f64 + 0.5));
+        .map(|transform| apply_geotransform(transform, column as f64 + 0.5, row as f64 + 0.5));
     let lonlat = xy
         .and_then(|xy| info.to_lonlat(&[xy]))
         .and_then(|points| points.first().copied().flatten());

@@ -247,14 +247,14 @@ pub(super) fn corners(
 ) -> Option<[[f64; 2]; 4]> {
     let (width, height) = (width as f64, height as f64);
     let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
-        .map(|(column, row)| apply_transform(geotransform, column, row));
+        .map(|(column, row)| apply_geotransform(geotransform, column, row));
     let places = transform(wkt, &corners)?;
     let places: Vec<[f64; 2]> = places.into_iter().collect::<Option<_>>()?;
     places.try_into().ok()
 }
 
 /// Coordinates `[x, y]` of a column and row by a geotransform in GDAL's order.
-pub fn apply_transform(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
+pub fn apply_geotransform(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
     [
         t[0] + column * t[1] + row * t[2],
         t[3] + column * t[4] + row * t[5],

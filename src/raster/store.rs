@@ -53,7 +53,8 @@ impl FilePlace {
 
 impl StoreFiles {
     /// The files of the store that begins with `head`; `None` for what is no ZIP, or a ZIP of other
-    /// files. `packed_folder` is the folder whose archive the bytes are, if it exists nowhere.
+    /// files. `packed_folder` is the folder that the bytes are the archive of, when that archive is
+    /// no file.
     ///
     /// # Errors
     /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a store whose members are

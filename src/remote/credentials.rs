@@ -725,8 +725,7 @@ fn google(bucket: &str, access: &Access) -> Set<GoogleCloudStorageBuilder> {
     Ok((builder, signs))
 }
 
-/// The folder of configurations below which Google's own tools write their credentials on every
-/// system but Windows, and from which they are read.
+/// The folder of configurations in which Google's own tools keep their credentials.
 fn find_google_config_folder(dirs: &directories::BaseDirs) -> PathBuf {
     if cfg!(windows) {
         dirs.config_dir().to_owned()

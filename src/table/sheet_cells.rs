@@ -1,6 +1,6 @@
 //! The cells of a sheet of a workbook of any form by row and column, and the table that they make:
-//! a column has the type of its cells. A dense range, as calamine keeps, has the size that a file
-//! claims.
+//! a column has the type of its cells. They are kept by row and column, because a dense range, as
+//! calamine keeps, has the size that a file claims.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

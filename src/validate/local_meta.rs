@@ -3,7 +3,7 @@
 use arrow::array::{Array, Int64Array};
 use arrow::datatypes::DataType;
 
-use crate::container::{ContainerReader, Physical};
+use crate::container::{ContainerReader, Physical, read_unsigned_cell};
 use crate::error::{Cause, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, dtype_name, is_remote};
@@ -117,9 +117,9 @@ fn check_folder(
             "Its __meta__ lists {listed} children ({names}); the level table has {stored} \
                 ({others}).",
             listed = said.len(),
-            names = list_stated_ids(&said),
+            names = list_first_ids(&said),
             stored = wanted.len(),
-            others = list_stated_ids(&wanted)
+            others = list_first_ids(&wanted)
         );
         report.add(Rule::LocalMeta, at(), message);
         return Ok(());
@@ -157,7 +157,7 @@ fn check_folder(
     Ok(())
 }
 
-fn list_stated_ids(rows: &[(&str, &str)]) -> String {
+fn list_first_ids(rows: &[(&str, &str)]) -> String {
     rows.iter()
         .take(8)
         .map(|(id, _)| id.escape_default().to_string())
@@ -183,7 +183,8 @@ fn check_places(
         local.integers("internal:size")?,
     );
     for (row, &child) in children.iter().enumerate() {
-        let stated = read_unsigned_cell(&offsets, row).zip(read_unsigned_cell(&sizes, row));
+        let read = |column: &Option<Int64Array>| read_unsigned_cell(column.as_ref()?, row);
+        let stated = read(&offsets).zip(read(&sizes));
         let fits = match stated {
             Some(stated) => match reader.asset(depth + 1, child) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) => stated == (offset, size),
@@ -204,14 +205,6 @@ fn check_places(
         }
     }
     Ok(())
-}
-
-fn read_unsigned_cell(column: &Option<Int64Array>, row: usize) -> Option<u64> {
-    let value = column
-        .as_ref()
-        .filter(|column| column.is_valid(row))
-        .map(|column| column.value(row));
-    value.and_then(|value| u64::try_from(value).ok())
 }
 
 /// PIT-2: the fields of a `__meta__` have the types of the level. A missing field is null, and a

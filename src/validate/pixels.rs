@@ -551,7 +551,7 @@ fn footprint_fault(
     };
     let (width, height) = (info.width as f64, info.height as f64);
     let ring = [(0.0, 0.0), (0.0, height), (width, height), (width, 0.0)]
-        .map(|(column, row)| raster::apply_transform(t, column, row))
+        .map(|(column, row)| raster::apply_geotransform(t, column, row))
         .to_vec();
     let own = StatedLocation::from_geometry(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
     let found = footprint::footprints(&[StatedLocation::from_column_values(cell), own], ctx)?;

@@ -1,7 +1,7 @@
 //! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against
 //! the file before use.
 
-use crate::container::magic_bytes::read_fixed_bytes;
+use crate::container::fixed_bytes::read_fixed_bytes;
 use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::container::magic_bytes::read_fixed_bytes;
+use crate::container::fixed_bytes::read_fixed_bytes;
 use crate::error::{Error, Result};
 
 /// Length of the header in bytes, and the offset of the first sample.

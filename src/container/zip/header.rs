@@ -1,7 +1,7 @@
 //! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level
 //! tables and COLLECTION.json.
 
-use crate::container::magic_bytes::read_fixed_bytes;
+use crate::container::fixed_bytes::read_fixed_bytes;
 use crate::error::{Error, Result};
 use crate::zip_format::HEADER_NAME;
 

@@ -145,7 +145,7 @@ impl PathReading {
     }
 
     /// The part of the stem, else the last folder.
-    fn take_stem_or_folder(&self) -> String {
+    fn choose_stem_or_folder(&self) -> String {
         let stem = self.stem.and_then(|at| self.parts.get(at));
         let stem = stem.filter(|text| !text.is_empty());
         stem.or(self.folders.last()).cloned().unwrap_or_default()
@@ -827,7 +827,7 @@ fn root_names(
     // A folder that is a scene comes before what its files are called.
     let attempts: [&dyn Fn(&PathReading) -> String; 3] = [
         &PathReading::join_folders,
-        &PathReading::take_stem_or_folder,
+        &PathReading::choose_stem_or_folder,
         &|cell| cell.join_parts(with_split),
     ];
     for name in attempts {

@@ -263,9 +263,9 @@ fn common_tokens(a: &TokenizedPath, b: &TokenizedPath) -> Vec<(usize, usize)> {
 
 /// Why a name of another shape almost matches.
 fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<String> {
-    let end = take_lower_case_ending(name);
+    let end = read_lower_case_ending(name);
     let close = examples.iter().filter(|example| {
-        take_lower_case_ending(example) == end
+        read_lower_case_ending(example) == end
             && example.tokens.len().abs_diff(name.tokens.len()) <= 1
     });
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
@@ -286,7 +286,7 @@ fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<Strin
     })
 }
 
-fn take_lower_case_ending(name: &TokenizedPath) -> Option<String> {
+fn read_lower_case_ending(name: &TokenizedPath) -> Option<String> {
     let (_, end) = name.text.rsplit_once('.')?;
     Some(end.to_lowercase())
 }

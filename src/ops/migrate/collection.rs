@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::extent::join_extents;
+use super::joined_extent::join_extents;
 use crate::footprint::parse_time;
 use crate::model::{
     Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved,

@@ -6,6 +6,7 @@ mod align_ids;
 mod collection;
 mod extent;
 mod fields;
+mod joined_extent;
 
 pub use collection::{CollectionMapping, FieldAction};
 pub use fields::{Conversion, FieldChoice, FieldMapping};

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::noise::{PIXEL, SIZE};
 use super::outlines;
 use super::scenes::SampleScene;
 use super::surfaces::{Cover, SceneView, Surface};
-use super::terrain::{PIXEL, SIZE, Terrain};
+use super::terrain::Terrain;
 use crate::error::{IoContext, Result};
 use crate::raster::{NewRaster, Samples, write_geotiff};
 

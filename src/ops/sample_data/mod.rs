@@ -3,6 +3,7 @@
 //! the parts of its split and a picture with an empty region to find.
 
 mod drawing;
+mod noise;
 mod outlines;
 mod scenes;
 mod surfaces;

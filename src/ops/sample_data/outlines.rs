@@ -2,11 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
+use super::noise::{PIXEL, SIZE, hash_place};
 use super::scenes::{Landscape, SampleScene};
 use super::surfaces::{
     BUILT_BLOCKS, block_number, field_grid, place_of_block, place_of_field, street_grid,
 };
-use super::terrain::{PIXEL, SIZE, Terrain, hash_place};
+use super::terrain::Terrain;
 use crate::error::Result;
 use crate::raster::CrsTransform;
 

@@ -1,6 +1,6 @@
 //! The places of the sample dataset: where they are, and what is there.
 
-use super::terrain::{PIXEL, SIZE, noise};
+use super::noise::{PIXEL, SIZE, noise};
 
 /// Scenes in the sample.
 pub const SCENES: usize = 24;

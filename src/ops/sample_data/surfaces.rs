@@ -1,7 +1,8 @@
 //! What optical and radar sensors see of an invented scene.
 
+use super::noise::{SIZE, hash_place, noise};
 use super::scenes::{Landscape, SampleScene};
-use super::terrain::{Courses, SIZE, Terrain, hash_place, noise};
+use super::terrain::{Courses, Terrain};
 
 /// Reflectance × 10 000 of blue, green, red and near infrared.
 type Reflectance = [f64; 4];
@@ -623,8 +624,8 @@ mod tests {
     #[test]
     fn overlapping_scenes_show_one_ground() {
         let [first, second] = [11, 17].map(SampleScene::from_index);
-        let moved = ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::terrain::PIXEL)
-            as usize;
+        let moved =
+            ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::noise::PIXEL) as usize;
         assert_eq!(moved, SIZE / 4);
         let [old, new] = [&first, &second].map(Terrain::for_scene);
         let view = |scene, terrain| SceneView {

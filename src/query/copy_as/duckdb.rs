@@ -15,10 +15,8 @@ use sqlparser::tokenizer::Token;
 use super::super::filter::is_binary;
 use super::super::source_span::StatementSource;
 use super::super::sql_dialect;
-use super::expression::{Comparison, Expression};
-use super::{
-    Area, AreaWith, LevelFile, StatementStep, Test, column_named, corners_of, instant, keys,
-};
+use super::expression::{Comparison, Expression, column_named};
+use super::{Area, AreaWith, LevelFile, StatementStep, Test, corners_of, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
@@ -313,7 +311,7 @@ fn print_expression(expression: &Expression) -> Result<String> {
         Expression::Float(number) => format!("{number:?}"),
         Expression::Day(day) => format!(
             "DATE '{}'",
-            instant(day.saturating_mul(super::DAY), "%Y-%m-%d")
+            instant(day.saturating_mul(super::expression::DAY), "%Y-%m-%d")
         ),
         Expression::Instant {
             micros,

@@ -10,11 +10,13 @@ use sqlparser::ast::{
 
 use super::super::source_span::StatementSource;
 use super::super::text_patterns::{like_regex, of_whole_text};
-use super::{DAY, column_named};
 use crate::error::{Error, Result};
 use crate::footprint::parse_time;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
+
+/// Microseconds of a day.
+pub(super) const DAY: i64 = 86_400_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpressionType {
@@ -896,4 +898,14 @@ pub fn replace_null(condition: Expression, value: bool) -> Expression {
 /// The name of a type, for messages.
 pub fn type_name(field: &FieldSpec) -> String {
     dtype_name(&field.dtype)
+}
+
+/// The column of this name; of names that differ in case alone, the one that is equal.
+pub(super) fn column_named<'a>(columns: &'a [FieldSpec], name: &str) -> Option<&'a FieldSpec> {
+    let exact = columns.iter().find(|column| column.name == name);
+    exact.or_else(|| {
+        columns
+            .iter()
+            .find(|column| column.name.eq_ignore_ascii_case(name))
+    })
 }

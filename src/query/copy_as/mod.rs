@@ -13,7 +13,7 @@ mod python;
 use chrono::DateTime;
 use geo::{LineString, Polygon, Validation};
 
-use self::expression::{Comparison, ConditionConversion, Expression};
+use self::expression::{Comparison, ConditionConversion, DAY, Expression};
 use super::filter::{
     Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box, check_polygon, choose_column,
     is_binary, is_count, is_text, no_time, unit_of_counts,
@@ -26,9 +26,6 @@ use crate::model::FieldSpec;
 use crate::text::PrintableLine;
 pub use duckdb::{name as quoted_name, text as quoted_text};
 pub use python::string as python_string;
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// An engine that reads Parquet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -548,16 +545,6 @@ fn count_units(micros: i64, per_second: i64) -> Expression {
         (0, Ok(whole)) => Expression::Int(whole),
         _ => Expression::Float(parts as f64 / 1e6),
     }
-}
-
-/// The column of this name; of names that differ in case alone, the one that is equal.
-fn column_named<'a>(columns: &'a [FieldSpec], name: &str) -> Option<&'a FieldSpec> {
-    let exact = columns.iter().find(|column| column.name == name);
-    exact.or_else(|| {
-        columns
-            .iter()
-            .find(|column| column.name.eq_ignore_ascii_case(name))
-    })
 }
 
 /// Key columns of a level's rows, and the columns of the level below that name them.

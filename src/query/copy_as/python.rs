@@ -450,7 +450,7 @@ impl Printer {
             Expression::Float(value) => number(*value),
             Expression::Text(text) => self.literal(string(text)),
             Expression::Day(day) => self.literal(instant(
-                day.saturating_mul(super::DAY),
+                day.saturating_mul(super::expression::DAY),
                 "datetime.date(%-Y, %-m, %-d)",
             )),
             Expression::Instant {

@@ -2,8 +2,8 @@
 
 use polars::prelude::*;
 
+use super::expressions::{binary_expression, text_cast};
 use super::whole_arithmetic::{WholeNumber, whole_of};
-use super::{binary_expression, text_cast};
 
 /// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT.
 /// `None` for others.

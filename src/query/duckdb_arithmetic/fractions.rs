@@ -3,11 +3,12 @@
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
+use super::expressions::{binary_expression, broadcast_value};
 use super::whole_arithmetic::arithmetic;
-use super::{binary_expression, broadcast_value};
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
-use crate::query::nested_values::row_count;
+use crate::query::nested_values::{broadcast_column, row_count};
+use crate::query::type_names::type_name;
 use crate::query::whole_numbers::too_large;
 
 /// The type with its fractions of 32 bits as those of 64, of lists too.
@@ -288,21 +289,15 @@ fn raise_to_powers(columns: &[Column]) -> PolarsResult<Column> {
         return Err(refusal("pow takes two values"));
     };
     let rows = row_count(columns);
-    let (bases, exponents) = (repeat_to(base, rows), repeat_to(exponent, rows));
+    let (bases, exponents) = (
+        broadcast_column(base, rows),
+        broadcast_column(exponent, rows),
+    );
     let pairs = bases.f64()?.iter().zip(exponents.f64()?.iter());
     let powers: Float64Chunked = pairs
         .map(|(base, exponent)| Some(base?.powf(exponent?)))
         .collect();
     Ok(powers.into_column())
-}
-
-/// The column with so many rows, of which it has all or one.
-fn repeat_to(column: &Column, rows: usize) -> Column {
-    if column.len() == rows {
-        column.clone()
-    } else {
-        column.new_from_index(0, rows)
-    }
 }
 
 /// Refuses numbers that are too great for FLOAT, or makes them null.
@@ -357,17 +352,4 @@ fn round_fractions(columns: &[Column], digits: i32, away_from_zero: bool) -> Pol
             .apply_values(|number| (number * scale).round_ties_even() / scale)
     };
     Ok(rounded.into_column())
-}
-
-pub(super) fn remainders(left: &Column, right: &Column, rows: usize) -> PolarsResult<Column> {
-    let (left, right) = (
-        left.cast(&DataType::Float64)?,
-        right.cast(&DataType::Float64)?,
-    );
-    let (left, right) = (left.f64()?, right.f64()?);
-    let remainder = |row: usize| Some(broadcast_value(left, row)? % broadcast_value(right, row)?);
-    Ok((0..rows)
-        .map(remainder)
-        .collect::<Float64Chunked>()
-        .into_column())
 }

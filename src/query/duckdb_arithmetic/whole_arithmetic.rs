@@ -3,11 +3,11 @@
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use super::broadcast_value;
-use super::fractions::remainders;
-use crate::query::engine::{refusal, type_name};
+use super::expressions::broadcast_value;
+use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
 use crate::query::nested_values::row_count;
+use crate::query::type_names::type_name;
 use crate::query::whole_numbers::{limits, too_large, type_of};
 
 #[derive(Clone, Copy)]
@@ -265,4 +265,17 @@ impl Wholes {
             Self::Unsigned(numbers) => broadcast_value(numbers, row).map(i128::from),
         }
     }
+}
+
+fn remainders(left: &Column, right: &Column, rows: usize) -> PolarsResult<Column> {
+    let (left, right) = (
+        left.cast(&DataType::Float64)?,
+        right.cast(&DataType::Float64)?,
+    );
+    let (left, right) = (left.f64()?, right.f64()?);
+    let remainder = |row: usize| Some(broadcast_value(left, row)? % broadcast_value(right, row)?);
+    Ok((0..rows)
+        .map(remainder)
+        .collect::<Float64Chunked>()
+        .into_column())
 }

@@ -2,10 +2,11 @@
 
 use polars::prelude::*;
 
-use super::number_of;
+use super::arguments::number_of;
 use super::times::micros;
-use crate::query::functions::{MADE_FIELDS, map_of};
+use crate::query::functions::map_of;
 use crate::query::nested_values::sortable;
+use crate::query::type_names::MADE_FIELDS;
 
 /// Number, mean, and sums of the powers two to four of the differences from the mean, of the
 /// numbers that are not null.

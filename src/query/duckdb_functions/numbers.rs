@@ -4,8 +4,8 @@ use std::ops::Neg;
 
 use polars::prelude::*;
 
-use super::{all_whole, whole_at};
-use crate::query::engine::refusal;
+use super::arguments::{all_whole, whole_at};
+use crate::query::engine_errors::refusal;
 
 pub(super) fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
     let numbers = columns[0].cast(&DataType::Float64)?;

@@ -3,8 +3,8 @@
 use polars::prelude::*;
 use regex::Regex;
 
-use super::{all_whole, number_of, text_of, whole_at};
-use crate::query::engine::refusal;
+use super::arguments::{all_whole, number_of, text_of, whole_at};
+use crate::query::engine_errors::refusal;
 use crate::query::list_functions;
 use crate::query::nested_values::{broadcast_row, row_count};
 use crate::query::text_patterns::with_options;

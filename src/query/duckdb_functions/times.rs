@@ -3,9 +3,9 @@
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
 use polars::prelude::*;
 
-use super::{all_whole, text_of, whole_at};
+use super::arguments::{all_whole, text_of, whole_at};
 use crate::query::durations;
-use crate::query::engine::refusal;
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::broadcast_row;
 
 /// Times as microseconds since 1970-01-01 UTC.

@@ -7,8 +7,10 @@ use sqlparser::ast::{
     Value,
 };
 
+use super::call_of;
+use super::expressions::{expression, function_call, literal, name_of, span_of};
+use super::rewriting::Semantics;
 use super::written_values::{list_of, number, number_text};
-use super::{Semantics, call_of, expression, function_call, literal, name_of, span_of};
 use crate::error::{Error, Result};
 
 impl Semantics<'_> {

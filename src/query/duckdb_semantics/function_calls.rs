@@ -9,11 +9,12 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::written_values::{interval_text, list_of, number, written_type};
-use super::{
-    ExpressionRewrite, call_of, column, expression, function_call, literal, name_of,
-    regex_match_expression, span_of, strip_parentheses,
+use super::expressions::{
+    column, expression, function_call, literal, name_of, span_of, strip_parentheses,
 };
+use super::rewriting::ExpressionRewrite;
+use super::written_values::{interval_text, list_of, number, written_type};
+use super::{call_of, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names,

@@ -6,9 +6,11 @@ use sqlparser::ast::{
     FunctionArguments, TimezoneInfo, Value,
 };
 
+use super::expressions::{name_of, strip_parentheses};
+use super::rewriting::ExpressionRewrite;
 use super::written_values::{digits_of, is_interval, is_text_type};
-use super::{ExpressionRewrite, name_of, strip_parentheses};
-use crate::query::functions::{self, MADE_FIELDS};
+use crate::query::functions;
+use crate::query::type_names::MADE_FIELDS;
 
 impl ExpressionRewrite<'_, '_> {
     /// True for columns and calls that are maps.

@@ -10,11 +10,12 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::{ExpressionRewrite, expression, is_null, literal, name_of, strip_parentheses};
+use super::expressions::{expression, is_null, literal, name_of, strip_parentheses};
+use super::rewriting::ExpressionRewrite;
 use crate::error::{Error, Result};
-use crate::query::engine::type_name;
 use crate::query::text_patterns::text_of;
 use crate::query::time_texts::{self, IntervalParts, UnreadText};
+use crate::query::type_names::type_name;
 use crate::query::typed_texts;
 use crate::text::PrintableLine;
 

@@ -3,8 +3,9 @@
 use polars::prelude::*;
 
 use super::{LastRead, ScalarFunction, of_wholes, scalar, text, texts_column};
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{broadcast_row, cast_to, row_count};
+use crate::query::type_names::type_name;
 use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[

@@ -3,8 +3,9 @@
 use polars::prelude::*;
 
 use super::{ScalarFunction, scalar};
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListRanges, broadcast_row, row_count};
+use crate::query::type_names::type_name;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] =
     &[scalar("hash", (1, 64), |_| Ok(DataType::UInt64), hash)];

@@ -3,13 +3,13 @@
 use polars::prelude::*;
 use serde_json::Value as Json;
 
-use super::MADE_FIELDS;
 use super::{
     ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth,
     truths_column, whole, wholes_column,
 };
-use crate::query::engine::refusal;
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListRanges, broadcast_row, cast_to, row_count};
+use crate::query::type_names::MADE_FIELDS;
 use crate::query::value_texts;
 use crate::text::PrintableLine;
 

@@ -9,12 +9,14 @@ use super::{
     ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column,
     whole, wholes_column,
 };
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
+use crate::query::list_functions::position_from_start;
 use crate::query::nested_values::{
     ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys,
     row_count, stack_columns, take_places,
 };
 use crate::query::struct_values;
+use crate::query::type_names::type_name;
 
 /// Longest list that `list_resize` makes, so that a mistaken number takes no memory.
 const LENGTH_MAX: i64 = 1 << 20;
@@ -425,8 +427,8 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
         }
         let length = range.len() as i64;
         let (first, last) = (
-            count_from_start(first, length),
-            count_from_start(last, length),
+            position_from_start(first, length),
+            position_from_start(last, length),
         );
         let (first, last) = (first.max(1), last.min(length));
         let steps = (first..=last).step_by(step.unsigned_abs() as usize);
@@ -442,15 +444,6 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
         builder.push(places.drain(..).map(Some));
     }
     Ok(builder.finish(&lists.elements)?.into_column())
-}
-
-/// A position in a list, of which negative ones count from its end.
-fn count_from_start(position: i64, length: i64) -> i64 {
-    if position < 0 {
-        length.saturating_add(position).saturating_add(1)
-    } else {
-        position
-    }
 }
 
 /// The elements of the lists in a list.
@@ -723,7 +716,7 @@ fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column
     let known = |range: Range<usize>| -> Vec<bool> {
         range.filter_map(|place| truths.get(place)).collect()
     };
-    let result = |row: usize| reduce_if_any(&known(lists.row(row)?), of);
+    let result = |row: usize| reduce_unless_empty(&known(lists.row(row)?), of);
     Ok(truths_column((0..lists.len()).map(result).collect()))
 }
 
@@ -758,12 +751,12 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
     let texts = texts.str()?;
     let known =
         |range: Range<usize>| -> Vec<&str> { range.filter_map(|place| texts.get(place)).collect() };
-    let joined = |row: usize| reduce_if_any(&known(lists.row(row)?), |known| known.join(","));
+    let joined = |row: usize| reduce_unless_empty(&known(lists.row(row)?), |known| known.join(","));
     Ok(texts_column((0..lists.len()).map(joined).collect()))
 }
 
 /// What `of` makes of the values; `None` of no values.
-fn reduce_if_any<T, R>(values: &[T], of: impl FnOnce(&[T]) -> R) -> Option<R> {
+fn reduce_unless_empty<T, R>(values: &[T], of: impl FnOnce(&[T]) -> R) -> Option<R> {
     (!values.is_empty()).then(|| of(values))
 }
 

@@ -6,10 +6,11 @@ use std::ops::Range;
 use polars::prelude::*;
 
 use super::{ScalarFunction, scalar, truth, truths_column, whole, wholes_column};
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{
     ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, take_places,
 };
+use crate::query::type_names::{MADE_FIELDS, type_name};
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("map_value", (2, 2), map_type, map_value),
@@ -68,9 +69,6 @@ fn item_of(dtype: Option<&DataType>) -> PolarsResult<DataType> {
         None => Ok(DataType::Null),
     }
 }
-
-/// Names of the fields of maps that a query makes, by which its results are maps and not lists.
-pub(in crate::query) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"];
 
 pub(in crate::query) fn map_of(key: DataType, value: DataType) -> DataType {
     let [key_name, value_name] = MADE_FIELDS;

@@ -15,12 +15,12 @@ mod times;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use super::engine::refusal;
-use super::list_functions::elementwise;
+use super::engine_errors::refusal;
+use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
 
 pub(super) use lists::LIST_AGGREGATES;
-pub(super) use maps::{MADE_FIELDS, map_of};
+pub(super) use maps::map_of;
 
 /// Signature and implementation of a scalar function.
 struct ScalarFunction {
@@ -33,19 +33,7 @@ struct ScalarFunction {
 
 impl ScalarFunction {
     fn check_argument_count(&self, count: usize) -> PolarsResult<()> {
-        let (least, most) = self.takes;
-        if (least..=most).contains(&count) {
-            return Ok(());
-        }
-        let wanted = if least == most {
-            least.to_string()
-        } else {
-            format!("{least} to {most}")
-        };
-        Err(refusal(format!(
-            "{} takes {wanted} arguments, not {count}",
-            self.name
-        )))
+        check_argument_count(self.name, self.takes, count)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, truth, truths_column,
     whole, wholes_column,
 };
-use crate::query::engine::refusal;
+use crate::query::engine_errors::refusal;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("gamma", (1, 1), double, |columns| {

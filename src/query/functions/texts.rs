@@ -20,9 +20,10 @@ use super::{
     of_wholes, scalar, text, text_lists_column, texts_column, truth, truths_column, whole,
     wholes_column,
 };
-use crate::query::engine::{refusal, type_name};
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::query::text_patterns::with_options;
+use crate::query::type_names::type_name;
 use crate::text::PrintableLine;
 
 /// Bytes that `url_encode` keeps: letters, digits, `-`, `_`, `.` and `~`.

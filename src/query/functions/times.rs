@@ -12,7 +12,7 @@ use super::{
     wholes_column,
 };
 use crate::query::durations;
-use crate::query::engine::refusal;
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
 use crate::query::time_texts::{self, UnreadText};
 use crate::query::typed_texts;

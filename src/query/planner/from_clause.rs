@@ -13,17 +13,19 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
+use super::conditions::conjuncts;
+use super::context::{Ctes, PlannedQuery, Planner};
 use super::name_binding::Binder;
-use super::select::conjuncts;
 use super::subquery_rewrite::without_rows;
-use super::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, expression, name_of, strip_parentheses};
-use crate::query::engine::{EngineExpr, engine_error, type_name};
+use crate::query::engine::EngineExpr;
+use crate::query::engine_errors::engine_error;
 use crate::query::list_functions::padded_list;
 use crate::query::sampling::{RowSampling, sample_rows};
 use crate::query::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
 use crate::query::token_spellings::ASOF;
+use crate::query::type_names::type_name;
 use crate::query::{advice, bounds, catalogue};
 
 /// A FROM clause as one frame.
@@ -373,7 +375,12 @@ impl Planner<'_> {
             _ => self.relation(factor, ctes)?,
         };
         self.keep_apart(joined, &mut right);
-        if kind == JoinKind::Positional {
+        if let JoinOperator::StraightJoin(constraint) = operator {
+            if *constraint != JoinConstraint::None {
+                let error = Error::usage("a POSITIONAL JOIN has no condition")
+                    .hint("JOIN b ON a.id = b.key, or filter the pairs in WHERE");
+                return Err(self.source.locate(error, factor.span()));
+            }
             self.join_by_position(joined, right);
             return Ok(());
         }
@@ -531,7 +538,7 @@ impl Planner<'_> {
             JoinKind::Inner => JoinType::Inner,
             JoinKind::Left => JoinType::Left,
             JoinKind::Right => JoinType::Right,
-            // A positional join is one by row numbers, which is made above.
+            // Positional joins were made above.
             JoinKind::Full | JoinKind::Positional => JoinType::Full,
             JoinKind::Semi => JoinType::Semi,
             JoinKind::Anti => JoinType::Anti,
@@ -592,7 +599,8 @@ impl Planner<'_> {
         if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left))
             || (kind == Some(JoinKind::Left) && condition.is_some())
         {
-            let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
+            let error =
+                Error::usage("LATERAL is joined by CROSS JOIN, JOIN … ON, or LEFT JOIN … ON TRUE");
             return Err(self.source.locate(error, span));
         }
         Ok(condition)

@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{Expr, GroupByExpr, Select, Spanned};
 
-use super::Planner;
+use super::context::Planner;
 use super::select::aggregates;
 use super::subquery_rewrite::count_of;
 use crate::error::{Error, Result};

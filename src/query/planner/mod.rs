@@ -7,6 +7,8 @@
 //! expressions in `name_binding`, their subqueries in `subquery_rewrite`, its GROUP BY in
 //! `group_keys`.
 
+mod conditions;
+mod context;
 mod from_clause;
 mod group_keys;
 mod name_binding;
@@ -33,68 +35,18 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::name_of;
-use crate::query::engine::{SqlEngine, engine_error, refusal};
+use crate::query::engine::SqlEngine;
+use crate::query::engine_errors::{engine_error, refusal};
 use crate::query::nested_values::build_result_field;
 use crate::query::sampling::RowSampling;
 use crate::query::scope::{Relation, SelectScope};
 use crate::query::source_span::StatementSource;
 use crate::query::token_spellings::PERCENT;
+pub(super) use context::Planner;
+use context::{Ctes, PlannedQuery};
 use name_binding::Binder;
 use recursion::recursive_parts;
 use subquery_rewrite::{Attached, count_of};
-
-/// Common table expressions, innermost last.
-#[derive(Clone, Default)]
-pub(super) struct Ctes(Vec<(String, LazyFrame)>);
-
-impl Ctes {
-    pub fn find(&self, name: &str) -> Option<LazyFrame> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, frame)| frame.clone())
-    }
-
-    /// These, with one more.
-    pub fn with_table(&self, name: &str, frame: LazyFrame) -> Self {
-        let mut all = self.clone();
-        all.0.push((name.to_owned(), frame));
-        all
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
-    }
-}
-
-/// Plans one statement.
-pub(super) struct Planner<'a> {
-    pub source: StatementSource<'a>,
-    pub tokens: &'a [TokenWithSpan],
-    /// Looks up a table of the dataset.
-    pub table: &'a dyn Fn(&str) -> Result<Option<LazyFrame>>,
-    /// All tables with their columns, for errors.
-    pub columns: &'a [(String, Vec<String>)],
-    /// Runs SQL of the engine over frames.
-    pub engine: SqlEngine<'a>,
-    /// Samples that SELECTs take of their FROM.
-    samplings: &'a [(Location, RowSampling)],
-    unfolded: Cell<usize>,
-    items: Cell<usize>,
-}
-
-pub(super) struct PlannedQuery {
-    pub frame: LazyFrame,
-    /// Result columns, without `key_names`.
-    pub names: Vec<String>,
-    /// Correlation of a subquery: an expression over the outer rows, and the column here that
-    /// equals it.
-    pub keys: Vec<(Expr, String)>,
-    pub key_names: Vec<String>,
-    /// True for aggregates without GROUP BY, which give a row for no rows.
-    pub is_one_group: bool,
-}
 
 impl<'a> Planner<'a> {
     pub fn new(

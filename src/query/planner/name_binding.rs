@@ -11,8 +11,8 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
+use super::context::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
-use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::advice;
 use crate::query::duckdb_semantics::{

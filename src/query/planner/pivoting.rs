@@ -15,16 +15,16 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
+use super::context::{Ctes, Planner};
 use super::from_clause::JoinedFrame;
 use super::name_binding::Binder;
-use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::column_names;
 use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::duckdb_semantics::{
     column, expression, is_aggregate, literal, name_of, strip_parentheses,
 };
-use crate::query::engine::{engine_error, values_error};
+use crate::query::engine_errors::{engine_error, values_error};
 use crate::query::sql_dialect::DuckDb;
 use crate::query::token_spellings::{PIVOT, UNPIVOT};
 

@@ -7,11 +7,11 @@ use polars::prelude::{
 };
 use sqlparser::ast::{Cte, SetExpr, SetOperator, SetQuantifier};
 
-use super::{Ctes, Planner};
+use super::context::{Ctes, Planner};
 use crate::error::{Error, Result};
+use crate::query::common_types::with_common_types;
 use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
-use crate::query::engine::{engine_error, values_error};
-use crate::query::nested_plans::with_common_types;
+use crate::query::engine_errors::{engine_error, values_error};
 
 /// Maximum number of steps of a recursive WITH; each is a plan of its own.
 const RECURSIONS_MAX: usize = 10_000;

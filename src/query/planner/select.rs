@@ -8,13 +8,16 @@ use sqlparser::ast::{
     OrderBy, OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
 };
 
+use super::conditions::conjuncts;
+use super::context::{Ctes, PlannedQuery, Planner};
 use super::from_clause::unnested_together;
 use super::name_binding::Binder;
+use super::sort_frame;
 use super::subquery_rewrite::{Attached, count_of};
-use super::{Ctes, PlannedQuery, Planner, sort_frame};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, strip_parentheses};
-use crate::query::engine::{EngineExpr, engine_error};
+use crate::query::engine::EngineExpr;
+use crate::query::engine_errors::engine_error;
 use crate::query::grouping::{SelectGroups, text_of};
 use crate::query::sampling::sample_rows;
 use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
@@ -582,32 +585,6 @@ impl Visitor for NamesAround<'_> {
             self.found.push(inner);
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// Splits a condition at AND.
-pub(super) fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
-    match condition {
-        Expr::BinaryOp {
-            left,
-            op: BinaryOperator::And,
-            right,
-        } => {
-            conjuncts(left, found);
-            conjuncts(right, found);
-        }
-        Expr::Nested(inner)
-            if matches!(
-                strip_parentheses(inner),
-                Expr::BinaryOp {
-                    op: BinaryOperator::And,
-                    ..
-                }
-            ) =>
-        {
-            conjuncts(inner, found)
-        }
-        other => found.push(other.clone()),
     }
 }
 

@@ -7,10 +7,10 @@ use polars::prelude::{
 use polars::sql::SQLContext;
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Spanned};
 
-use super::{Ctes, PlannedQuery, Planner};
+use super::context::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
-use crate::query::engine::engine_error;
-use crate::query::nested_plans::with_common_types;
+use crate::query::common_types::with_common_types;
+use crate::query::engine_errors::engine_error;
 
 impl Planner<'_> {
     /// Both queries put together, with columns by place or by name.

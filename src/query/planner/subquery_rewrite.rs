@@ -8,10 +8,11 @@ use polars::sql::FunctionOptions;
 use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
 use sqlparser::tokenizer::Span;
 
-use super::{Ctes, PlannedQuery, Planner};
+use super::context::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, expression};
-use crate::query::engine::{EngineExpr, refusal};
+use crate::query::engine::EngineExpr;
+use crate::query::engine_errors::refusal;
 use crate::query::nested_values::keep_first_field;
 use crate::query::scan::fault;
 use crate::query::scope::SelectScope;

@@ -916,3 +916,15 @@ fn a_join_without_a_condition_is_refused_with_one_that_works() {
         assert!(report.contains("CROSS JOIN"), "{report}");
     }
 }
+
+#[test]
+fn a_positional_join_with_a_condition_is_refused() {
+    for condition in ["ON a.id = b.id", "USING (id)"] {
+        let report = refused(&format!(
+            "SELECT count(*) FROM data AS a POSITIONAL JOIN data AS b {condition}"
+        ));
+        assert!(report.contains("has no condition"), "{report}");
+    }
+    let report = refused("SELECT count(*) FROM data AS a NATURAL POSITIONAL JOIN data AS b");
+    assert!(report.contains("has no condition"), "{report}");
+}

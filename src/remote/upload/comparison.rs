@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
-use super::object::{Object, PartTag, StoredObject};
+use super::object::{Object, PartTag, StoredObject, whole_checksum};
+use super::s3;
 use super::writer::part_bytes;
-use super::{s3, whole_checksum};
 use crate::error::Result;
 use crate::remote::bucket::Signer;
 use crate::remote::runtime;

@@ -21,8 +21,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use futures::StreamExt;
 
@@ -35,13 +33,10 @@ use crate::model::{Address, Scheme, is_remote};
 
 pub use comparison::ObjectComparison;
 pub use object::StoredObject;
-use object::{Checksum, Object, UploadId};
+use object::{Object, UploadId, whole_checksum};
 use request::Refusal;
 pub use writer::ObjectWriter;
 use writer::part_bytes;
-
-/// Maximum time in which an upload that failed is given up at the store.
-const ABORT_WITHIN: Duration = Duration::from_secs(10);
 
 impl Object {
     fn error(&self, refusal: Refusal) -> Error {
@@ -215,14 +210,6 @@ impl StoredObject {
     /// True when size and a checksum are known and equal, and no checksum differs.
     fn is_surely(&self, other: &StoredObject) -> bool {
         self.agrees(other) && self.checksums(other).next().is_some()
-    }
-}
-
-/// The store's checksum of an object that was sent at once.
-fn whole_checksum(signer: &Signer, checksum: &Checksum) -> String {
-    match signer {
-        Signer::S3 { .. } => hex::encode(checksum),
-        Signer::Google { .. } | Signer::Azure { .. } => BASE64_STANDARD.encode(checksum),
     }
 }
 

@@ -3,9 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
 use crate::error::{Error, Result};
 use crate::model::Address;
-use crate::remote::bucket::Bucket;
+use crate::remote::bucket::{Bucket, Signer};
 use crate::remote::credentials::{admit_address, bucket_for};
 use crate::remote::meter::Purpose;
 
@@ -115,4 +118,12 @@ pub(super) fn percent_encode(text: &str, kept: &[u8]) -> String {
         }
     }
     out
+}
+
+/// The store's checksum of an object that was sent at once.
+pub fn whole_checksum(signer: &Signer, checksum: &Checksum) -> String {
+    match signer {
+        Signer::S3 { .. } => hex::encode(checksum),
+        Signer::Google { .. } | Signer::Azure { .. } => BASE64_STANDARD.encode(checksum),
+    }
 }

@@ -10,17 +10,19 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 use tokio::sync::Semaphore;
 
-use super::object::{FoundPart, Object, PartTag, StoredObject, UploadId};
+use super::object::{FoundPart, Object, PartTag, StoredObject, UploadId, whole_checksum};
 use super::part_sums::{PartSums, md5_of};
 use super::request::Refusal;
 use super::unfinished::{SentUpTo, Unfinished, UploadRecord, stale};
-use super::{ABORT_WITHIN, azure, google, s3, whole_checksum};
+use super::{azure, google, s3};
 use crate::error::{Error, Kind, Result};
 use crate::remote::bucket::Signer;
 use crate::remote::meter::Purpose;
 use crate::remote::runtime::{self, Task};
 use crate::remote::{credentials, file};
 
+/// Maximum time in which an upload that failed is given up at the store.
+const ABORT_WITHIN: Duration = Duration::from_secs(10);
 /// Least size of a part in bytes. A store takes no part below 5 MiB, except the last.
 const PART_MIN: u64 = 8 << 20;
 /// Most parts that are planned for; S3 takes 10,000.

@@ -13,7 +13,7 @@ use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Consistency, Outlier, Position, Property, PropertyAgreement, SamplePath};
-use crate::raster::{CrsKind, apply_transform};
+use crate::raster::{CrsKind, apply_geotransform};
 
 /// Maximum difference between two overlaps that count as equal, as a share of the ground.
 const SAME_OVERLAP: f64 = 0.01;
@@ -537,7 +537,7 @@ fn overlap(first: &Header, other: &Header) -> Option<f64> {
 fn find_corners(transform: [f64; 6], (width, height): (u32, u32)) -> [[f64; 2]; 4] {
     let (width, height) = (f64::from(width), f64::from(height));
     [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
-        .map(|(column, row)| apply_transform(transform, column, row))
+        .map(|(column, row)| apply_geotransform(transform, column, row))
 }
 
 /// A ring in degrees, shifted by multiples of 360 degrees to the longitudes of another one.

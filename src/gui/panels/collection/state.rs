@@ -55,8 +55,8 @@ impl FormState {
             return false;
         };
         at == pointer
-            || is_pointer_below(pointer, at)
-            || (self.waited > 1 && is_pointer_below(at, pointer))
+            || contains_pointer(pointer, at)
+            || (self.waited > 1 && contains_pointer(at, pointer))
     }
 
     /// Discards uncommitted text of fields whose pointer has this prefix.
@@ -85,7 +85,7 @@ impl FormState {
     }
 }
 
-fn is_pointer_below(outer: &str, inner: &str) -> bool {
+fn contains_pointer(outer: &str, inner: &str) -> bool {
     inner
         .strip_prefix(outer)
         .is_some_and(|rest| rest.starts_with('/'))

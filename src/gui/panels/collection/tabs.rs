@@ -40,11 +40,13 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
         ("keywords", has_field_content(collection, "keywords")),
         (
             mark!("labels or bands"),
-            has_content_below(collection, "labels:") || has_content_below(collection, "optical:"),
+            has_content_with_prefix(collection, "labels:")
+                || has_content_with_prefix(collection, "optical:"),
         ),
         (
             "publications",
-            has_field_content(collection, "publications") || has_content_below(collection, "sci:"),
+            has_field_content(collection, "publications")
+                || has_content_with_prefix(collection, "sci:"),
         ),
         (
             mark!("split strategy"),
@@ -52,7 +54,7 @@ pub fn completeness(collection: &Collection) -> (usize, Vec<&'static str>) {
         ),
         (
             mark!("responsible AI"),
-            has_content_below(collection, "rai:"),
+            has_content_with_prefix(collection, "rai:"),
         ),
     ];
     let missing: Vec<&'static str> = parts
@@ -73,7 +75,7 @@ pub(super) fn has_field_content(collection: &Collection, key: &str) -> bool {
     }
 }
 
-fn has_content_below(collection: &Collection, prefix: &str) -> bool {
+fn has_content_with_prefix(collection: &Collection, prefix: &str) -> bool {
     collection
         .fields
         .keys()

@@ -599,7 +599,7 @@ fn card_ui(
     response.clicked()
 }
 
-/// The text of a caption under a card; `None` when it is empty.
+/// The text of a column on or below a thumbnail; `None` when it is empty.
 fn read_caption(document: &Document, at: RowRef, column: Option<&str>) -> Option<String> {
     column
         .map(|column| document.text(at, column))
