@@ -7,15 +7,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::{Imported, is_data};
-use super::source_files::{FoundFile, find_files, reason_left_out};
+use super::found_file::{FoundFile, is_data, reason_left_out};
 use crate::container::{ByteSource, detect};
 use crate::error::{Cause, Error, Result};
 use crate::folder_archive::{is_archive_name, is_store_file};
 use crate::jobs::JobContext;
-use crate::model::{
-    Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc,
-};
+use crate::model::{Address, AssetPath, Modified, PackedCodec, PackedMember, in_nfc};
 use crate::raster::{NamedAsset, NamesBeside, NamesByStem, claims_raster, contents_of, file_set};
 use crate::remote::{ListedFile, RemoteFile, list_files};
 use crate::unpack::{RATIO_MAX, Unpacked, is_implausible};
@@ -314,66 +311,6 @@ pub(super) fn files_of_server(
         }
     }
     Ok((files, left_out))
-}
-
-/// The samples of an archive or a folder of a server: folders become FOLDERs, files FILEs.
-///
-/// # Errors
-/// Those of [`files_of_archive`], [`files_of_server`] and [`expect_whole_files`]; folders that are
-/// nested too deep.
-pub(super) fn import_files(
-    path: &Path,
-    exclude: &[String],
-    ctx: &JobContext,
-) -> Result<(Vec<Sample>, Imported)> {
-    let (files, left_out) = find_files(path, exclude, ctx)?;
-    expect_whole_files(&files, &|_| true, path, ctx)?;
-    let mut report = Imported {
-        skipped: left_out,
-        ..Imported::default()
-    };
-    let samples = samples_of_files(&files, 0, path, &mut report)?;
-    Ok((samples, report))
-}
-
-/// The samples of sorted files whose paths are equal up to byte `start`.
-fn samples_of_files(
-    files: &[FoundFile],
-    start: usize,
-    archive: &Path,
-    report: &mut Imported,
-) -> Result<Vec<Sample>> {
-    let name = |file: &FoundFile| file.below[start..].split('/').next().map_or(0, str::len);
-    let mut samples = Vec::new();
-    for same in
-        files.chunk_by(|a, b| a.below[start..start + name(a)] == b.below[start..start + name(b)])
-    {
-        let Some(first) = same.first() else { continue };
-        let (id, end) = (
-            &first.below[start..start + name(first)],
-            start + name(first),
-        );
-        if first.below.len() == end {
-            report.files += 1;
-            report.bytes += first.size;
-            samples.push(first.sample(id));
-            continue;
-        }
-        if first.below[..end].matches('/').count() + 1 >= MAX_LEVELS {
-            return Err(Error::usage(format!(
-                "folders are nested more than {MAX_LEVELS} deep; a dataset has at most \
-                    {MAX_LEVELS} levels"
-            ))
-            .at_path(archive)
-            .caused_by(Cause::StructuresDiffer));
-        }
-        report.folders += 1;
-        samples.push(Sample::folder(
-            id,
-            Tortilla::new(samples_of_files(same, end + 1, archive, report)?),
-        ));
-    }
-    Ok(samples)
 }
 
 /// What is done with one folder that all data is in.

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::align_schemas;
-use super::archive::{import_files, is_archive, other_archive};
+use super::archive::{is_archive, other_archive};
 use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
+use super::import_files::import_files;
 use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::Array;
 
+use super::found_file::is_data;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Cause, Error, IoContext, Result};
@@ -16,9 +17,7 @@ use crate::extensions::{
 use crate::files;
 use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
 use crate::jobs::JobContext;
-use crate::model::{
-    Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc,
-};
+use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, Value, check_field_name, in_nfc};
 use crate::raster::{NamesBeside, sidecar_of};
 use crate::table::{JoinRequest, KeyedTable, LevelTable};
 use crate::text::list_first;
@@ -342,45 +341,6 @@ fn name_in_nfc(name: &OsStr) -> Cow<'_, OsStr> {
 
 /// Keys and paths that a warning names.
 const NAMED: usize = 5;
-/// Names of files and folders that programs and file managers leave beside data, in lower case.
-const LEFTOVERS: [&str; 9] = [
-    "__pycache__",
-    "__macosx",
-    "icon\r",
-    "lost+found",
-    "@eadir",
-    "$recycle.bin",
-    "system volume information",
-    "thumbs.db",
-    "desktop.ini",
-];
-/// Endings of files that are not complete, or belong to an editor.
-const LEFTOVER_ENDINGS: [&str; 8] = [
-    ".part",
-    ".partial",
-    ".crdownload",
-    ".tmp",
-    ".swp",
-    ".pyc",
-    ".filepart",
-    "~",
-];
-
-/// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`,
-/// leftovers of programs and file managers.
-pub fn is_data(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    let leftover = LEFTOVERS.contains(&lower.as_str())
-        || LEFTOVER_ENDINGS
-            .iter()
-            .any(|ending| lower.ends_with(ending));
-    !leftover
-        && !name.starts_with('.')
-        && !name.starts_with("~$")
-        && name != META_NAME
-        && !lower.ends_with(".aux.xml")
-}
-
 fn text_name(
     name: &std::ffi::OsStr,
     path: &Path,

@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::align_schema::align_schemas;
-use super::archive::{import_files, is_archive};
+use super::archive::is_archive;
 use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::Imported;
+use super::import_files::import_files;
 use crate::container::{OpenOptions, open_with};
 use crate::draft::{Edit, join_tortillas};
 use crate::error::{Cause, Error, Result};

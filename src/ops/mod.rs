@@ -27,9 +27,11 @@ mod first_rows;
 mod folder_table;
 mod footprints;
 mod fork;
+mod found_file;
 mod histograms;
 mod import;
 mod import_dataset;
+mod import_files;
 mod inspect;
 mod layout;
 mod leakage;
@@ -89,10 +91,10 @@ pub use footprints::{
     FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of,
 };
 pub use fork::draft_of;
+pub use found_file::is_data;
 pub use histograms::{HistogramRequest, Scale};
 pub use import::{
-    Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders,
-    join_metadata,
+    Imported, import_folder, import_paths, import_scenes, is_folder_of_folders, join_metadata,
 };
 pub use import_dataset::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
 pub use inspect::{InspectRequest, Inspected};

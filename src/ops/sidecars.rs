@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::layout::strip_ending;
+use super::found_file::strip_ending;
 use crate::container::PartialFolder;
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};

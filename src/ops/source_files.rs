@@ -3,43 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::{files_of_archive, files_of_server, is_archive};
-use super::import::is_data;
+use super::found_file::{FoundFile, reason_left_out};
 use crate::error::{Error, IoContext, Result};
 use crate::files;
 use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Modified, Payload, Sample, id_matches, in_nfc, is_remote};
-use crate::raster::{NamesBeside, sidecar_of};
+use crate::model::{AssetPath, Modified, in_nfc, is_remote};
+use crate::raster::NamesBeside;
 
 /// Folders that are followed; bounds loops of links.
 const DEEPEST: usize = 64;
-
-/// A file that may become a sample.
-pub(super) struct FoundFile {
-    /// Its bytes.
-    pub asset: AssetPath,
-    /// The path below the source, with `/`, in Unicode's composed form.
-    pub below: String,
-    /// Size in bytes.
-    pub size: u64,
-    /// Modification time of a file of this machine.
-    pub modified: Modified,
-}
-
-impl FoundFile {
-    /// The file as a FILE without metadata.
-    pub fn sample(&self, id: &str) -> Sample {
-        let payload = Payload::Asset {
-            path: self.asset.clone(),
-            size: self.size,
-            modified: self.modified,
-        };
-        Sample {
-            payload,
-            ..Sample::file(id, "", self.size)
-        }
-    }
-}
 
 /// True for a source whose files are read: a folder of this machine or of a server, or an archive
 /// that is no dataset.
@@ -166,35 +139,10 @@ impl FolderWalk<'_> {
     }
 }
 
-/// Why a file or folder called `name` is left out, at the path `below` and with the names `beside`
-/// it; `None` when it is not.
-pub(super) fn reason_left_out(
-    name: &str,
-    below: &str,
-    beside: &NamesBeside,
-    exclude: &[String],
-) -> Option<String> {
-    if !is_data(name) {
-        return Some(format!("{below}: not data"));
-    }
-    if let Some(kind) = sidecar_of(name, beside) {
-        return Some(format!("{below}: a sidecar of a raster, {}", kind.text()));
-    }
-    is_excluded(below, exclude).then(|| format!("{below}: excluded"))
-}
-
-/// True when a pattern matches the path below the source, or the name.
-pub(super) fn is_excluded(below: &str, patterns: &[String]) -> bool {
-    let name = below.rsplit('/').next().unwrap_or(below);
-    patterns.iter().any(|pattern| {
-        let whole = pattern.replace("**", "*");
-        id_matches(&whole, below) || (!pattern.contains('/') && id_matches(pattern, name))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::found_file::is_excluded;
 
     #[test]
     fn patterns_exclude_paths_and_names() {

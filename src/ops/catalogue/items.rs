@@ -1,13 +1,14 @@
 //! STAC Items and their assets (STAC 1.0, Item specification).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use geo::Geometry;
 use serde_json::{Map, Value as Json};
 
-use super::place_of_link;
+use super::item_metadata::{ItemMetadata, NamePool};
+use super::links::place_of_link;
 use super::properties::{PropertyColumn, PropertyColumns};
 use super::search::ItemSearch;
 use crate::error::{Error, Result};
@@ -44,16 +45,6 @@ pub(super) struct StacItem {
     pub document: Arc<Path>,
 }
 
-/// What an Item states beside its assets.
-#[derive(Debug)]
-pub(super) struct ItemMetadata {
-    pub collection: Option<Arc<str>>,
-    /// Names and values, in the order of the document.
-    pub properties: Map<String, Json>,
-    pub geometry: Option<Geometry>,
-    pub bbox: Option<[f64; 4]>,
-}
-
 /// An asset of an Item.
 #[derive(Debug)]
 pub(super) struct StacAsset {
@@ -64,34 +55,6 @@ pub(super) struct StacAsset {
     pub holds_data: bool,
     /// As the extension `file` states it, in bytes.
     pub size: Option<u64>,
-}
-
-/// Names that many Items have: each is kept once.
-#[derive(Default)]
-pub(super) struct NamePool(HashSet<Arc<str>>);
-
-impl NamePool {
-    pub fn get(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.0.get(name) {
-            return known.clone();
-        }
-        let name = Arc::from(name);
-        self.0.insert(Arc::clone(&name));
-        name
-    }
-
-    /// The name as it is kept; the given one when `most` others are.
-    pub fn get_among(&mut self, name: Arc<str>, most: usize) -> Arc<str> {
-        match self.0.get(&name) {
-            Some(known) => known.clone(),
-            None => {
-                if self.0.len() < most {
-                    self.0.insert(name.clone());
-                }
-                name
-            }
-        }
-    }
 }
 
 /// The Items that are taken of a catalogue, with their chosen assets.

@@ -3,14 +3,17 @@
 //! chosen assets are positions, and properties are columns with types. Remote assets stay where
 //! they are until the dataset is written.
 
+mod choice;
 mod documents;
+mod item_metadata;
 mod item_tables;
 mod items;
+mod links;
 mod properties;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::container::asset_size;
@@ -18,14 +21,16 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
     Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, is_remote, no_values,
-    place_above, place_below, portable_name,
+    portable_name,
 };
-use crate::remote::{RemoteFile, may_link_to};
+use crate::remote::RemoteFile;
 use crate::text::list_first;
 
+pub use choice::CatalogueChoice;
 pub use documents::is_catalogue;
 use documents::read_items;
 use items::{ItemCollector, StacAsset, StacItem};
+use links::expect_reachable;
 use search::ItemSearch;
 
 /// Items that are read unless another number is given.
@@ -34,30 +39,6 @@ const LIMIT: usize = 100_000;
 const KEYS_NAMED: usize = 20;
 /// Remote assets whose sizes are asked for at one time.
 const ASKED_AT_ONCE: usize = 256;
-
-/// Which items and assets of a catalogue become samples.
-#[derive(
-    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-pub struct CatalogueChoice {
-    /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither
-    /// thumbnails nor metadata.
-    #[serde(default)]
-    pub assets: Vec<String>,
-    /// Number of items; 100,000 without.
-    #[serde(default)]
-    pub limit: Option<usize>,
-    /// Items whose footprint touches this box: west, south, east and north in degrees; west greater
-    /// than east crosses the antimeridian.
-    #[serde(default)]
-    pub bbox: Option<[f64; 4]>,
-    /// Items of these days or times, as `2021-01-01/2021-12-31`, `2021-01-01/..` or one day.
-    #[serde(default)]
-    pub datetime: Option<String>,
-    /// Ids of the collections whose items are taken; empty for all.
-    #[serde(default)]
-    pub collections: Vec<String>,
-}
 
 impl CatalogueChoice {
     /// True for a source that is a catalogue: one by its name, and any address of a web server that
@@ -185,21 +166,6 @@ fn check_servers(items: &[StacItem]) -> Result<()> {
     Ok(())
 }
 
-/// A server of the internet leads to no private network and not to this machine, as with redirects.
-///
-/// # Errors
-/// When the server of `document` is of a wider network than that of `place`.
-fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
-    if may_link_to(document, place)? {
-        Ok(())
-    } else {
-        Err(Error::unsupported(
-            "a catalogue on a server can't lead into a narrower network, or to this machine",
-        )
-        .at_path(place))
-    }
-}
-
 /// The size of each asset of all items in bytes: as the catalogue states it, else as its file or
 /// server does.
 fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<u64>> {
@@ -239,71 +205,9 @@ fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<u64>> {
     Ok(sizes)
 }
 
-/// The place that a link of a document names.
-///
-/// # Errors
-/// For a link of a remote document to this machine.
-fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
-    let link = link.strip_prefix("file://").unwrap_or(link);
-    if is_remote(Path::new(link)) {
-        return Ok(PathBuf::from(link));
-    }
-    if link.contains("://") {
-        return Err(
-            Error::unsupported(format!("{link} has a protocol that is not known"))
-                .at_path(document),
-        );
-    }
-    let is_absolute = Path::new(link).is_absolute() || link.starts_with('/');
-    if is_absolute && is_remote(document) {
-        return Err(Error::unsupported(format!(
-            "a remote catalogue can't name {link}, a file of this machine"
-        ))
-        .at_path(document));
-    }
-    if is_absolute {
-        return Ok(PathBuf::from(link));
-    }
-    // The parameters of an address are no part of its path.
-    let (link, parameters) = match link.split_once('?').filter(|_| is_remote(document)) {
-        Some((link, parameters)) => (link, Some(parameters)),
-        None => (link, None),
-    };
-    let document = match document
-        .to_str()
-        .and_then(|text| text.split_once('?'))
-        .filter(|_| is_remote(document))
-    {
-        Some((address, _)) => Path::new(address),
-        None => document,
-    };
-    // An address with a slash at its end is that of a folder.
-    let mut folder = match document
-        .to_str()
-        .and_then(|text| text.strip_suffix('/'))
-        .filter(|_| is_remote(document))
-    {
-        Some(folder) => PathBuf::from(folder),
-        None => place_above(document).unwrap_or_default(),
-    };
-    let mut rest = Vec::new();
-    for part in link.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if rest.pop().is_none() => folder = place_above(&folder).unwrap_or_default(),
-            ".." => {}
-            part => rest.push(part),
-        }
-    }
-    let place = place_below(&folder, &rest.join("/"));
-    Ok(match parameters {
-        Some(parameters) => PathBuf::from(format!("{}?{parameters}", place.display())),
-        None => place,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::links::place_of_link;
     use super::*;
 
     #[test]

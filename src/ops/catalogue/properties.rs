@@ -11,7 +11,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde_json::Value as Json;
 
-use super::items::{ItemMetadata, NamePool};
+use super::item_metadata::{ItemMetadata, NamePool};
 use crate::error::{Error, Result};
 use crate::footprint::parse_time;
 use crate::jobs::JobContext;

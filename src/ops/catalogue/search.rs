@@ -7,8 +7,9 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value as Json};
 
-use super::items::ItemMetadata;
-use super::{CatalogueChoice, expect_reachable, place_of_link};
+use super::choice::CatalogueChoice;
+use super::item_metadata::ItemMetadata;
+use super::links::{expect_reachable, place_of_link};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, box_polygon, parse_time};
 use crate::model::Address;
@@ -318,7 +319,8 @@ fn with_parameters(place: &Path, parameters: &[(&str, String)]) -> PathBuf {
 mod tests {
     use serde_json::json;
 
-    use super::super::items::{NamePool, StacItem};
+    use super::super::item_metadata::NamePool;
+    use super::super::items::StacItem;
     use super::*;
 
     fn choice(collections: &[&str], bbox: Option<[f64; 4]>, datetime: Option<&str>) -> ItemSearch {

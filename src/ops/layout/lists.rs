@@ -10,12 +10,12 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 use tempfile::{Builder, TempPath};
 
-use super::{FoundFile, strip_ending};
 use crate::container::read_asset;
 use crate::draft::{ArrangedFiles, split_named_by};
 use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
+use crate::ops::found_file::{FoundFile, strip_ending};
 use crate::table::{ColumnReading, LevelTable, read_metadata_table};
 
 /// Endings of lists.

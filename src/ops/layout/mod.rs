@@ -15,7 +15,8 @@ use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
 use super::archive::expect_whole_files;
-use super::source_files::{FoundFile, find_files, has_files, is_excluded};
+use super::found_file::{FoundFile, is_excluded, strip_ending};
+use super::source_files::{find_files, has_files};
 use crate::container::write_document;
 use crate::draft::{
     ArrangedFiles, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced,
@@ -518,11 +519,6 @@ fn list_placed_files(arrangement: &ArrangedFiles) -> impl Iterator<Item = (&str,
         let files = root.files.iter().flatten();
         files.map(|&file| (root.id.as_str(), file))
     })
-}
-
-/// A name or a path without what is behind its last dot.
-pub(super) fn strip_ending(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// A file for the tray, which holds files of folders.
