@@ -328,7 +328,8 @@ impl FileImports {
 /// Files of a module form layers, too. A file between two circles counts as one of them.
 #[test]
 fn few_files_import_each_other_in_a_loop() {
-    const EXCEPTIONS: usize = 30;
+    // The application of the window with its parts, and readers of joined datasets, which open others.
+    const EXCEPTIONS: usize = 8;
     let circles = FileImports::of_library().in_circles();
     assert!(
         circles.len() <= EXCEPTIONS,

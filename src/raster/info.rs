@@ -12,9 +12,11 @@ use super::crs_code::crs_code;
 use super::crs_text::file_named_by_crs;
 use super::dimensions::{Dimensions, wavelength_nm};
 use super::nodata_test::NoDataTest;
+use super::variable::{Subdataset, VariableRead};
 use super::warped::{WarpedPlace, warped_place};
-use super::{BandIndex, PixelNumber, VariableRead, reproject};
+use super::{BandIndex, PixelNumber, reproject};
 use crate::error::{Cause, Error};
+use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
 /// Maximum bands and layers listed. `band_count` counts all bands.
@@ -107,15 +109,6 @@ pub struct BandInfo {
     /// Colour table: RGBA by pixel value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
-}
-
-/// A raster inside a file.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Subdataset {
-    /// Name that [`crate::model::AssetPath::parse`] and GDAL accept.
-    pub name: String,
-    /// The driver's description.
-    pub description: String,
 }
 
 /// A vector layer.
@@ -361,4 +354,18 @@ fn palette(band: &RasterBand) -> Option<Vec<[u8; 4]>> {
         });
     let entries: Vec<_> = entries.collect();
     (!entries.is_empty()).then_some(entries)
+}
+
+impl RasterInfo {
+    /// Warns which variable is read of the file named `place`, when it has several and none was
+    /// chosen.
+    pub fn warn_of_variable(&self, place: &str, ctx: &JobContext) {
+        if let Some(variable) = self
+            .variable
+            .as_ref()
+            .filter(|variable| !variable.is_chosen)
+        {
+            ctx.warn_of(place, format!("read was {}", variable.sentence()));
+        }
+    }
 }

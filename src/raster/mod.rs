@@ -77,7 +77,7 @@ pub use file_set::{
 };
 pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, begins_like_raster, identify, is_raster_file};
-pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
+pub use info::{BandInfo, LayerInfo, RasterInfo};
 pub use member_references::references_of;
 pub use names::claims_raster;
 pub use pixel_number::PixelNumber;
@@ -102,7 +102,7 @@ pub use stretch::{BandValues, Histogram, Stretch, StretchLimits, histogram, limi
 pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
 pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
-pub use variable::{VARIABLE_COLUMN, VariableRead, variable_of_value};
+pub use variable::{Subdataset, VARIABLE_COLUMN, VariableRead, variable_of_value};
 pub use vector_copy::write_flatgeobuf;
 pub use warped::{PlaceModel, WarpedPlace};
 pub use write::{NewRaster, write_geotiff, write_raster};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use gdal::{Dataset, Metadata};
 
-use super::{RasterInfo, RasterSource, Subdataset};
+use super::RasterSource;
 use crate::error::{Cause, Error};
-use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::text::{PrintableLine, list_first};
 
@@ -29,6 +28,15 @@ pub fn variable_of_value(value: &Value) -> Option<Arc<str>> {
         Value::Text(name) if !name.is_empty() => Some(name.clone()),
         _ => None,
     }
+}
+
+/// A raster inside a file.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Subdataset {
+    /// Name that [`crate::model::AssetPath::parse`] and GDAL accept.
+    pub name: String,
+    /// The driver's description.
+    pub description: String,
 }
 
 /// The raster that was read of a file that has several.
@@ -117,20 +125,6 @@ fn have_prefix(subdatasets: &[Subdataset], prefix: &str) -> bool {
     subdatasets
         .iter()
         .all(|one| one.name.to_ascii_uppercase().starts_with(prefix))
-}
-
-impl RasterInfo {
-    /// Warns which variable is read of the file named `place`, when it has several and none was
-    /// chosen.
-    pub fn warn_of_variable(&self, place: &str, ctx: &JobContext) {
-        if let Some(variable) = self
-            .variable
-            .as_ref()
-            .filter(|variable| !variable.is_chosen)
-        {
-            ctx.warn_of(place, format!("read was {}", variable.sentence()));
-        }
-    }
 }
 
 /// Which of the subdatasets `source` asks for; `None` without a choice, or where the file is a
