@@ -328,7 +328,7 @@ impl FileImports {
 /// Files of a module form layers, too. A file between two circles counts as one of them.
 #[test]
 fn few_files_import_each_other_in_a_loop() {
-    // The application of the window with its parts, and readers of joined datasets, which open others.
+    // The application of the window with its parts; readers of joined datasets, which open others.
     const EXCEPTIONS: usize = 8;
     let circles = FileImports::of_library().in_circles();
     assert!(
