@@ -551,10 +551,10 @@ fn the_rule_of_closures_sees_every_form() {
 #[test]
 fn local_closures_are_short() {
     const LINES_MAX: usize = 3;
-    const EXCEPTIONS: usize = 20;
+    const EXCEPTIONS: usize = 5;
     let long: Vec<String> = rust_files()
         .into_iter()
-        .filter(|(file, _)| file.starts_with("src/"))
+        .filter(|(file, _)| file.starts_with("src/") && !file.contains("tests"))
         .flat_map(|(file, text)| {
             let long = local_closures(&text)
                 .into_iter()

@@ -10,7 +10,7 @@ use polars::sql::FunctionOptions;
 use super::engine_errors::refusal;
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
-    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
+    broadcast_row, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
     order_keys, row_count, stack_columns, take_places,
 };
 use super::type_names::type_name;

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use tempfile::{TempDir, TempPath};
 
-use super::info::{Subdataset, subdatasets};
+use super::info::subdatasets;
 use super::store::StoreFiles;
+use super::variable::Subdataset;
 use super::variable::{name_of, position_of};
 use super::vsi_plugin::{self, Mounted};
 use super::{RasterSource, VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};

@@ -11,7 +11,8 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 
 use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
-use super::info::{self, RasterInfo, Subdataset};
+use super::info::{self, RasterInfo};
+use super::variable::Subdataset;
 use super::vsi_plugin::{self, Mounted, MountedRange};
 use super::{RasterSource, VariableRead, codec, environment, gdal_errors, variable};
 use crate::error::{Cause, Error, IoContext, Kind, Result};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use geo::Geometry;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::item_metadata::{ItemMetadata, NamePool};
 use super::links::place_of_link;

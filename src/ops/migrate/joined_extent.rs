@@ -102,23 +102,4 @@ mod tests {
             assert_eq!(join_extents(old, found), wanted, "{old:?} {found:?}");
         }
     }
-
-    #[test]
-    fn the_change_is_told_once_and_the_times_stay() {
-        let mut collection = Collection::default();
-        collection.set(
-            "extent",
-            Some(json!({ "spatial": [0, 0, 1, 1], "temporal": ["a", "b"] })),
-        );
-        let samples = json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": null });
-        let mut lines = Vec::new();
-        cover_samples(&mut collection, Some(&samples), &mut lines);
-        cover_samples(&mut collection, Some(&samples), &mut lines);
-        cover_samples(&mut collection, None, &mut lines);
-        assert_eq!(
-            collection.get("extent"),
-            Some(&json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": ["a", "b"] }))
-        );
-        assert_eq!((lines.len(), lines[0].action), (1, FieldAction::Changed));
-    }
 }

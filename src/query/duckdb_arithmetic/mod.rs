@@ -17,12 +17,11 @@ use crate::query::duckdb_functions::is_negative_of;
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
 use crate::query::plan_inputs::map_inputs;
-use crate::query::{
-    constant_folding, durations, nested_plans, quantiles, typed_texts, value_texts,
-};
+use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
 use comparisons::{
     as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
 };
+use expressions::text_cast;
 use fractions::{
     extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
     rounding_function, single, with_doubles,

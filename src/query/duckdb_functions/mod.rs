@@ -14,10 +14,8 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use crate::query::engine_errors::refusal;
 use crate::query::functions::map_of;
 use crate::query::list_functions::check_argument_count;
-use crate::query::nested_values::{broadcast_row, row_count};
 use crate::query::pair_moments::{PairMoments, of_pairs};
 use aggregates::{
     at_extreme, bits, count_met, deviation, entropy, geomean, histogram, kurtosis, kurtosis_pop,

@@ -12,19 +12,15 @@ mod operand_types;
 mod rewriting;
 mod written_values;
 
-use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use polars::prelude::Schema;
 use polars::prelude::udf::UserDefinedFunction;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, DuplicateTreatment,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
     LambdaFunctionParameter, OneOrManyWithParens, OrderByExpr, Spanned, Subscript, TimezoneInfo,
     TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};

@@ -15,7 +15,6 @@ mod times;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use super::engine_errors::refusal;
 use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
 

@@ -13,7 +13,7 @@ use crate::query::source_span::StatementSource;
 
 /// Common table expressions, innermost last.
 #[derive(Clone, Default)]
-pub(in crate::query) struct Ctes(Vec<(String, LazyFrame)>);
+pub(in crate::query) struct Ctes(pub(super) Vec<(String, LazyFrame)>);
 
 impl Ctes {
     pub fn find(&self, name: &str) -> Option<LazyFrame> {

@@ -19,7 +19,6 @@ mod xml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt;
