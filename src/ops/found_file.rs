@@ -99,3 +99,23 @@ pub(super) fn is_excluded(below: &str, patterns: &[String]) -> bool {
 pub(super) fn strip_ending(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_exclude_paths_and_names() {
+        let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
+        assert!(
+            excluded("*.xml", "a/b/c.xml")
+                && excluded("a/**", "a/b/c.xml")
+                && excluded("a/*.xml", "a/c.xml")
+        );
+        assert!(
+            !excluded("*.xml", "a/b.xml.tif")
+                && !excluded("b/**", "a/b/c.xml")
+                && !excluded("c", "a/b/c.xml")
+        );
+    }
+}

@@ -138,24 +138,3 @@ impl FolderWalk<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ops::found_file::is_excluded;
-
-    #[test]
-    fn patterns_exclude_paths_and_names() {
-        let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
-        assert!(
-            excluded("*.xml", "a/b/c.xml")
-                && excluded("a/**", "a/b/c.xml")
-                && excluded("a/*.xml", "a/c.xml")
-        );
-        assert!(
-            !excluded("*.xml", "a/b.xml.tif")
-                && !excluded("b/**", "a/b/c.xml")
-                && !excluded("c", "a/b/c.xml")
-        );
-    }
-}
