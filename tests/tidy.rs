@@ -301,31 +301,39 @@ impl FileImports {
         Some(module.to_vec())
     }
 
-    /// Files that import each other in a loop: those that stay when files are removed that import
-    /// none of the others, or that none of the others import.
+    /// Files that import each other in a loop, directly or through others.
     fn in_circles(&self) -> BTreeSet<String> {
-        let mut arrows = BTreeSet::new();
+        let mut arrows: BTreeMap<&[String], BTreeSet<Vec<String>>> = BTreeMap::new();
         for (module, targets) in &self.uses {
-            for target in targets {
-                if let Some(definer) = self.definer(target, 0).filter(|definer| definer != module) {
-                    arrows.insert((module.clone(), definer));
+            let definers = targets.iter().filter_map(|target| self.definer(target, 0));
+            arrows
+                .entry(module)
+                .or_default()
+                .extend(definers.filter(|definer| definer != module));
+        }
+        let reaches_itself = |start: &Vec<String>| {
+            let (mut seen, mut next) = (BTreeSet::new(), vec![start.as_slice()]);
+            while let Some(module) = next.pop() {
+                for target in arrows.get(module).into_iter().flatten() {
+                    if target == start {
+                        return true;
+                    }
+                    if seen.insert(target.as_slice()) {
+                        next.push(target);
+                    }
                 }
             }
-        }
-        loop {
-            let from: BTreeSet<Vec<String>> = arrows.iter().map(|(from, _)| from.clone()).collect();
-            let to: BTreeSet<Vec<String>> = arrows.iter().map(|(_, to)| to.clone()).collect();
-            let before = arrows.len();
-            arrows.retain(|(one, other)| to.contains(one) && from.contains(other));
-            if arrows.len() == before {
-                let names = arrows.iter().filter_map(|(from, _)| self.modules.get(from));
-                return names.cloned().collect();
-            }
-        }
+            false
+        };
+        let circles = self
+            .modules
+            .iter()
+            .filter(|(module, _)| reaches_itself(module));
+        circles.map(|(_, file)| file.clone()).collect()
     }
 }
 
-/// Files of a module form layers, too. A file between two circles counts as one of them.
+/// Files of a module form layers, too.
 #[test]
 fn few_files_import_each_other_in_a_loop() {
     // The application of the window with its parts; readers of joined datasets, which open others.
@@ -541,9 +549,22 @@ fn local_closures(text: &str) -> Vec<(usize, usize)> {
 
 #[test]
 fn the_rule_of_closures_sees_every_form() {
-    let text = "fn a() {\n    let b = |c: u8| c;\n    let d = move |e| {\n        let f = 1;\n        \
-        e + f\n    };\n    let g: H =\n        |i| {\n            i\n        };\n    let j = k || l;\n}";
-    assert_eq!(local_closures(text), [(2, 1), (3, 4), (7, 4)]);
+    let text = [
+        "fn a() {",
+        "    let b = |c: u8| c;",
+        "    let d = move |e| {",
+        "        let f = 1;",
+        "        e + f",
+        "    };",
+        "    let g: H =",
+        "        |i| {",
+        "            i",
+        "        };",
+        "    let j = k || l;",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(local_closures(&text), [(2, 1), (3, 4), (7, 4)]);
 }
 
 /// A closure with a local name and more than three lines does the work of a function, without its
