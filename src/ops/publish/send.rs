@@ -317,7 +317,8 @@ impl SentCounts {
     }
 }
 
-/// Published files that refer to the data, which nobody may open while data is replaced.
+/// Published files that refer to the data. They are taken away while data is replaced, so that no
+/// reader follows them to the wrong bytes.
 struct PublishedReferences<'a> {
     set: &'a ObjectSet,
     names: &'a [&'a str],
