@@ -352,6 +352,24 @@ fn the_command_line_prints_the_statement() {
     workspace
         .studio(["query", path, "--sql", "SELECT 1", "--copy-as", "spark"])
         .expect_code(2);
+    let module = workspace
+        .studio([
+            "query",
+            path,
+            "--sql",
+            "SELECT 1",
+            "--bbox",
+            "1,2,3,4",
+            "--copy-as",
+            "python",
+        ])
+        .expect_code(0);
+    assert!(
+        module
+            .stdout
+            .contains("dataset.sql(\"SELECT 1\", filters=[{\"bbox\": [1.0,2.0,3.0,4.0]"),
+        "{module}"
+    );
     let zip = crate::support::fixtures("golden", "TACO_STUDIO_GOLDEN")
         .into_iter()
         .find(|set| set.ends_with("01_flat_zip"))

@@ -20,6 +20,9 @@ fn package(workspace: &Workspace) -> PathBuf {
         built.display()
     );
     let folder = workspace.path("python");
+    if folder.exists() {
+        return folder;
+    }
     crate::support::copy_folder(
         &project_folder().join("packaging/python/taco_studio"),
         &folder.join("taco_studio"),
@@ -27,6 +30,33 @@ fn package(workspace: &Workspace) -> PathBuf {
     std::os::unix::fs::symlink(built, folder.join("taco_studio/_taco_studio.abi3.so"))
         .expect("is made");
     folder
+}
+
+/// Runs Python code that imports the module.
+#[track_caller]
+pub fn run_with_module(workspace: &Workspace, code: &str) -> String {
+    let script = workspace.write("module.py", code);
+    let mut command = Command::new(python());
+    command
+        .arg(tests_folder().join("interop/run.py"))
+        .arg(script)
+        .env("PYTHONPATH", package(workspace));
+    workspace.run(command).expect_code(0).stdout
+}
+
+/// Runs the code of a training loop; returns what `training_loop.py` prints of it.
+#[track_caller]
+pub fn run_training_loop(workspace: &Workspace, code: &str) -> Value {
+    let script = workspace.write("train.py", code);
+    let mut command = Command::new(python());
+    command
+        .arg(tests_folder().join("interop/run.py"))
+        .arg(tests_folder().join("interop/training_loop.py"))
+        .arg(script)
+        .env("PYTHONPATH", package(workspace));
+    let ran = workspace.run(command).expect_code(0);
+    let answer = ran.stdout.trim().lines().last().unwrap_or_default();
+    serde_json::from_str(answer).expect("is JSON")
 }
 
 /// The datasets of the official tools, of each generation.
@@ -95,6 +125,62 @@ fn the_code_of_the_document_runs() {
         "{}",
         ran.stdout
     );
+}
+
+/// Two epochs of the loop on samples whose statistics and class shares are in the metadata: the
+/// images that it scales have the mean 0 and the deviation 1, and the weights are those of the
+/// classes in the part to train on.
+#[test]
+fn the_training_loop_runs_with_the_statistics_of_the_part_to_train_on() {
+    let workspace = Workspace::new();
+    workspace.studio(["sample", "made"]).expect_code(0);
+    let calls = r#"[
+        {"extension": "stats", "target": {"level": 1, "positions": ["after.tif", "before.tif"]}},
+        {"extension": "stats", "options": {"categorical": true, "class_values": [0, 1, 2, 3, 4, 5, 6]},
+            "target": {"level": 1, "positions": ["label.tif"]}}]"#;
+    workspace
+        .studio([
+            "extend",
+            "made/sample.tacozip",
+            "-o",
+            "set.tacozip",
+            "--calls",
+            calls,
+        ])
+        .expect_code(0);
+    workspace
+        .studio([
+            "describe",
+            "set.tacozip",
+            "--as",
+            "training",
+            "-o",
+            "train.py",
+        ])
+        .expect_code(0);
+    let code = std::fs::read_to_string(workspace.path("train.py")).expect("is written");
+    // Elevation and radar have no statistics here: they are read as they are.
+    assert!(code.contains("scaled(batch, \"after.tif\")") && code.contains("batch[\"radar.tif\"]"));
+    let seen = run_training_loop(&workspace, &code);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    // 4 bands after, 4 before.
+    for band in 0..8 {
+        let (mean, std) = (number(&seen["mean"][band]), number(&seen["std"][band]));
+        assert!(mean.abs() < 1e-2 && (std - 1.0).abs() < 1e-2, "{seen}");
+    }
+    let present = (0..7).filter(|class| number(&seen["shares"][class.to_string()]) > 0.0);
+    let present = present.count() as f64;
+    assert!(present > 2.0, "{seen}");
+    for class in 0..7 {
+        let share = number(&seen["shares"][class.to_string()]);
+        let weight = number(&seen["weights"][class]);
+        let wanted = if share > 0.0 {
+            1.0 / (present * share)
+        } else {
+            0.0
+        };
+        assert!((weight - wanted).abs() <= wanted * 1e-3, "{class}: {seen}");
+    }
 }
 
 #[test]

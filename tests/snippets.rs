@@ -327,6 +327,16 @@ fn run_snippet(workspace: &Workspace, reader: &str, code: &str) {
             let printed = run_python(workspace, code, false);
             assert!(printed.contains("tile_0.tif"), "{code}\n{printed}");
         }
+        #[cfg(target_os = "linux")]
+        "taco_studio" => {
+            let printed = crate::python_module::run_with_module(workspace, code);
+            assert!(printed.contains("tile_0.tif"), "{code}\n{printed}");
+        }
+        #[cfg(target_os = "linux")]
+        "PyTorch" => {
+            let seen = crate::python_module::run_training_loop(workspace, code);
+            assert!(seen["batches"].as_u64() > Some(0), "{code}\n{seen}");
+        }
         "DuckDB" => {
             let script = format!(
                 "import duckdb\nprint(duckdb.sql({}).fetchall())\n",
@@ -340,6 +350,9 @@ fn run_snippet(workspace: &Workspace, reader: &str, code: &str) {
                 workspace.studio(&call[1..]).expect_code(0);
             }
         }
+        // The module is tested on Linux.
+        #[cfg(not(target_os = "linux"))]
+        "taco_studio" | "PyTorch" => {}
         other => panic!("no reader {other} is known: run its code here"),
     }
 }
@@ -390,7 +403,7 @@ fn the_code_of_a_publication_runs_with_each_reader() {
                 .expect_code(0)
                 .json();
             let snippets = found["published"]["snippets"].as_array().expect("snippets");
-            assert!(snippets.len() >= 2, "{snippets:?}");
+            assert!(snippets.len() >= 4, "{snippets:?}");
             for snippet in snippets {
                 run_snippet(
                     &workspace,
@@ -426,7 +439,11 @@ fn the_code_in_cards_runs_with_the_reader_of_the_generation() {
             .iter()
             .filter(|block| block.code.contains("import tacoreader"))
             .collect::<Vec<_>>();
-        assert!(!code.is_empty(), "{card}");
+        let of_module = blocks
+            .iter()
+            .filter(|block| block.code.contains("import taco_studio"))
+            .collect::<Vec<_>>();
+        assert!(!code.is_empty() && !of_module.is_empty(), "{card}");
         // The card names files beside it.
         let beside: &Path = given.parent().expect("a folder");
         for block in code {
@@ -441,6 +458,19 @@ fn the_code_in_cards_runs_with_the_reader_of_the_generation() {
                     .is_empty(),
                 "{block}"
             );
+        }
+        #[cfg(target_os = "linux")]
+        for block in of_module {
+            let script = format!(
+                "import os\nos.chdir({})\n{}",
+                serde_json::to_string(beside).expect("a literal"),
+                block.code
+            );
+            if block.code.contains("import torch") {
+                crate::python_module::run_training_loop(&workspace, &script);
+            } else {
+                crate::python_module::run_with_module(&workspace, &script);
+            }
         }
     }
 }

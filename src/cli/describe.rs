@@ -51,6 +51,7 @@ impl ValueEnum for CatalogueName {
                 CatalogueName(Catalogue::Datacite),
                 CatalogueName(Catalogue::Markdown),
                 CatalogueName(Catalogue::Html),
+                CatalogueName(Catalogue::Training),
             ]
         }
     }

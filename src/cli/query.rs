@@ -9,6 +9,8 @@ use super::output::{Terminal, print, print_data, say};
 use super::runner::{open, operate};
 use crate::container::{is_same_file, write_document};
 use crate::error::{Error, IoContext, Result};
+use crate::export::module_code;
+use crate::model::is_remote;
 use crate::ops::{QueryRequest, RowChoice, copy_as, json_lines};
 use crate::query::copy_as::ParquetEngine;
 use crate::query::{BoxTest, Filter, Query, QueryResult, polygon_from_text};
@@ -27,7 +29,7 @@ pub enum RowFormat {
     Parquet,
 }
 
-/// An engine that reads the dataset's Parquet files.
+/// What copies the filters: an engine that reads the dataset's Parquet files, or the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CopyAs {
     /// SQL.
@@ -38,16 +40,20 @@ pub enum CopyAs {
     Spark,
     /// Python, Dask DataFrame.
     Dask,
+    /// Python, the module taco_studio: any dataset, with --sql.
+    Python,
 }
 
 impl CopyAs {
-    fn engine(self) -> ParquetEngine {
-        match self {
+    /// The engine; `None` for the module.
+    fn engine(self) -> Option<ParquetEngine> {
+        Some(match self {
             CopyAs::Duckdb => ParquetEngine::DuckDb,
             CopyAs::Polars => ParquetEngine::Polars,
             CopyAs::Spark => ParquetEngine::Spark,
             CopyAs::Dask => ParquetEngine::Dask,
-        }
+            CopyAs::Python => return None,
+        })
     }
 }
 
@@ -325,11 +331,12 @@ pub struct QueryArguments {
     pub limit: Option<usize>,
     /// Print the filters as a statement of this engine over the level tables of a .tacocat or
     /// FOLDER, instead of rows: SQL for DuckDB, Python for the others. It selects the same rows of
-    /// level 0; what the engine does not express is an error.
+    /// level 0; what the engine does not express is an error. For python, the module taco_studio,
+    /// filters and statement of any dataset.
     #[arg(
         long,
         value_name = "ENGINE",
-        conflicts_with_all = ["sql", "limit", "format", "json", "csv"],
+        conflicts_with_all = ["limit", "format", "json", "csv"],
     )]
     pub copy_as: Option<CopyAs>,
     /// Output format; taken from the name of the file when absent.
@@ -374,7 +381,29 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     if let Some(copy) = arguments.copy_as {
         let filters = arguments.filter.filters()?;
         let reader = open(terminal, &path, &options)?;
-        let statement = copy_as(reader.as_ref(), &filters, copy.engine())?;
+        let statement = match (copy.engine(), arguments.sql.as_slice()) {
+            (Some(engine), []) => copy_as(reader.as_ref(), &filters, engine)?,
+            (None, sql @ ([] | [_])) => {
+                // The script may run in another folder than this program.
+                let address = if is_remote(&path) {
+                    path.clone()
+                } else {
+                    std::path::absolute(&path).map_err(|error| Error::io("find", &path, error))?
+                };
+                let addresses: Vec<String> = std::iter::once(&address)
+                    .chain(&options.with)
+                    .map(|path| path.display().to_string())
+                    .collect();
+                module_code(&addresses, sql.first().map(String::as_str), &filters)
+            }
+            (None, _) => return Err(Error::usage("a script has one statement, not several")),
+            (Some(_), _) => {
+                return Err(
+                    Error::usage("only filters are copied for an engine, no statement")
+                        .hint("--copy-as python takes a statement too"),
+                );
+            }
+        };
         return match &arguments.output {
             Some(file) => write_document(file, statement.as_bytes(), arguments.overwrite),
             None => print_data(statement.as_bytes()),

@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::map::{Map, map_of};
-use super::{Described, croissant, python_code};
+use super::{Described, croissant, module_code, python_code};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{PitSchema, SampleKind, Value, dtype_name};
@@ -167,7 +167,19 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         blocks.push(Block::List(publications));
     }
     blocks.push(Block::Heading(2, "How to read it".into()));
-    blocks.push(Block::Code(how_to_read(described)));
+    let addresses = described.addresses();
+    for code in [
+        python_code(&addresses, described.facts.format, None),
+        module_code(&addresses, None, &[]),
+    ] {
+        blocks.push(Block::Code(code.trim_end().to_owned()));
+    }
+    if described.facts.training.is_some() {
+        blocks.push(Block::Heading(2, "How to train on it".into()));
+        blocks.push(Block::Code(
+            described.training_code()?.trim_end().to_owned(),
+        ));
+    }
     blocks.push(Block::Heading(2, "How to cite it".into()));
     blocks.push(Block::Code(croissant::citation(described)));
     Ok(blocks)
@@ -179,18 +191,6 @@ fn format_class_value(value: Option<&Json>) -> String {
         Some(Json::Null) | None => String::new(),
         Some(other) => other.to_string(),
     }
-}
-
-/// Python code for the official reader.
-fn how_to_read(described: &Described<'_>) -> String {
-    let names: Vec<String> = described
-        .datasets()
-        .iter()
-        .map(|one| described.address(one, ""))
-        .collect();
-    python_code(&names, described.facts.format, None)
-        .trim_end()
-        .to_owned()
 }
 
 /// The parts of a dataset: name, bounding box, time.

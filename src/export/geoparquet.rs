@@ -139,7 +139,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<CatalogueDoc
         let places = footprint::places_of_items(described.assembly, 0, rows, ctx)?;
         file.write(table.columns(rows, &places, &asset_fields)?, &places)?;
     }
-    let collection = stac::collection(described, &[]);
+    let collection = stac::collection(described);
     let id = described.id();
     let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
     Ok(CatalogueDocument {

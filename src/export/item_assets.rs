@@ -386,6 +386,7 @@ mod tests {
             level: None,
             roots: 0,
             parts: Vec::new(),
+            training: None,
         }
     }
 

@@ -15,11 +15,16 @@ mod reader_code;
 mod stac;
 #[cfg(test)]
 mod tests;
+mod training_code;
 
 pub(crate) use map::escape_html;
 pub use map::map_image;
 
-pub use reader_code::python_code;
+pub use reader_code::{module_code, python_code};
+pub use training_code::{
+    TrainingClass, TrainingFacts, TrainingRaster, TrainingSplit, TrainingStatistics,
+    is_target_name, training_code,
+};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -52,11 +57,13 @@ pub enum Catalogue {
     Markdown,
     /// Data card as an HTML page.
     Html,
+    /// Training loop for PyTorch, as Python code.
+    Training,
 }
 
 impl Catalogue {
     /// Every format, in menu order.
-    pub const ALL: [Catalogue; 7] = [
+    pub const ALL: [Catalogue; 8] = [
         Catalogue::Stac,
         Catalogue::Geoparquet,
         Catalogue::StacGeoparquet,
@@ -64,6 +71,7 @@ impl Catalogue {
         Catalogue::Datacite,
         Catalogue::Markdown,
         Catalogue::Html,
+        Catalogue::Training,
     ];
 
     /// Name in arguments.
@@ -76,6 +84,7 @@ impl Catalogue {
             Catalogue::Datacite => "datacite",
             Catalogue::Markdown => "markdown",
             Catalogue::Html => "html",
+            Catalogue::Training => "training",
         }
     }
 
@@ -89,7 +98,16 @@ impl Catalogue {
             Catalogue::Datacite => "DataCite",
             Catalogue::Markdown => mark!("Data card (Markdown)"),
             Catalogue::Html => mark!("Data card (HTML)"),
+            Catalogue::Training => mark!("Training loop (PyTorch)"),
         }
+    }
+
+    /// True for forms that have the code of a training loop.
+    pub fn has_training_code(self) -> bool {
+        matches!(
+            self,
+            Catalogue::Markdown | Catalogue::Html | Catalogue::Training
+        )
     }
 
     /// True for binary formats, which are not printed to a terminal.
@@ -126,6 +144,8 @@ pub struct Facts {
     pub roots: usize,
     /// The datasets that are described as one, in sample order; empty for a single dataset.
     pub parts: Vec<Facts>,
+    /// For the code of a training loop; `None` where no sample is a raster, or no form needs it.
+    pub training: Option<TrainingFacts>,
 }
 
 impl Facts {
@@ -236,6 +256,10 @@ fn describe_in_batches(
             name: "index.html".into(),
             bytes: page::html(&described, ctx)?.into_bytes(),
         },
+        Catalogue::Training => CatalogueDocument {
+            name: "train.py".into(),
+            bytes: described.training_code()?.into_bytes(),
+        },
     })
 }
 
@@ -260,7 +284,7 @@ pub fn describe_beside(
         documents.extend(describe(assembly, facts, form, ctx)?);
     }
     let described = Described::new(assembly, facts, ctx)?;
-    let mut collection = stac::collection(&described, &[]);
+    let mut collection = stac::collection(&described);
     let has_items = !stac::item_rows(&described, ctx)?.rows.is_empty();
     if has_items {
         collection["assets"]["items"] = serde_json::json!({
@@ -278,7 +302,7 @@ pub fn describe_beside(
     Ok(documents)
 }
 
-fn json_document(name: &str, json: &Json) -> CatalogueDocument {
+fn json_document(name: &str, json: &impl Serialize) -> CatalogueDocument {
     let mut bytes = serde_json::to_vec_pretty(json).unwrap_or_default();
     bytes.push(b'\n');
     CatalogueDocument {
@@ -514,6 +538,23 @@ impl<'a> Described<'a> {
             Some(address) => address.without_secret().0.to_string(),
             None => format!("{to}{}", self.file_name(dataset)),
         }
+    }
+
+    /// Addresses of the datasets, for code that opens them.
+    fn addresses(&self) -> Vec<String> {
+        self.datasets()
+            .iter()
+            .map(|dataset| self.address(dataset, ""))
+            .collect()
+    }
+
+    /// The code of a training loop.
+    fn training_code(&self) -> Result<String> {
+        let facts = self.facts.training.as_ref().ok_or_else(|| {
+            Error::unsupported("the first sample has no raster that a training loop could read")
+                .at_path(&self.facts.path)
+        })?;
+        Ok(training_code(&self.addresses(), facts))
     }
 
     /// Date of the last modification, when known.

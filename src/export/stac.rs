@@ -1,7 +1,9 @@
 //! STAC 1.1: the Collection, and an Item for each level-0 sample with a time.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
 
 use super::footprint;
@@ -38,15 +40,15 @@ pub fn documents(
         described.assembly.levels.first(),
         described.assembly.tree.levels.first(),
     ) else {
-        return sink(json_document(
-            "collection.json",
-            &collection(described, &[]),
-        ));
+        return sink(json_document("collection.json", &collection(described)));
     };
     let file_names = file_names(found.rows.iter().map(|&row| tree.id(row)));
     sink(json_document(
         "collection.json",
-        &collection(described, &file_names),
+        &CollectionDocument {
+            fields: &collection(described),
+            item_names: &file_names,
+        },
     ))?;
     let columns = ItemColumns::from_batch(&level.batch, described.batch_rows, ctx)?;
     let assets = AssetNames::for_rows(described, &found.rows, ctx)?;
@@ -107,8 +109,51 @@ impl UniqueFileNames {
     }
 }
 
-/// The Collection, with links to the Items in these files.
-pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
+/// The Collection with links to the Items in these files, of which each is made when it is written:
+/// there is one for each sample.
+struct CollectionDocument<'a> {
+    fields: &'a Json,
+    item_names: &'a [String],
+}
+
+impl Serialize for CollectionDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let fields = self.fields.as_object().into_iter().flatten();
+        serializer.collect_map(fields.map(|(name, value)| {
+            let links = if name == "links" {
+                self.item_names
+            } else {
+                &[]
+            };
+            (name, LinkedValue { links, value })
+        }))
+    }
+}
+
+/// A field of a Collection: the links to Items, then its own value.
+struct LinkedValue<'a> {
+    links: &'a [String],
+    value: &'a Json,
+}
+
+impl Serialize for LinkedValue<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let others = match self.value.as_array() {
+            Some(others) if !self.links.is_empty() => others,
+            _ => return self.value.serialize(serializer),
+        };
+        let items = self.links.iter().map(|name| {
+            Cow::Owned(
+                json!({ "rel": "item", "href": format!("./items/{name}.json"),
+            "type": "application/geo+json" }),
+            )
+        });
+        serializer.collect_seq(items.chain(others.iter().map(Cow::Borrowed)))
+    }
+}
+
+/// The Collection, without links to Items.
+pub fn collection(described: &Described<'_>) -> Json {
     let bbox = described.bbox.unwrap_or([-180.0, -90.0, 180.0, 90.0]);
     let interval: Json = match &described.interval {
         Some(interval) => json!(interval),
@@ -179,13 +224,7 @@ pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
         out.insert("summaries".into(), json!({ "taco:tasks": tasks }));
     }
     out.insert("assets".into(), data_assets(described));
-    let mut links: Vec<Json> = file_names
-        .iter()
-        .map(|name| {
-            json!({ "rel": "item", "href": format!("./items/{name}.json"),
-            "type": "application/geo+json" })
-        })
-        .collect();
+    let mut links: Vec<Json> = Vec::new();
     if one.is_none() {
         let known = licences
             .iter()

@@ -96,6 +96,7 @@ fn facts(assembly: &Assembly) -> Facts {
         level: None,
         roots: assembly.tree.levels.first().map_or(0, |level| level.len()),
         parts: Vec::new(),
+        training: None,
     }
 }
 

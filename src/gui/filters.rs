@@ -9,6 +9,7 @@ use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::container::Format;
+use crate::export::module_code;
 use crate::model::FieldSpec;
 use crate::ops::lacks_tables_for;
 use crate::query::copy_as::{self, ParquetEngine, python_string, quoted_text};
@@ -217,6 +218,11 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.request(Request::Copy(script));
             ui.close();
         }
+        if widgets::menu_entry(ui, icons::COPY, MODULE, "", None).clicked() {
+            let script = module_script(cx, "SELECT * FROM data");
+            cx.request(Request::Copy(script));
+            ui.close();
+        }
         for engine in ParquetEngine::ALL {
             let lacking = cx
                 .document()
@@ -231,6 +237,22 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
     });
+}
+
+/// The menu entry for a script of the module.
+pub const MODULE: &str = "Python (taco_studio)";
+
+/// A statement over the rows that the filters keep as a Python script for the module.
+pub fn module_script(cx: &PanelContext<'_>, text: &str) -> String {
+    let path = cx
+        .document()
+        .and_then(Document::opened_dataset)
+        .map(|open| open.reader.info().path.display().to_string());
+    module_code(
+        &[path.unwrap_or_default()],
+        Some(text.trim()),
+        cx.studio.filters(),
+    )
 }
 
 /// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.

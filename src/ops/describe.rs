@@ -9,11 +9,14 @@ use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
+use super::training_facts::training_facts;
 use crate::container::{
     self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, write_document,
 };
 use crate::error::{Error, IoContext, Result};
-use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
+use crate::export::{
+    self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into, training_code,
+};
 use crate::jobs::{JobContext, release};
 use crate::model::{is_remote, place_below};
 
@@ -80,6 +83,20 @@ pub fn map_of_dataset(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<
     Ok(map)
 }
 
+/// Python code of a training loop over the opened dataset at `address`; `None` without rasters.
+///
+/// # Errors
+/// When the metadata can't be read, or the job is cancelled.
+pub fn training_code_of(
+    reader: &dyn ContainerReader,
+    address: &str,
+    ctx: &JobContext,
+) -> Result<Option<String>> {
+    let facts = training_facts(reader, ctx)?;
+    reader.expect_unchanged()?;
+    Ok(facts.map(|facts| training_code(&[address.to_owned()], &facts)))
+}
+
 /// Passes the documents of a form to a sink, the main one first.
 fn describe_opened(
     (input, open): (&Path, &OpenOptions),
@@ -96,10 +113,16 @@ fn describe_opened(
             "there is no level {level}; the dataset has {count}, counted from 0"
         )));
     }
+    let training = if form.has_training_code() {
+        training_facts(reader.as_ref(), ctx)?
+    } else {
+        None
+    };
     // Only Croissant states checksums: they take reading the whole dataset.
     let facts = Facts {
         url,
         level,
+        training,
         ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)?
     };
     // Its tables have a row for every sample.
@@ -222,6 +245,7 @@ pub(super) fn describe_beside(
     let assembly = assembly_of(reader, ctx)?;
     let mut facts = Facts {
         url,
+        training: training_facts(reader, ctx)?,
         ..facts_of(reader, true, ctx)?
     };
     facts.path = place(&facts.path);
@@ -255,6 +279,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
         level: None,
         roots: reader.levels().rows(0),
         parts: Vec::new(),
+        training: None,
     }
 }
 

@@ -62,6 +62,7 @@ mod table_layout;
 mod tables;
 mod taco3;
 mod thumbnails;
+mod training_facts;
 mod verify;
 mod write;
 
@@ -79,7 +80,7 @@ pub use consolidate::ConsolidateRequest;
 pub use convert::ConvertRequest;
 pub use copy_as::{copy_as, lacks_tables_for};
 pub use create::{CreateOutput, CreateRequest, warn_of_mended_names};
-pub use describe::{DescribeRequest, describe_dataset, map_of_dataset};
+pub use describe::{DescribeRequest, describe_dataset, map_of_dataset, training_code_of};
 pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice};

@@ -220,6 +220,12 @@ pub fn pooled_statistics_of_draft(
     pool_statistics(&source, request, None, ctx)
 }
 
+/// True for a level whose samples have statistics.
+pub(super) fn has_statistics(fields: &[FieldSpec]) -> bool {
+    let has = |name: &str| fields.iter().any(|field| field.name == name);
+    has(STATS) || OLD_STATS.iter().all(|name| has(name))
+}
+
 fn pool_statistics(
     source: &StatsSource,
     request: &StatsRequest,
@@ -229,8 +235,12 @@ fn pool_statistics(
     let count = source.fields.len();
     let fields = |level: usize| source.fields.get(level).into_iter().flatten();
     let has = |level: usize, name: &str| fields(level).any(|field| field.name == name);
-    let has_stats =
-        |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
+    let has_stats = |level: usize| {
+        source
+            .fields
+            .get(level)
+            .is_some_and(|own| has_statistics(own))
+    };
     let level = match request.level {
         Some(level) if level >= count => {
             return Err(Error::usage(format!(

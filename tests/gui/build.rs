@@ -96,6 +96,14 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
             "{code}{printed}"
         );
     }
+    for (form, part) in [
+        ("taco_studio", "taco_studio.open("),
+        ("PyTorch", "DataLoader(train"),
+    ] {
+        click(&mut harness, form);
+        let code = copied(&mut harness, "Copy snippet").expect("the code is on the clipboard");
+        assert!(code.contains(part), "{code}");
+    }
     // The destination has a dataset now.
     click(&mut harness, "Write again…");
     assert!(

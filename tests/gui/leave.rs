@@ -268,7 +268,8 @@ fn the_copied_script_gives_the_same_rows() {
         })
         .collect();
     wanted.sort();
-    let script = copied(&mut harness, "Copy Python");
+    click(&mut harness, "Copy Python");
+    let script = copied(&mut harness, "Python (tacoreader)");
     let script = script.expect("the script is on the clipboard");
     let workspace = crate::support::Workspace::new();
     // The reader's engine loads its spatial functions from an installed package instead of the

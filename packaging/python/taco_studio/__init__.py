@@ -163,15 +163,16 @@ class Dataset:
         """The table of a level, with the columns that the dataset stores, padding included."""
         return self._native.table(level)
 
-    def sql(self, text=None, *, box=None, datetime=None, where=None, level=0, limit=None, progress=None) -> Table:
+    def sql(self, text=None, *, box=None, datetime=None, where=None, level=0, filters=(), limit=None, progress=None) -> Table:
         """The rows of a statement over the tables ``data``, ``level0``, ``level1``, …; without a statement, those of ``data``.
 
         ``box`` (west, south, east, north in degrees), ``datetime`` (``2024-01-01/2024-06-30``) and ``where`` (a condition) are about the
-        samples of ``level``; the statement sees the rows of those that they keep.
+        samples of ``level``; the statement sees the rows of those that they keep. ``filters`` are further ones, as dictionaries with the
+        fields of the operations' filters (``bbox``, ``polygon``, ``datetime``, ``where``, ``level``, …).
         """
         given = {"bbox": box, "datetime": datetime, "where": where}
-        filters = [{name: value for name, value in given.items() if value is not None}]
-        query = {"filters": [{**filters[0], "level": level}] if filters[0] else []}
+        own = {name: value for name, value in given.items() if value is not None}
+        query = {"filters": [*([{**own, "level": level}] if own else []), *filters]}
         if text is not None:
             query["sql"] = text
         if limit is not None:

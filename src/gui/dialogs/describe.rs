@@ -52,6 +52,9 @@ fn purpose(form: Catalogue) -> &'static str {
         Catalogue::Html => {
             tr!("A page with map, structure and fields that needs nothing from elsewhere")
         }
+        Catalogue::Training => {
+            tr!("Python code with splits, bands, statistics and class weights of this dataset")
+        }
     }
 }
 
@@ -65,6 +68,7 @@ fn name_of(form: Catalogue, id: &str) -> String {
         Catalogue::Datacite => format!("{id}-datacite.json"),
         Catalogue::Markdown => format!("{id}-card.md"),
         Catalogue::Html => format!("{id}-card.html"),
+        Catalogue::Training => format!("{id}-train.py"),
     }
 }
 

@@ -25,6 +25,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use crate::ops::training_facts::training_facts;
 use crate::table::ParquetOptions;
 
 /// Size of a read in bytes.
@@ -165,6 +166,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         }
         None => reader.clone(),
     };
+    let training = training_facts(described.as_ref(), ctx)?;
     let documents = documents_of(request, described.as_ref(), &prepared.opened_as, ctx)?;
     let documents: Vec<NewFile> = documents
         .into_iter()
@@ -280,7 +282,12 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
             .to_string()
     });
     let published = Published {
-        snippets: snippets(&address, table.as_deref(), described.as_ref()),
+        snippets: snippets(
+            &address,
+            table.as_deref(),
+            described.as_ref(),
+            training.as_ref(),
+        ),
         address,
         sent_files: counts.sent_files,
         sent_bytes: counts.sent_bytes,

@@ -3,25 +3,26 @@
 use serde::Serialize;
 
 use crate::container::ContainerReader;
-use crate::export::python_code;
+use crate::export::{TrainingFacts, module_code, python_code, training_code};
 use crate::model::Address;
 use crate::ops::command_line;
 
 /// Code for one reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Snippet {
-    /// The reader: `Python`, `DuckDB`, `Taco Studio`.
+    /// The reader: `Python`, `taco_studio`, `PyTorch`, `DuckDB`, `Taco Studio`.
     pub reader: &'static str,
     /// The code.
     pub code: String,
 }
 
 /// Code for the dataset at `address`; `table` is the address of the table of level 0, if it is a
-/// file of its own.
+/// file of its own, and `training` what a training loop needs, where samples are rasters.
 pub(super) fn snippets(
     address: &str,
     table: Option<&str>,
     reader: &dyn ContainerReader,
+    training: Option<&TrainingFacts>,
 ) -> Vec<Snippet> {
     let has_split = reader
         .levels()
@@ -34,13 +35,26 @@ pub(super) fn snippets(
         "SELECT * FROM data LIMIT 10"
     };
     let python = python_code(&[address.to_owned()], reader.info().format, Some(select));
+    let module = module_code(&[address.to_owned()], Some(select), &[]);
     let word = command_line([address]);
     let studio =
         format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
-    let mut found = vec![Snippet {
-        reader: "Python",
-        code: python,
-    }];
+    let mut found = vec![
+        Snippet {
+            reader: "Python",
+            code: python,
+        },
+        Snippet {
+            reader: "taco_studio",
+            code: module,
+        },
+    ];
+    if let Some(facts) = training {
+        found.push(Snippet {
+            reader: "PyTorch",
+            code: training_code(&[address.to_owned()], facts),
+        });
+    }
     if let Some(table) = table {
         let setup = if Address::parse(table).is_some() {
             "INSTALL httpfs; LOAD httpfs;\n"

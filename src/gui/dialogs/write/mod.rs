@@ -20,12 +20,13 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{Depth, Verified, written_paths};
 use crate::studio::{Command, Event};
 use crate::table::{Compression, ParquetOptions};
 use checks::{CheckLine, Checks};
 use choices::{Choices, PartSplit, WriteContainer};
+use result::CodeReader;
 
 /// Stage of the dialog.
 pub enum WriteStage {
@@ -74,7 +75,10 @@ pub struct WriteDialog {
     pub(super) choices: Choices,
     pub(super) stage: WriteStage,
     pub(super) checks: Checks,
-    pub(super) duckdb: bool,
+    /// What the code of the result is for.
+    reader: CodeReader,
+    /// The training loop for the written dataset; `None` without rasters.
+    training: AsyncValue<PathBuf, Option<String>>,
     /// Duration of the write job.
     pub(super) took: std::time::Duration,
     /// Paths that the draft reads from; never proposed.
@@ -103,7 +107,8 @@ impl WriteDialog {
             choices,
             stage: WriteStage::Choosing,
             checks: Checks::default(),
-            duckdb: false,
+            reader: CodeReader::Python,
+            training: AsyncValue::default(),
             took: Default::default(),
             own,
         }

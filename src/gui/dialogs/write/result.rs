@@ -8,8 +8,8 @@ use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
 use super::checks::index_names;
 use super::choices::WriteContainer;
 use super::{Proof, WriteDialog, WriteStage};
-use crate::container::{Built, Format};
-use crate::export::python_code;
+use crate::container::{self, Built, Format, OpenOptions};
+use crate::export::{module_code, python_code};
 use crate::gui::dropped_paths;
 use crate::gui::file_dialog::is_table;
 use crate::gui::icons;
@@ -17,8 +17,34 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
-use crate::ops::Verified;
+use crate::ops::{Verified, training_code_of};
 use crate::studio::{Command, Document};
+
+/// What the code of the result is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeReader {
+    /// The official reader.
+    Python,
+    /// The official reader with a statement.
+    Sql,
+    /// The module `taco_studio`.
+    Module,
+    /// A training loop.
+    PyTorch,
+}
+
+impl CodeReader {
+    const ALL: [Self; 4] = [Self::Python, Self::Sql, Self::Module, Self::PyTorch];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Sql => "SQL",
+            Self::Module => "taco_studio",
+            Self::PyTorch => "PyTorch",
+        }
+    }
+}
 
 /// Most files listed.
 const LISTED: usize = 10;
@@ -231,20 +257,31 @@ impl WriteDialog {
             ));
         }
         files_ui(ui, &files);
+        let code = self.snippet(built, cx);
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui
-                    .add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY))
+                    .add(
+                        Button::secondary(tr!("Copy snippet"))
+                            .icon(icons::COPY)
+                            .with_disabled_reason(
+                                code.is_none().then_some(tr!("The input is being read")),
+                            ),
+                    )
                     .clicked()
+                    && let Some(code) = &code
                 {
-                    cx.request(Request::Copy(snippet(built, self.duckdb)));
+                    cx.request(Request::Copy(code.clone()));
                 }
-                let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
-                widgets::draw_segments(ui, "snippet", &mut self.duckdb, &segments);
+                let segments = CodeReader::ALL.map(|reader| Segment::new(reader, reader.name()));
+                widgets::draw_segments(ui, "snippet", &mut self.reader, &segments);
             });
         });
-        widgets::code_ui(ui, &snippet(built, self.duckdb));
+        match &code {
+            Some(code) => widgets::code_ui(ui, code),
+            None => drop(widgets::spinner(ui, 16.0)),
+        }
         ui.horizontal_wrapped(|ui| {
             let keyed =
                 ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
@@ -292,6 +329,34 @@ impl WriteDialog {
                 cx.request(Request::Copy(report_of(built, found)));
             }
         });
+    }
+}
+
+impl WriteDialog {
+    /// Python code that reads the dataset; `None` while it is made.
+    fn snippet(&mut self, built: &Built, cx: &PanelContext<'_>) -> Option<String> {
+        let addresses = [built.path.display().to_string()];
+        let statement = "SELECT id, type FROM data LIMIT 5";
+        let code = match self.reader {
+            CodeReader::Python => python_code(&addresses, built.format, None),
+            CodeReader::Sql => python_code(&addresses, built.format, Some(statement)),
+            CodeReader::Module => module_code(&addresses, Some(statement), &[]),
+            CodeReader::PyTorch => {
+                let path = built.path.clone();
+                let read = path.clone();
+                self.training
+                    .update(cx.jobs, path.clone(), tr!("Read it"), move |ctx| {
+                        let reader = container::open_with(&read, &OpenOptions::default(), ctx)?;
+                        training_code_of(reader.as_ref(), &read.display().to_string(), ctx)
+                    });
+                match self.training.get(&path)? {
+                    Ok(Some(code)) => code.clone(),
+                    Ok(None) => tr!("The first sample has no raster to train on.").into(),
+                    Err(error) => error.report(),
+                }
+            }
+        };
+        Some(code.trim_end().to_owned())
     }
 }
 
@@ -459,14 +524,6 @@ fn layout_ui(ui: &mut Ui) {
         paint::text_center(ui.painter(), piece, word, font::mono(10.5), color);
         left += width;
     }
-}
-
-/// Python code that opens it with the official reader.
-fn snippet(built: &Built, sql: bool) -> String {
-    let statement = sql.then_some("SELECT id, type FROM data LIMIT 5");
-    python_code(&[built.path.display().to_string()], built.format, statement)
-        .trim_end()
-        .to_owned()
 }
 
 fn report_of(built: &Built, found: Option<&Verified>) -> String {

@@ -245,7 +245,7 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         icons::EXPORT,
     );
     let python = (tr!("Copy Python"), icons::CODE);
-    let (mut exported, mut copied) = (false, false);
+    let (mut exported, mut copied) = (false, None);
     // Beside them are the rows at the most.
     let whole: f32 = [export.0, python.0]
         .map(|text| Button::width_of(ui, text) + 25.0)
@@ -257,28 +257,43 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .add(button.tooltip(tr!("Write the rows' samples as a dataset of their own")))
             .clicked();
         let button = Button::secondary(python.0).icon(python.1);
-        let button = button.tooltip(tr!("Copy this query as a script for tacoreader"));
-        copied = ui
-            .add(button.with_disabled_reason(filters::without_python(cx)))
-            .clicked();
+        let button = ui.add(button.tooltip(tr!("Copy this query as a script")));
+        Popup::menu(&button).show(|ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            copied = python_entries_ui(ui, cx, &text);
+        });
     } else {
         let more = ui.add(Button::icon_only(icons::DOTS_THREE, tr!("Use the query")));
         Popup::menu(&more).show(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             exported = widgets::menu_entry(ui, export.1, export.0, "", None).clicked();
-            copied = widgets::menu_entry(ui, python.1, python.0, "", filters::without_python(cx))
-                .clicked();
-            if exported || copied {
+            copied = python_entries_ui(ui, cx, &text);
+            if exported {
                 ui.close();
             }
         });
     }
-    if exported {
-        cx.request(Request::ExportSubset(Some(text)));
-    } else if copied {
-        let script = filters::python_of(cx, &text);
+    if let Some(script) = copied {
         cx.request(Request::Copy(script));
+    } else if exported {
+        cx.request(Request::ExportSubset(Some(text)));
     }
+}
+
+/// Draws the menu entries that copy the statement as a script; returns the script.
+fn python_entries_ui(ui: &mut Ui, cx: &PanelContext<'_>, text: &str) -> Option<String> {
+    let reason = filters::without_python(cx);
+    let mut script = None;
+    if widgets::menu_entry(ui, icons::CODE, tr!("Python (tacoreader)"), "", reason).clicked() {
+        script = Some(filters::python_of(cx, text));
+    }
+    if widgets::menu_entry(ui, icons::CODE, filters::MODULE, "", None).clicked() {
+        script = Some(filters::module_script(cx, text));
+    }
+    if script.is_some() {
+        ui.close();
+    }
+    script
 }
 
 fn one_line(sql: &str) -> String {

@@ -1,0 +1,286 @@
+//! What a training loop over a dataset needs to know: the rasters of a sample, the parts of the
+//! split, statistics and classes of the part to train on. Only the first sample's rasters are
+//! opened; the rest comes from the metadata.
+
+use serde_json::Value as Json;
+
+use super::stats::{StatsRequest, has_statistics, pooled_statistics};
+use crate::container::ContainerReader;
+use crate::error::{Kind, Result};
+use crate::export::{
+    TrainingClass, TrainingFacts, TrainingRaster, TrainingSplit, TrainingStatistics, is_target_name,
+};
+use crate::extensions::pooled_statistics::Pooled;
+use crate::extensions::{OLD_SPLIT_COLUMN, SPLIT_COLUMN};
+use crate::jobs::JobContext;
+use crate::model::{SampleKind, Skeleton, is_padding};
+use crate::raster;
+
+/// Rasters of a sample that a loop reads at the most.
+const RASTERS_MAX: usize = 16;
+/// Largest side of a proposed window in pixels.
+const WINDOW_MAX: usize = 256;
+/// Columns of factors and offsets that statistics may have been scaled by.
+const SCALING: [&str; 2] = ["scaling:scale_factor", "scaling:scale_offset"];
+/// Names of the part to train on, and of that to validate on, in order of preference.
+const TRAIN_NAMES: [&str; 2] = ["train", "training"];
+const VALIDATION_NAMES: [&str; 6] = ["validation", "val", "valid", "dev", "test", "testing"];
+
+/// A raster of the first sample.
+struct FirstRaster {
+    /// Ids from level 1 on; empty for a FILE of level 0.
+    ids: Vec<String>,
+    bands: usize,
+    /// Columns and rows.
+    size: [usize; 2],
+}
+
+/// The facts of a dataset; `None` when its first sample has no raster that a loop could read.
+///
+/// # Errors
+/// When the metadata can't be read, or the job is cancelled.
+pub(super) fn training_facts(
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<Option<TrainingFacts>> {
+    let tree = reader.levels().skeleton(ctx)?;
+    let Some(mut first) = rasters_of_first_sample(reader, &tree, ctx)? else {
+        return Ok(None);
+    };
+    // Windows of one sample are at the same pixels of each raster.
+    let size = first[0].size;
+    first.retain(|raster| raster.size == size);
+    let split = read_split(reader, ctx)?;
+    let train = match &split {
+        Some((split, parts)) => rows_of_part(parts, &split.train),
+        None => vec![true; reader.levels().rows(0)],
+    };
+    let mut rasters = Vec::with_capacity(first.len());
+    for raster in &first {
+        let rows = rows_at_position(&tree, &raster.ids, &train);
+        let statistics = statistics_of(reader, raster, &rows, ctx)?;
+        let position = (!raster.ids.is_empty()).then(|| raster.ids.join("/"));
+        let is_target = matches!(statistics, TrainingStatistics::Classes(_))
+            || position.as_deref().is_some_and(is_target_name);
+        rasters.push(TrainingRaster {
+            position,
+            bands: raster.bands,
+            is_target,
+            statistics,
+        });
+    }
+    if rasters.iter().all(|raster| raster.is_target) {
+        rasters
+            .iter_mut()
+            .for_each(|raster| raster.is_target = false);
+    }
+    Ok(Some(TrainingFacts {
+        rasters,
+        split: split.map(|(split, _)| split),
+        window: size.into_iter().min().map(|side| side.min(WINDOW_MAX)),
+    }))
+}
+
+/// The rasters below the first sample of level 0 that is no padding, in the order of their rows.
+fn rasters_of_first_sample(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    ctx: &JobContext,
+) -> Result<Option<Vec<FirstRaster>>> {
+    let Some(root) = tree
+        .levels
+        .first()
+        .and_then(|level| (0..level.len() as u32).find(|&row| !is_padding(level.id(row))))
+    else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    let mut waiting = vec![(0, root, Vec::new())];
+    while let Some((level, row, ids)) = waiting.pop() {
+        ctx.check()?;
+        let rows = &tree.levels[level];
+        if rows.kind(row) == SampleKind::Folder {
+            let Some(below) = tree.levels.get(level + 1) else {
+                continue;
+            };
+            for &child in rows.children(row).iter().rev() {
+                let id = below.id(child);
+                if !is_padding(id) {
+                    let ids = [ids.as_slice(), &[id.to_owned()]].concat();
+                    waiting.push((level + 1, child, ids));
+                }
+            }
+        } else if let Ok((source, _)) = reader.raster(level, row)
+            && let Ok(info) = raster::describe(&source)
+            && info.band_count == info.bands.len()
+            && !info.bands.is_empty()
+            && !info.bands.iter().any(raster::BandInfo::is_complex)
+        {
+            found.push(FirstRaster {
+                ids,
+                bands: info.band_count,
+                size: [info.width, info.height],
+            });
+            if found.len() == RASTERS_MAX {
+                break;
+            }
+        }
+    }
+    Ok(Some(found).filter(|found| !found.is_empty()))
+}
+
+/// The split of level 0, and the part of each of its rows.
+fn read_split(
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<Option<(TrainingSplit, Vec<Option<String>>)>> {
+    let fields = reader.levels().fields(0);
+    let Some(column) = [SPLIT_COLUMN, OLD_SPLIT_COLUMN]
+        .into_iter()
+        .find(|name| fields.iter().any(|field| field.name == *name))
+    else {
+        return Ok(None);
+    };
+    let table = reader.levels().columns(0, &[column], ctx)?;
+    let Ok(Some(texts)) = table.strings(column) else {
+        return Ok(None);
+    };
+    let parts: Vec<Option<String>> = texts.iter().map(|text| text.map(str::to_owned)).collect();
+    let find_part = |names: &[&str]| {
+        names.iter().find_map(|name| {
+            let mut named = parts.iter().flatten();
+            named.find(|part| part.eq_ignore_ascii_case(name)).cloned()
+        })
+    };
+    let Some(train) = find_part(&TRAIN_NAMES) else {
+        return Ok(None);
+    };
+    let split = TrainingSplit {
+        column: column.to_owned(),
+        train,
+        validation: find_part(&VALIDATION_NAMES),
+    };
+    Ok(Some((split, parts)))
+}
+
+fn rows_of_part(parts: &[Option<String>], part: &str) -> Vec<bool> {
+    parts
+        .iter()
+        .map(|own| own.as_deref() == Some(part))
+        .collect()
+}
+
+/// Rows of the samples at a position below the samples of level 0 that count, ascending.
+fn rows_at_position(tree: &Skeleton, ids: &[String], counts: &[bool]) -> Vec<u32> {
+    let mut found: Vec<u32> = (0..tree.levels[0].len() as u32)
+        .filter(|&root| counts.get(root as usize).copied().unwrap_or(false))
+        .filter_map(|root| {
+            ids.iter().enumerate().try_fold(root, |row, (level, id)| {
+                let below = tree.levels.get(level + 1)?;
+                let mut children = tree.levels[level].children(row).iter().copied();
+                children.find(|&child| below.id(child) == id)
+            })
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Statistics of the stored values at a position, from the metadata.
+fn statistics_of(
+    reader: &dyn ContainerReader,
+    raster: &FirstRaster,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<TrainingStatistics> {
+    let level = raster.ids.len();
+    let fields = reader.levels().fields(level);
+    let is_scaled = fields
+        .iter()
+        .any(|field| SCALING.contains(&field.name.as_str()));
+    if is_scaled || rows.is_empty() || !has_statistics(&fields) {
+        return Ok(TrainingStatistics::Unknown);
+    }
+    let request = StatsRequest {
+        level: Some(level),
+        ..StatsRequest::default()
+    };
+    let report = match pooled_statistics(reader, &request, Some(rows), ctx) {
+        Ok(report) => report,
+        // Samples without statistics, or with those of different bands.
+        Err(error) if error.kind() == Kind::Invalid => return Ok(TrainingStatistics::Unknown),
+        Err(error) => return Err(error),
+    };
+    Ok(match report.pooled {
+        Pooled::Continuous { bands } if bands.len() == raster.bands => {
+            let bands: Option<Vec<_>> = bands.into_iter().collect();
+            bands.map_or(TrainingStatistics::Unknown, |bands| {
+                TrainingStatistics::Measurements {
+                    mean: bands.iter().map(|band| band.mean).collect(),
+                    // A band of one value is not divided by zero.
+                    std: bands
+                        .iter()
+                        .map(|band| if band.std > 0.0 { band.std } else { 1.0 })
+                        .collect(),
+                }
+            })
+        }
+        Pooled::Categorical { bands } if bands.len() == 1 => {
+            let classes = classes_of(&reader.collection().fields, &bands[0]);
+            classes.map_or(TrainingStatistics::Unknown, TrainingStatistics::Classes)
+        }
+        _ => TrainingStatistics::Unknown,
+    })
+}
+
+/// The classes of `labels:classes` with their shares, by value from 0 on as losses count them;
+/// `None` when the shares are not about these classes, or the values have gaps.
+fn classes_of(
+    fields: &serde_json::Map<String, Json>,
+    shares: &[f64],
+) -> Option<Vec<TrainingClass>> {
+    let stated = fields.get("labels:classes")?.as_array()?;
+    if stated.len() != shares.len() || shares.is_empty() {
+        return None;
+    }
+    let mut classes = Vec::with_capacity(shares.len());
+    for (class, &share) in stated.iter().zip(shares) {
+        let category = class.get("category")?;
+        let value = match category.as_str() {
+            Some(text) => text.trim().parse().ok()?,
+            None => category.as_i64()?,
+        };
+        let name = class.get("name").and_then(Json::as_str);
+        classes.push(TrainingClass {
+            value,
+            name: name.map_or_else(|| value.to_string(), str::to_owned),
+            share,
+        });
+    }
+    classes.sort_by_key(|class| class.value);
+    let is_dense = classes
+        .iter()
+        .enumerate()
+        .all(|(index, class)| class.value == index as i64);
+    is_dense.then_some(classes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn classes_have_the_values_of_the_collection() {
+        let fields = json!({"labels:classes": [
+            {"name": "water", "category": "1"}, {"name": "land", "category": 0},
+        ]});
+        let fields = fields.as_object().expect("an object");
+        let classes = classes_of(fields, &[0.2, 0.8]).expect("are classes");
+        assert_eq!((classes[0].name.as_str(), classes[0].share), ("land", 0.8));
+        assert!(classes_of(fields, &[1.0]).is_none());
+        let gaps =
+            json!({"labels:classes": [{"name": "a", "category": 0}, {"name": "b", "category": 5}]});
+        assert!(classes_of(gaps.as_object().expect("an object"), &[0.5, 0.5]).is_none());
+    }
+}
