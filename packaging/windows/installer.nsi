@@ -83,6 +83,10 @@ Section "Taco Studio"
   !insertmacro FileType "tacozip" "TacoStudio.tacozip" "TACO dataset"
   !insertmacro FileType "tortilla" "TacoStudio.tortilla" "TORTILLA dataset"
   !insertmacro FileType "taco" "TacoStudio.taco" "TACO dataset"
+  ; Links taco-studio://open?…: the program asks before it opens what they name.
+  WriteRegStr HKCU "Software\Classes\taco-studio" "" "URL:Taco Studio"
+  WriteRegStr HKCU "Software\Classes\taco-studio" "URL Protocol" ""
+  WriteRegStr HKCU "Software\Classes\taco-studio\shell\open\command" "" '"$INSTDIR\taco-studio.exe" "%1"'
   WriteRegStr HKCU "${KEY}" "Folder" "$INSTDIR"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayName" "Taco Studio"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayVersion" "${VERSION}"
@@ -111,6 +115,7 @@ Section "Uninstall"
   !insertmacro RemoveFileType "tacozip" "TacoStudio.tacozip"
   !insertmacro RemoveFileType "tortilla" "TacoStudio.tortilla"
   !insertmacro RemoveFileType "taco" "TacoStudio.taco"
+  DeleteRegKey HKCU "Software\Classes\taco-studio"
   DeleteRegKey HKCU "${KEY}"
   DeleteRegKey HKCU "${UNINSTALL}"
   !insertmacro AssociationsChanged

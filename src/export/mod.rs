@@ -37,7 +37,7 @@ use crate::container::{Assembly, Format, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::footprint::box_of_extent;
 use crate::jobs::JobContext;
-use crate::model::{Address, ExtentOrigin, instant};
+use crate::model::{Address, ExtentOrigin, StudioLink, instant, is_remote};
 
 /// A catalogue format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -546,6 +546,19 @@ impl<'a> Described<'a> {
             .iter()
             .map(|dataset| self.address(dataset, ""))
             .collect()
+    }
+
+    /// A link to the dataset in the window; only for a dataset at an address, which is the same from
+    /// everywhere.
+    fn studio_link(&self) -> Option<StudioLink> {
+        let [dataset] = self.datasets() else {
+            return None;
+        };
+        Some(StudioLink {
+            dataset: self.address(dataset, "").into(),
+            sample: None,
+        })
+        .filter(|link| is_remote(&link.dataset))
     }
 
     /// The code of a training loop.

@@ -10,6 +10,12 @@ use crate::jobs::JobContext;
 /// The HTML page.
 pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let mut body = String::new();
+    if let Some(link) = described.studio_link() {
+        body.push_str(&format!(
+            "<p><a href=\"{}\">Open in Taco Studio</a></p>\n",
+            escape_html(&link.to_string())
+        ));
+    }
     for block in blocks(described, ctx)? {
         match block {
             Block::Heading(depth, heading) => {

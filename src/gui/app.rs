@@ -32,6 +32,7 @@ use super::view_state::ViewState;
 use super::widgets::{Palette, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
+use crate::model::SamplePath;
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 use crate::text::displayed_line;
 
@@ -57,6 +58,8 @@ pub struct App {
     /// Action on the paths opened last, with the serial of the document and the time of the
     /// request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
+    /// The dataset that a link named, until it is open, and the sample to select in it.
+    pub(super) linked_sample: Option<(PathBuf, SamplePath)>,
     /// The sample dataset being written.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
     pub(super) requests: Vec<Request>,
@@ -138,6 +141,7 @@ impl App {
             tour: None,
             instance: None,
             path_action: AsyncValue::default(),
+            linked_sample: None,
             sample_dataset: AsyncValue::default(),
             requests: Vec::new(),
             opening: None,

@@ -73,6 +73,7 @@ impl App {
             }
             Request::Show(pane) => self.show_pane(pane),
             Request::OpenPaths(paths) => self.open_or_import(paths),
+            Request::OpenLink(link) => self.open_link(link),
             Request::TakeDropped(paths) => self.take_dropped(paths),
             Request::Copy(text) => {
                 ctx.copy_text(text);
@@ -546,8 +547,10 @@ impl App {
             size_bytes: info.size_bytes,
             opened_s: now_s(),
         };
+        let opened = recent.path.clone();
         self.view.remember(recent);
         self.save();
+        self.select_linked_sample(&opened);
     }
 
     /// Puts a written dataset on top of the recent list, and its folder into the next proposals.

@@ -13,10 +13,10 @@ use super::widgets::Toast;
 use crate::container::{aside_of, detect, restore_aside};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{NodePath, is_remote};
+use crate::model::{NodePath, StudioLink, is_remote, is_studio_link, path_of_file_url};
 use crate::ops::{DatasetImport, FoundLayout, is_archive, is_catalogue, layout_to_show};
 use crate::remote::admit;
-use crate::studio::{Command, LogLevel, command_for, is_project};
+use crate::studio::{Command, LogLevel, RowRef, command_for, is_project};
 
 pub(super) enum PathAction {
     /// Run this command.
@@ -125,9 +125,64 @@ impl App {
         self.look_at_paths(paths, Arrival::HandedOver);
     }
 
+    /// Asks whether what a link names is opened: it may come from any page, and following it reads
+    /// from a server, or makes the file known that it names.
+    fn ask_to_open_link(&mut self, text: &str) {
+        match StudioLink::parse(text) {
+            Ok(link) => self.dialogs.open(Dialog::link(link)),
+            Err(error) => {
+                self.studio.log(LogLevel::Error, error.report());
+                self.tell_error(&error);
+            }
+        }
+    }
+
+    /// Opens the dataset of a link; its sample is selected once the dataset is open.
+    pub(super) fn open_link(&mut self, link: StudioLink) {
+        let dataset = if is_remote(&link.dataset) {
+            PathBuf::from(admit(&link.dataset.to_string_lossy()))
+        } else {
+            link.dataset
+        };
+        self.linked_sample = link.sample.map(|sample| (dataset.clone(), sample));
+        self.open_or_import(vec![dataset]);
+    }
+
+    /// Selects the sample that a link named, if the dataset that was opened is the link's.
+    pub(super) fn select_linked_sample(&mut self, opened: &Path) {
+        let Some((dataset, sample)) = self.linked_sample.take() else {
+            return;
+        };
+        if dataset != opened {
+            return;
+        }
+        let found = self
+            .studio
+            .document()
+            .and_then(|document| document.tree().find(&sample));
+        match found {
+            Some((level, row)) => self
+                .requests
+                .push(Request::Select(Some(RowRef { level, row }))),
+            None => {
+                self.toast = Some(Toast::new(
+                    false,
+                    tr!("There is no sample {sample} here", sample),
+                ))
+            }
+        }
+    }
+
     fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
+        if let Some(link) = paths.iter().find(|path| is_studio_link(path)) {
+            return self.ask_to_open_link(&link.to_string_lossy());
+        }
         let to_tray = arrival == Arrival::HandedOver && self.has_samples();
         for path in &mut paths {
+            // Desktops hand over files as URLs to a program that takes links.
+            if let Some(file) = path.to_str().and_then(path_of_file_url) {
+                *path = file;
+            }
             if is_remote(path) {
                 // Keep the signature of a signed link apart from the address.
                 *path = PathBuf::from(admit(&path.to_string_lossy()));

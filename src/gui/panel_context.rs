@@ -14,7 +14,7 @@ use super::tool::Tool;
 use super::view_state::{QueryBook, ViewState};
 use crate::draft::{Fix, FixPlan};
 use crate::jobs::Jobs;
-use crate::model::NodePath;
+use crate::model::{NodePath, StudioLink};
 use crate::studio::{Command, Document, RowRef, Studio};
 use crate::text::Language;
 
@@ -33,6 +33,8 @@ pub enum Request {
     SelectNode(NodePath),
     /// Open or import these paths.
     OpenPaths(Vec<PathBuf>),
+    /// Open the dataset of a link that the user agreed to, and select its sample.
+    OpenLink(StudioLink),
     /// Open or import these paths, which were dropped or pasted: a dataset may be meant for the
     /// draft.
     TakeDropped(Vec<PathBuf>),

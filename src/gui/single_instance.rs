@@ -140,9 +140,9 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
 }
 
 fn make_path_absolute(path: &Path) -> io::Result<PathBuf> {
-    // The window has another working directory: relative paths become absolute, remote addresses
+    // The window has another working directory: relative paths become absolute, addresses and links
     // stay.
-    if crate::model::is_remote(path) {
+    if crate::model::is_remote(path) || crate::model::is_studio_link(path) {
         Ok(path.to_owned())
     } else {
         std::path::absolute(path)

@@ -24,6 +24,7 @@ mod shapes;
 mod skeleton;
 mod skeleton_update;
 mod stamp;
+mod studio_link;
 mod taco3_types;
 mod taco_0_2;
 mod url_encoding;
@@ -63,6 +64,7 @@ pub use sample::{
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use stamp::{Modified, Stamp};
+pub use studio_link::{StudioLink, is_studio_link};
 pub use taco_0_2::{
     CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2,
     TASKS_OF_TOOLS_0_2, missing_of_taco_0_2,

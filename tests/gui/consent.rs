@@ -1,13 +1,15 @@
-//! Watched folders and programs of a project start only after the user agrees.
+//! Watched folders and programs of a project, and what links name, only after the user agrees.
 
 use egui_kittest::kittest::Queryable;
 use serde_json::json;
+use taco_studio::gui::Pane;
 use taco_studio::jobs::Jobs;
+use taco_studio::model::{SamplePath, StudioLink};
 use taco_studio::studio::{Command, Studio};
 
-use super::support::{app, click, scenes, take};
+use super::support::{app, click, copied, document, scenes, settle, take};
 #[cfg(unix)]
-use super::support::{fill, picture, settle};
+use super::support::{fill, picture};
 
 #[test]
 fn the_folders_that_a_project_watches_are_asked_about_first() {
@@ -127,4 +129,39 @@ fn an_own_program_is_tried_on_one_sample_before_it_runs_on_all() {
     assert!(answer.is_some(), "its answer is the example");
     assert!(window.query_by_label("Try one sample…").is_none());
     picture(&mut window, "program-tried-light");
+}
+
+/// A link may come from any page: nothing is opened before the user agrees, then its sample is
+/// shown. The window copies the same link.
+#[test]
+fn a_link_opens_its_dataset_and_sample_once_the_user_agrees() {
+    let set =
+        crate::support::project_folder().join("tests/fixtures/golden/04_nested2_folder/change");
+    let link = StudioLink {
+        dataset: set,
+        sample: Some(SamplePath::parse("scene_04/after.tif")),
+    }
+    .to_string();
+    let mut harness = app(egui::Theme::Dark);
+    take(&mut harness, vec![link.clone().into()]);
+    assert!(harness.state().studio().document().is_none());
+    assert!(harness.query_by_label("Open what a link names?").is_some());
+    click(&mut harness, "Do not open it");
+    assert!(harness.state().studio().document().is_none());
+    take(&mut harness, vec![link.clone().into()]);
+    click(&mut harness, "Open it");
+    settle(&mut harness);
+    let at = harness
+        .state()
+        .selected_sample()
+        .expect("a sample is selected");
+    assert_eq!(document(&harness).id(at), Some("after.tif"));
+    harness.state_mut().show_pane(Pane::Sample);
+    settle(&mut harness);
+    assert_eq!(copied(&mut harness, "Link"), Some(link));
+
+    // A relative path would be another file in every folder.
+    take(&mut harness, vec!["taco-studio://open?path=change".into()]);
+    assert!(harness.query_by_label("Open what a link names?").is_none());
+    assert_eq!(document(&harness).id(at), Some("after.tif"));
 }

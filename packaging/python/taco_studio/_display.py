@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import itertools
+import os
+import urllib.parse
 
 from ._taco_studio import TacoError
 
@@ -45,6 +47,16 @@ def _thumbnails(samples, count: int) -> str:
     return "".join(cells) + more
 
 
+def _link(dataset, sample: str | None = None) -> str:
+    """A link that opens the dataset in the window, which asks first."""
+    place = dataset.description["path"]
+    if "://" not in place:
+        place = os.path.abspath(place)
+    query = {"path": place} if sample is None else {"path": place, "sample": sample}
+    address = "taco-studio://open?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
+    return f'<p><a href="{html.escape(address)}">Open in Taco Studio</a></p>'
+
+
 def dataset(dataset) -> str:
     """Title, levels, map and the first samples."""
     seen = dataset.description
@@ -60,7 +72,7 @@ def dataset(dataset) -> str:
     first = [dataset[position] for position in range(min(SHOWN, len(dataset)))]
     size = seen.get("size_bytes")
     facts = f"{html.escape(str(seen['format']))}, {len(dataset)} samples" + (f", {size / 1e6:.1f} MB" if size else "")
-    return f"<b>{html.escape(str(title))}</b><br>{facts}{table}{map_shown}<div>{_thumbnails(first, len(dataset))}</div>"
+    return f"<b>{html.escape(str(title))}</b><br>{facts}{table}{map_shown}<div>{_thumbnails(first, len(dataset))}</div>{_link(dataset)}"
 
 
 def sample(sample) -> str:

@@ -10,6 +10,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::Button;
+use crate::model::{SamplePath, StudioLink};
 
 /// The question.
 pub struct Consent {
@@ -26,6 +27,25 @@ pub struct Consent {
 }
 
 impl Dialog {
+    /// Asks before what a link names is opened.
+    pub fn link(link: StudioLink) -> Self {
+        let sample = link.sample.iter().map(SamplePath::to_archive);
+        Self::from_view(Consent {
+            title: tr!("Open what a link names?").into(),
+            what: tr!(
+                "A link from another program asks to open this dataset. Nothing is read before you \
+                    agree."
+            )
+            .into(),
+            lines: std::iter::once(link.dataset.display().to_string())
+                .chain(sample)
+                .collect(),
+            button: tr!("Open it").into(),
+            stay: tr!("Do not open it").into(),
+            then: Some(Request::OpenLink(link)),
+        })
+    }
+
     /// Asks before programs start.
     pub fn programs(lines: Vec<String>, then: Request) -> Self {
         Self::from_view(Consent {

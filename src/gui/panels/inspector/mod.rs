@@ -18,7 +18,8 @@ use crate::gui::widgets::{
     self, Button, EmptyState, FieldNote, StatusMark, TextField, Tone, note_ui, paint,
 };
 use crate::model::{
-    FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding,
+    FieldSpec, IdFault, Payload, SampleKind, StudioLink, Value, check_sample_id, dtype_name,
+    is_padding,
 };
 use crate::raster::{LayerInfo, RasterInfo, describe_variable};
 use crate::studio::{Command, Document, DocumentId, RowRef};
@@ -329,6 +330,24 @@ fn buttons_ui(
             && let Some(path) = document.path(at)
         {
             cx.request(Request::Copy(path.to_archive()));
+        }
+        let dataset = document
+            .opened_dataset()
+            .map(|open| &open.reader.info().path);
+        if let Some(dataset) = dataset
+            && ui
+                .add(
+                    Button::secondary(tr!("Link"))
+                        .icon(icons::COPY)
+                        .tooltip(tr!("Copy a link that opens this sample in Taco Studio")),
+                )
+                .clicked()
+        {
+            let link = StudioLink {
+                dataset: dataset.clone(),
+                sample: document.path(at),
+            };
+            cx.request(Request::Copy(link.to_string()));
         }
         if kind == SampleKind::File
             && ui
