@@ -199,11 +199,15 @@ fn files(described: &Described<'_>) -> Vec<Vec<String>> {
         .fields
         .get("taco:sources")
         .and_then(|sources| sources.get("extents")?.as_array());
-    extents.into_iter().flatten().map(describe_part).collect()
+    extents
+        .into_iter()
+        .flatten()
+        .map(list_extent_cells)
+        .collect()
 }
 
 /// File, bounding box and time of one of `taco:sources` → `extents`.
-fn describe_part(extent: &Json) -> Vec<String> {
+fn list_extent_cells(extent: &Json) -> Vec<String> {
     let numbers = extent
         .get("spatial")
         .and_then(Json::as_array)
@@ -478,15 +482,16 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     Ok(text)
 }
 
-fn quote_yaml(text: &str) -> String {
+/// A text as a JSON string, which YAML takes.
+pub fn quote_yaml(text: &str) -> String {
     Json::from(text).to_string()
 }
 
 /// A list of the front matter; empty without items.
-fn format_yaml_list(name: &str, items: &[&str]) -> String {
+pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
     let lines: String = items
         .iter()
-        .map(|item| format!("- {}\n", quote_yaml(item)))
+        .map(|item| format!("- {}\n", quote_yaml(item.as_ref())))
         .collect();
     if items.is_empty() {
         String::new()

@@ -16,6 +16,7 @@ mod stac;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use card::{format_yaml_list, quote_yaml};
 pub(crate) use map::escape_html;
 pub use map::map_image;
 

@@ -179,11 +179,12 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let Some(above) = position.checked_sub(1) else {
+    let Some(position_before) = position.checked_sub(1) else {
         return Some(mark!("There is no folder before it"));
     };
-    let above = document.draft()?.dataset().sample(&parent.child(above))?;
-    above
+    let dataset = document.draft()?.dataset();
+    let before = dataset.sample(&parent.child(position_before))?;
+    before
         .children()
         .is_none()
         .then_some(mark!("The sample before it is a FILE"))

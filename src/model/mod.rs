@@ -12,6 +12,7 @@ mod finding;
 mod hub;
 mod hub_listing;
 mod ids;
+mod level_tortillas;
 mod location;
 mod name_pattern;
 mod packed_member;
@@ -50,6 +51,7 @@ pub use ids::{
     check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,
     portable_name, safe_relative, without_case,
 };
+pub use level_tortillas::{UnitedFields, list_tortillas_below};
 pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
 pub use packed_member::{PackedCodec, PackedMember};

@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json, json};
 use super::EditRequest;
 use super::legacy::{edit_locked, in_type_of, is_text};
 use super::migrate::is_other_generation;
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_edited_dataset};
 use super::write::{refuse_new_errors, warn_of_classes};
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit,
@@ -172,18 +172,7 @@ impl Operation for DatasetEdit {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        let is_copy = self.output.is_some();
-        visit(
-            if is_copy {
-                PathUse::Read
-            } else {
-                PathUse::Write
-            },
-            &mut self.input,
-        );
-        self.output
-            .iter_mut()
-            .for_each(|output| visit(PathUse::Write, output));
+        visit_edited_dataset(&mut self.input, &mut self.output, visit);
         self.metadata
             .iter_mut()
             .for_each(|table| visit(PathUse::Read, table));

@@ -8,7 +8,7 @@ use arrow::array::{Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use serde_json::{Value as Json, json};
 
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_dataset};
 use crate::container::{self, Assembly, ContainerReader, OpenOptions, RowSource, packed_source};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
@@ -72,10 +72,7 @@ impl Operation for DatasetStatsRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PooledReport> {

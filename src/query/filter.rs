@@ -547,12 +547,12 @@ impl TimeRange {
         let mask: BooleanChunked = column
             .str()?
             .iter()
-            .map(|text| text.is_some_and(|text| self.holds_text(text.trim())))
+            .map(|text| text.is_some_and(|text| self.contains_time_text(text.trim())))
             .collect();
         Ok(mask.with_name(column.name().clone()).into_column())
     }
 
-    fn holds_text(self, text: &str) -> bool {
+    fn contains_time_text(self, text: &str) -> bool {
         TimeBound::parse(text)
             .or_else(|| TimeBound::parse(text.get(..10)?))
             .is_some_and(|time| self.holds(time))

@@ -130,7 +130,7 @@ impl QueryResult {
         let text_columns: Vec<bool> = fields
             .fields()
             .iter()
-            .map(|field| holds_text(field.data_type()))
+            .map(|field| is_text_column(field.data_type()))
             .collect();
         names
             .enumerate()
@@ -208,7 +208,7 @@ fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
 }
 
-fn holds_text(dtype: &FileType) -> bool {
+fn is_text_column(dtype: &FileType) -> bool {
     match dtype {
         FileType::Dictionary(_, values) => is_text(values),
         other => is_text(other),

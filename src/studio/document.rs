@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind,
-    SamplePath, Skeleton, Tortilla, Value,
+    SamplePath, Skeleton, Tortilla, UnitedFields, Value, list_tortillas_below,
 };
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
@@ -291,30 +291,8 @@ fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
     let mut all = Vec::with_capacity(levels);
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for _ in 0..levels {
-        let mut fields: Vec<FieldSpec> = Vec::new();
-        let mut last: Option<&crate::model::Schema> = None;
-        for tortilla in &tortillas {
-            // Siblings usually share one schema by reference, which is examined once.
-            if last.is_some_and(|last| Arc::ptr_eq(last, &tortilla.schema)) {
-                continue;
-            }
-            last = Some(&tortilla.schema);
-            for field in tortilla.schema.iter() {
-                if !fields.iter().any(|known| known.name == field.name) {
-                    fields.push(field.clone());
-                }
-            }
-        }
-        all.push(fields);
-        tortillas = tortillas
-            .iter()
-            .flat_map(|t| {
-                t.samples
-                    .iter()
-                    .filter_map(Sample::children)
-                    .map(AsRef::as_ref)
-            })
-            .collect();
+        all.push(UnitedFields::of_tortillas(&tortillas).fields);
+        tortillas = list_tortillas_below(&tortillas);
     }
     all
 }

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Modified, PackedCodec, Payload, Report, Rule, Sample,
-    SamplePath, Skeleton, Stamp, Tortilla, is_padding, is_remote,
+    SamplePath, Skeleton, Stamp, Tortilla, is_padding, is_remote, list_tortillas_below,
 };
 use crate::raster::{
     FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in,
@@ -80,11 +80,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
                 message,
             );
         }
-        tortillas = samples
-            .into_iter()
-            .filter_map(Sample::children)
-            .map(AsRef::as_ref)
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
     check_layout(dataset, &cache, &mut report, ctx)?;
     report.fold();

@@ -482,8 +482,8 @@ pub(super) fn read_level(
     let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
         twice.extend(duplicate_names(&tortilla.table));
-        let texts = |name| require_texts(&tortilla.table, name, "the footer");
-        let integers = |name| require_integers(&tortilla.table, name, "the footer");
+        let texts = |name| tortilla.table.require_strings(name, "the footer");
+        let integers = |name| tortilla.table.require_integers(name, "the footer");
         let (ids, formats) = (texts("tortilla:id")?, texts("tortilla:file_format")?);
         let (offsets, lengths) = (integers("tortilla:offset")?, integers("tortilla:length")?);
         // Samples lie between header and footer.
@@ -548,20 +548,6 @@ pub(super) fn read_level(
 pub(super) fn is_range_within((offset, length): (u64, u64), outer: &std::ops::Range<u64>) -> bool {
     let end = offset.checked_add(length);
     offset >= outer.start && end.is_some_and(|end| end <= outer.end)
-}
-
-/// A column of texts. `owner` is what has no such column in the error.
-pub(super) fn require_texts(table: &LevelTable, name: &str, owner: &str) -> Result<StringArray> {
-    table
-        .strings(name)?
-        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
-}
-
-/// As [`require_texts`] for integers.
-pub(super) fn require_integers(table: &LevelTable, name: &str, owner: &str) -> Result<Int64Array> {
-    table
-        .integers(name)?
-        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
 }
 
 /// The finding for a duplicate column name in a footer.

@@ -158,7 +158,7 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
         .fields
         .iter()
         .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
-    for (key, value) in others.filter(|(key, _)| !is_field_of_text(key, &get)) {
+    for (key, value) in others.filter(|(key, _)| !is_mapped_at_top_level(key, &get)) {
         let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
         mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), note);
     }
@@ -167,7 +167,7 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
 
 /// True for a field that the specification can be read as placing at the top level, and that
 /// [`put_extensions`] maps there.
-fn is_field_of_text(key: &str, get: &dyn Fn(&str) -> Option<Json>) -> bool {
+fn is_mapped_at_top_level(key: &str, get: &dyn Fn(&str) -> Option<Json>) -> bool {
     let there = |name: &str| get(name).is_some();
     (TEXT_LABELS.contains(&key) && !there("labels"))
         || (TEXT_SCIENTIFIC.contains(&key) && !there("scientific"))

@@ -484,7 +484,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
         }
         dtype if is_count(dtype) => {
             let per_second = unit_of_counts(field)?;
-            let count = |micros: i64| count_units(micros, per_second);
+            let count = |micros: i64| express_time_as_count(micros, per_second);
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
                 last.map(|last| {
@@ -539,7 +539,7 @@ fn require_day(bound: TimeBound, column: &str) -> Result<i64> {
 }
 
 /// A time as a number of units, of which a second has so many.
-fn count_units(micros: i64, per_second: i64) -> Expression {
+fn express_time_as_count(micros: i64, per_second: i64) -> Expression {
     let parts = i128::from(micros) * i128::from(per_second);
     match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
         (0, Ok(whole)) => Expression::Int(whole),

@@ -262,7 +262,7 @@ impl<'a> Context<'a> {
         for header in &group.rasters {
             known
                 .entry(header.crs)
-                .or_insert_with(|| self.find_system_kind(header.crs));
+                .or_insert_with(|| self.classify_crs(header.crs));
         }
         let mut agreement = exact(
             group.rasters.iter().copied(),
@@ -287,7 +287,7 @@ impl<'a> Context<'a> {
         system.kind.as_ref()
     }
 
-    fn find_system_kind(&self, crs: Option<u32>) -> SystemKind {
+    fn classify_crs(&self, crs: Option<u32>) -> SystemKind {
         match self.find_crs_kind(crs) {
             Some(kind) if kind.utm_zone.is_some() => SystemKind::Utm(kind.datum.clone()),
             _ => SystemKind::Other(crs),

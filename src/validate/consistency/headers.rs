@@ -71,7 +71,7 @@ pub fn read(
 ) -> Result<Headers> {
     let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
     for (depth, level) in input.tree.levels.iter().enumerate() {
-        let files = (0..level.len() as u32).filter(|&row| !level.folder[row as usize]);
+        let files = level.list_files();
         wanted.extend(files.filter_map(|row| Some((depth, row, places.node(depth, row)?))));
     }
     ctx.stage(tr!("Reading headers"), Some(wanted.len() as u64));

@@ -11,7 +11,7 @@ use crate::gui::filters::{self, FilterKey};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, TextField, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, TextField, VirtualRows, paint};
 use crate::gui::{icons, sql};
 use crate::model::dtype_name;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
@@ -24,13 +24,7 @@ use state::ColumnRow;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
-        let state = EmptyState {
-            icon: icons::COLUMNS,
-            title,
-            why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::COLUMNS, title, why);
         return;
     };
     Frame::NONE

@@ -8,7 +8,7 @@ use egui::{
 
 use super::picture::Picture;
 use super::picture_request::{plain, read_picture};
-use super::sibling_rows::sibling;
+use super::sibling_rows::find_sibling_file;
 use super::state::CompareMode;
 use super::transform::Transform;
 use super::{chunks, difference, play_stretch, scale_bar};
@@ -340,7 +340,7 @@ pub fn navigate(
         if steps != 0
             && let (Some(document), Some(at)) =
                 (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
-            && let Some(to) = sibling(document, at, steps.signum())
+            && let Some(to) = find_sibling_file(document, at, steps.signum())
         {
             cx.request(Request::Select(Some(to)));
         }

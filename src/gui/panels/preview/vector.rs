@@ -10,7 +10,7 @@ use egui::{
 
 use super::picture::Picture;
 use super::picture_options::{beside_key, look_of, shows_classes};
-use super::sibling_rows::siblings_of;
+use super::sibling_rows::list_files_around;
 use super::sidebar::SIDE;
 use super::state::CanvasView;
 use super::transform::Transform;
@@ -43,7 +43,7 @@ pub fn ui(
 ) {
     let by_class = shows_classes(cx, document);
     let wanted = (at, beside_key(cx, key, by_class));
-    let asked = siblings_of(document, at, ASKED_MOST)
+    let asked = list_files_around(document, at, ASKED_MOST)
         .into_iter()
         .filter(|&sibling| sibling != at);
     let state = &mut cx.session.preview.vector;

@@ -16,7 +16,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, Tone, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
 use state::{ProblemLine, ProblemsState};
@@ -94,15 +94,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         } else {
             icons::WARNING_OCTAGON
         };
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState {
-                icon,
-                title,
-                why,
-                actions: &[],
-            },
-        );
+        widgets::draw_empty_state(ui, icon, title, why);
         return;
     }
     let mut state = std::mem::take(&mut cx.session.problems);

@@ -13,6 +13,7 @@ use egui::{
 
 use super::state::{StructureSummary, StructureView};
 use crate::draft::{Care, Edit, FixPlan, FixVerb};
+use crate::gui::counted_texts;
 use crate::gui::icons;
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -169,13 +170,7 @@ fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             done = paint::format_grouped_number(done),
             total
         );
-        let state = EmptyState {
-            icon: icons::ARROW_CLOCKWISE,
-            title: tr!("Reading headers"),
-            why: &why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::ARROW_CLOCKWISE, tr!("Reading headers"), &why);
         return;
     }
     let state = EmptyState {
@@ -187,7 +182,7 @@ fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ),
         actions: &[tr!("Compare headers")],
     };
-    if widgets::empty_state(ui, &state).is_some() {
+    if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
         cx.run(Command::CheckConsistency { again: false });
     }
 }
@@ -338,12 +333,7 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
     paint::text_left(
         &painter,
         head,
-        &tr_n!(
-            roots,
-            "{n} root",
-            "{n} roots",
-            n = paint::format_grouped_number(roots)
-        ),
+        &counted_texts::count_roots(roots),
         font::regular(12.0),
         t.tx2,
     );
@@ -1036,13 +1026,7 @@ fn groups_ui(
         let area = rest_of(ui, 28.0);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let why = tr!("Every raster agrees with most others at its position.");
-            let state = EmptyState {
-                icon: icons::CHECK_CIRCLE,
-                title: tr!("All roots agree"),
-                why,
-                actions: &[],
-            };
-            let _ = widgets::empty_state(ui, &state);
+            widgets::draw_empty_state(ui, icons::CHECK_CIRCLE, tr!("All roots agree"), why);
         });
         return;
     }
