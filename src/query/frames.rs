@@ -11,7 +11,7 @@ use super::filter::Filter;
 use super::planner::Planner;
 use super::scan::{LevelScan, ScanRows};
 use super::source_span::StatementSource;
-use super::sql_dialect;
+use super::statement_parser;
 use super::tables::{LevelData, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -265,7 +265,7 @@ fn with_mark(
 /// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = StatementSource::alone(condition);
-    let tokens = sql_dialect::tokens(&source)?;
+    let tokens = statement_parser::tokens(&source)?;
     let schema = frame
         .collect_schema()
         .map_err(|error| engine_error(&error))?;
@@ -301,7 +301,7 @@ fn plan_condition(
             .map(|name| name.to_string())
             .collect::<Vec<_>>(),
     )];
-    let tree = sql_dialect::condition(&source, tokens, &|name| schema.contains(name))?;
+    let tree = statement_parser::condition(&source, tokens, &|name| schema.contains(name))?;
     Planner::new(source, tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
 }
 

@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
 use super::arrow_convert;
-use super::filter::is_text;
+use super::time_range::is_text;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};

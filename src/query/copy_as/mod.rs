@@ -15,11 +15,11 @@ use geo::{LineString, Polygon, Validation};
 
 use self::expression::{Comparison, ConditionConversion, DAY, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box, check_polygon, choose_column,
-    is_binary, is_count, is_text, no_time, unit_of_counts,
+    Filter, GEOMETRIES, TIMES, check_box, check_polygon, choose_column, is_binary,
 };
 use super::source_span::StatementSource;
-use super::sql_dialect;
+use super::statement_parser;
+use super::time_range::{TimeBound, TimeRange, is_count, is_text, no_time, unit_of_counts};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
 use crate::model::FieldSpec;
@@ -298,8 +298,8 @@ fn tests<'a>(
             ParquetEngine::DuckDb => tests.push(Test::Condition(condition)),
             _ => {
                 let source = StatementSource::alone(condition);
-                let tokens = sql_dialect::tokens(&source)?;
-                let tree = sql_dialect::condition(&source, &tokens, &|name| {
+                let tokens = statement_parser::tokens(&source)?;
+                let tree = statement_parser::condition(&source, &tokens, &|name| {
                     columns.iter().any(|column| column.name == name)
                 })?;
                 match (ConditionConversion {

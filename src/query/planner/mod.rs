@@ -11,12 +11,15 @@ mod conditions;
 mod context;
 mod from_clause;
 mod group_keys;
+mod joined_frame;
+mod joins;
 mod name_binding;
 mod pivoting;
 mod recursion;
 mod select;
 mod set_operation;
 mod subquery_rewrite;
+mod unnesting;
 
 use std::cell::Cell;
 
