@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::{AssetPath, Collection, FieldSpec, Modified, Value, is_padding};
 
@@ -106,10 +106,9 @@ impl PartialEq for Sample {
     }
 }
 
-/// No values, kept once for all samples without.
+/// No values, for samples without.
 pub fn no_values() -> Arc<[Value]> {
-    static NONE: LazyLock<Arc<[Value]>> = LazyLock::new(|| Arc::from([]));
-    NONE.clone()
+    Arc::default()
 }
 
 impl Sample {
