@@ -60,7 +60,8 @@ pub use property::Property;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
 pub use sample::{
-    Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, no_values,
+    Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, find_schema,
+    no_values,
 };
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};

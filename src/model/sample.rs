@@ -106,6 +106,12 @@ impl PartialEq for Sample {
     }
 }
 
+/// The place of a schema in a list, found by reference first.
+pub fn find_schema(schemas: &[Schema], schema: &Schema) -> Option<usize> {
+    let by_reference = schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+    by_reference.or_else(|| schemas.iter().position(|known| known == schema))
+}
+
 /// No values, for samples without.
 pub fn no_values() -> Arc<[Value]> {
     Arc::default()

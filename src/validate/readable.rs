@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::header_cache::{HeaderCache, HeaderLook};
+use super::readable_tree::read_tree;
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
@@ -64,11 +65,8 @@ pub(super) fn check(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let tree = match reader.levels().skeleton(ctx) {
-        Ok(tree) => tree,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Unreadable levels are reported by the level checks.
-        Err(_) => return Ok(()),
+    let Some(tree) = read_tree(reader, ctx)? else {
+        return Ok(());
     };
     for (depth, level) in tree.levels.iter().enumerate() {
         let is_file = |row: &u32| !level.folder[*row as usize] && !is_padding(level.id(*row));

@@ -286,15 +286,9 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
 }
 
 fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns
-        .iter()
-        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
-        .collect();
-    RecordBatch::try_new(
-        Arc::new(Schema::new(fields)),
-        columns.into_iter().map(|(_, array)| array).collect(),
-    )
-    .map_err(|error| Error::internal("the chunks don't make a table").because(error))
+    let columns = columns.into_iter();
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+        .map_err(|error| Error::internal("the chunks don't make a table").because(error))
 }
 
 /// Chunk `index` of the sample at `row` of `level`.

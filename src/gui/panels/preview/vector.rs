@@ -140,18 +140,7 @@ fn canvas_ui(
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let [width, height] = view.plane.size;
-    let fit = canvas::fit_of(rect, view.plane.size);
-    let (middle, scale) = cx
-        .session
-        .preview
-        .view
-        .place
-        .unwrap_or(([width / 2.0, height / 2.0], fit));
-    let mut transform = Transform {
-        screen: rect.center(),
-        middle,
-        scale,
-    };
+    let (mut transform, fit) = canvas::shown_transform(cx, rect, view.plane.size);
     if canvas::navigate(ui, cx, &response, &mut transform, fit) {
         transform.middle = [
             transform.middle[0].clamp(0.0, width),

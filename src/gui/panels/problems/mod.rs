@@ -504,18 +504,7 @@ fn line_ui(
 ) {
     let t = theme::tokens(ui);
     let painter = ui.painter();
-    painter.hline(
-        rect.x_range(),
-        rect.bottom() - 0.5,
-        Stroke::new(1.0, t.line),
-    );
-    paint::row_background(
-        painter,
-        t,
-        rect.with_max_y(rect.bottom() - 1.0),
-        chosen,
-        hovered,
-    );
+    paint::row_with_line(painter, t, rect, chosen, hovered);
     let middle = rect.center().y;
     let mut inner = Rect::from_min_max(
         pos2(rect.left() + 12.0, rect.top()),
