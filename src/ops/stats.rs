@@ -158,65 +158,6 @@ pub fn pooled_statistics(
     Ok(report)
 }
 
-/// [`pooled_statistics`] of a draft.
-///
-/// # Errors
-/// Those of [`pooled_statistics`], and when the draft can't be laid out.
-pub fn pooled_statistics_of_draft(
-    dataset: &Dataset,
-    request: &StatsRequest,
-    ctx: &JobContext,
-) -> Result<PooledReport> {
-    let assembly = Assembly::of_dataset(dataset, ctx)?;
-    let mut tables = Tables::new(VsiBase::folder(Path::new("/")));
-    let mut levels = Vec::new();
-    for (level, tree) in assembly.levels.iter().zip(&assembly.tree.levels) {
-        let schema = level.batch.schema();
-        let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
-        let mut arrays = level.batch.columns().to_vec();
-        let rows = Int64Array::from_iter_values(0..level.batch.num_rows() as i64);
-        let parents =
-            Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
-        for (name, array) in [
-            ("internal:current_id", rows),
-            ("internal:parent_id", parents),
-        ] {
-            fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
-            arrays.push(Arc::new(array));
-        }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| Error::internal("a level and its tree differ").because(error))?;
-        let table = Arc::new(LevelTable::new(batch.schema(), vec![batch]));
-        tables.push_table(table.clone());
-        levels.push(table);
-    }
-    let source = StatsSource {
-        tables,
-        fields: levels.iter().map(|table| table.fields()).collect(),
-        columns: Box::new(|level, _| {
-            levels
-                .get(level)
-                .map(|table| table.as_ref().clone())
-                .ok_or_else(|| Error::usage(format!("there is no level {level}")))
-        }),
-        asset: Box::new(|level, row| {
-            match assembly
-                .levels
-                .get(level)
-                .and_then(|level| level.sources.get(row as usize))
-            {
-                Some(RowSource::Asset { path, .. }) => {
-                    Ok(packed_source(path).with_variable(variable_of(levels.get(level), row)))
-                }
-                _ => Err(Error::unsupported(
-                    "only files can be read, not bytes in memory",
-                )),
-            }
-        }),
-    };
-    pool_statistics(&source, request, None, ctx)
-}
-
 fn pool_statistics(
     source: &StatsSource,
     request: &StatsRequest,

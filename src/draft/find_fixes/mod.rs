@@ -98,36 +98,6 @@ pub fn fix_safe(
     )
 }
 
-/// Applies the fix of one root to all roots of the same shape: a single edit, and the number of
-/// roots.
-pub fn apply_alike(
-    dataset: &Dataset,
-    structure: &Structure,
-    tray: &TrayIndex,
-    kinds: &Kinds,
-    root: usize,
-) -> Option<(Edit, u64)> {
-    let alike = (0..structure.roots()).filter(|&other| structure.has_same_shape(root, other));
-    fix_each_root(
-        dataset,
-        structure,
-        tray,
-        kinds,
-        alike,
-        |_| true,
-        label_alike_fix,
-    )
-}
-
-fn label_alike_fix(roots: u64) -> String {
-    tr_n!(
-        roots,
-        "Fix {n} root alike",
-        "Fix {n} roots alike",
-        n = roots
-    )
-}
-
 /// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number
 /// of roots. Roots with other differences are left unchanged.
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {

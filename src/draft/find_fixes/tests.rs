@@ -75,6 +75,19 @@ fn damaged(random: &mut ChaCha8Rng) -> Dataset {
     dataset(samples)
 }
 
+/// The fix of one root, applied to all roots of the same shape.
+fn fix_alike(
+    dataset: &Dataset,
+    structure: &Structure,
+    tray: &TrayIndex,
+    root: usize,
+) -> Option<(Edit, u64)> {
+    let alike = (0..structure.roots()).filter(|&other| structure.has_same_shape(root, other));
+    let kinds = Kinds::default();
+    let label = |roots| format!("{roots} alike");
+    fix_each_root(dataset, structure, tray, &kinds, alike, |_| true, label)
+}
+
 #[test]
 fn a_fix_removes_its_finding_and_adds_none_of_its_kind_and_undoes() {
     let mut tried = 0;
@@ -236,10 +249,7 @@ fn a_folder_of_several_files_does_not_become_an_empty_file() {
                 .collect::<Vec<_>>(),
             ["Drop r1"]
         );
-        assert_eq!(
-            apply_alike(&data, &structure, &index, &Kinds::default(), 1),
-            None
-        );
+        assert_eq!(fix_alike(&data, &structure, &index, 1), None);
         // The other roots are fixed, and the unused file stays in the tray.
         let (edit, roots) =
             fix_safe(&data, &structure, &index, &Kinds::default()).expect("r2 can be mended");
@@ -352,14 +362,7 @@ fn safe_fixes_and_padding_are_one_step() {
         (2, 1),
         "the sample too much stays"
     );
-    let (edit, _) = apply_alike(
-        &data,
-        &structure,
-        &TrayIndex::default(),
-        &Kinds::default(),
-        3,
-    )
-    .expect("has a fix");
+    let (edit, _) = fix_alike(&data, &structure, &TrayIndex::default(), 3).expect("has a fix");
     edit.apply(&mut mended).expect("applies");
     assert_eq!(tree_findings(&mended), []);
 }
