@@ -12,8 +12,8 @@ use super::list_functions::elementwise;
 use super::scan::fault;
 use super::tables::Tables;
 use super::time_range::{
-    TimeRange, counts_in_range, days_in_range, intervals_in_range, is_count, is_text, no_time,
-    texts_in_range, unit_of_counts,
+    ArrowType, TimeRange, counts_in_range, days_in_range, intervals_in_range, is_count, is_text,
+    no_time, texts_in_range, unit_of_counts,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{
@@ -23,8 +23,6 @@ use crate::footprint::{
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
-
-pub(super) type ArrowType = arrow::datatypes::DataType;
 
 /// Geometry that a box is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,6 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token, Word};
 
 use super::duckdb_semantics::expressions::expression;
-use super::statement_parser::condition;
 use crate::error::Result;
 
 /// Precedence of `**`: above multiplication, below casts.

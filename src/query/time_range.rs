@@ -8,7 +8,7 @@ use crate::footprint::{self, IntervalColumns};
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
 
-type ArrowType = arrow::datatypes::DataType;
+pub(super) type ArrowType = arrow::datatypes::DataType;
 
 /// An end of a range of time: microseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
