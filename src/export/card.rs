@@ -195,15 +195,7 @@ fn how_to_read(described: &Described<'_>) -> String {
 
 /// The parts of a dataset: name, bounding box, time.
 fn files(described: &Described<'_>) -> Vec<Vec<String>> {
-    let extents = described
-        .fields
-        .get("taco:sources")
-        .and_then(|sources| sources.get("extents")?.as_array());
-    extents
-        .into_iter()
-        .flatten()
-        .map(list_extent_cells)
-        .collect()
+    described.source_extents().map(list_extent_cells).collect()
 }
 
 /// File, bounding box and time of one of `taco:sources` → `extents`.

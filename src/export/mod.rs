@@ -365,6 +365,13 @@ fn read_trimmed_text(json: &Json) -> Option<&str> {
 }
 
 impl<'a> Described<'a> {
+    /// The items of `taco:sources` → `extents`: one for each part of the dataset.
+    fn source_extents(&self) -> impl Iterator<Item = &Json> {
+        let sources = self.fields.get("taco:sources");
+        let extents = sources.and_then(|sources| sources.get("extents")?.as_array());
+        extents.into_iter().flatten()
+    }
+
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
         let known = ExtentOrigin::from_collection(&assembly.collection)

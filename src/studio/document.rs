@@ -497,25 +497,25 @@ impl Document {
 
     /// Level and row of the sample at a path of positions.
     pub fn row_of(&self, node: &NodePath) -> Option<RowRef> {
-        let tree = self.tree();
         let (&first, rest) = node.0.split_first()?;
-        let mut at = RowRef {
+        let root = RowRef {
             level: 0,
             row: first,
         };
-        self.id(at)?;
-        for &position in rest {
-            let row = *tree
-                .levels
-                .get(at.level)?
-                .children(at.row)
-                .get(position as usize)?;
-            at = RowRef {
+        self.id(root)?;
+        self.find_descendant(root, rest)
+    }
+
+    /// The sample at these positions below another one.
+    pub fn find_descendant(&self, above: RowRef, positions: &[u32]) -> Option<RowRef> {
+        let tree = self.tree();
+        positions.iter().try_fold(above, |at, &position| {
+            let children = tree.levels.get(at.level)?.children(at.row);
+            Some(RowRef {
                 level: at.level + 1,
-                row,
-            };
-        }
-        Some(at)
+                row: *children.get(position as usize)?,
+            })
+        })
     }
 
     /// [`Document::asset`] as a function for a job: a container may read its directory first; a

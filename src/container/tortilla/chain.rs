@@ -147,14 +147,7 @@ pub fn chained_level(
         ..ScannedLevel::default()
     };
     for row in 0..table.rows() {
-        level.ids.push(if ids.is_valid(row) {
-            ids.value(row).to_owned()
-        } else {
-            String::new()
-        });
-        level
-            .folder
-            .push(formats.is_valid(row) && formats.value(row) == NESTED);
+        level.push_sample(&ids, &formats, row);
         let parent = parents
             .is_valid(row)
             .then(|| u32::try_from(parents.value(row)).ok())

@@ -70,6 +70,16 @@ pub struct ScannedLevel {
     pub ranges: Vec<Option<(u64, u64)>>,
 }
 
+impl ScannedLevel {
+    /// Adds the id of a row of a footer, and whether it is a FOLDER.
+    pub(super) fn push_sample(&mut self, ids: &StringArray, formats: &StringArray, row: usize) {
+        let id = ids.is_valid(row).then(|| ids.value(row).to_owned());
+        self.ids.push(id.unwrap_or_default());
+        self.folder
+            .push(formats.is_valid(row) && formats.value(row) == NESTED);
+    }
+}
+
 /// Result of a traversal.
 #[derive(Default)]
 pub struct TortillaScan {
@@ -490,14 +500,7 @@ pub(super) fn read_level(
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
-            level.ids.push(if ids.is_valid(row) {
-                ids.value(row).to_owned()
-            } else {
-                String::new()
-            });
-            level
-                .folder
-                .push(formats.is_valid(row) && formats.value(row) == NESTED);
+            level.push_sample(&ids, &formats, row);
             level.parents.push(tortilla.parent.unwrap_or(here));
             level.parts.push(tortilla.part as u32);
             let stated = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));

@@ -54,15 +54,7 @@ impl Planner<'_> {
                 conditions,
                 ctes,
             )?;
-            for join in &table.joins {
-                self.join(
-                    &mut joined,
-                    &join.relation,
-                    &join.join_operator,
-                    conditions,
-                    ctes,
-                )?;
-            }
+            self.join_following(&mut joined, table, conditions, ctes)?;
         }
         Ok(joined)
     }
@@ -74,16 +66,28 @@ impl Planner<'_> {
         ctes: &Ctes,
     ) -> Result<JoinedFrame> {
         let mut joined = self.relation(&table.relation, ctes)?;
+        self.join_following(&mut joined, table, conditions, ctes)?;
+        Ok(joined)
+    }
+
+    /// Joins what follows the first relation of a table of FROM.
+    fn join_following(
+        &self,
+        joined: &mut JoinedFrame,
+        table: &TableWithJoins,
+        conditions: &mut Vec<Expr>,
+        ctes: &Ctes,
+    ) -> Result<()> {
         for join in &table.joins {
             self.join(
-                &mut joined,
+                joined,
                 &join.relation,
                 &join.join_operator,
                 conditions,
                 ctes,
             )?;
         }
-        Ok(joined)
+        Ok(())
     }
 
     pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<JoinedFrame> {

@@ -211,20 +211,9 @@ pub(super) fn groups_ui(
                             t.tx,
                         );
                         paint::text_left(ui.painter(), right, &said, font::regular(12.0), t.tx2);
-                        let link = Rect::from_min_max(
-                            pos2(rect.right() - 66.0, rect.top()),
-                            rect.max - vec2(8.0, 0.0),
-                        );
-                        ui.scope_builder(
-                            UiBuilder::new()
-                                .max_rect(link)
-                                .layout(Layout::right_to_left(Align::Center)),
-                            |ui| {
-                                if widgets::link(ui, tr!("Preview")).clicked() {
-                                    wish = Some(Wish::Go(at, true));
-                                }
-                            },
-                        );
+                        if link_in_row(ui, rect, 66.0, tr!("Preview")) {
+                            wish = Some(Wish::Go(at, true));
+                        }
                         if response.clicked() {
                             wish = wish.take().or(Some(Wish::Go(at, false)));
                         }
@@ -261,20 +250,9 @@ pub(super) fn groups_ui(
                             rect.max - vec2(90.0, 0.0),
                         );
                         paint::text_left(ui.painter(), words, &text, font::regular(12.0), t.tx2);
-                        let link = Rect::from_min_max(
-                            pos2(rect.right() - 86.0, rect.top()),
-                            rect.max - vec2(8.0, 0.0),
-                        );
-                        ui.scope_builder(
-                            UiBuilder::new()
-                                .max_rect(link)
-                                .layout(Layout::right_to_left(Align::Center)),
-                            |ui| {
-                                if widgets::link(ui, tr!("Take back")).clicked() {
-                                    wish = Some(Wish::TakeBack(index));
-                                }
-                            },
-                        );
+                        if link_in_row(ui, rect, 86.0, tr!("Take back")) {
+                            wish = Some(Wish::TakeBack(index));
+                        }
                     }
                 }
             });
@@ -284,6 +262,18 @@ pub(super) fn groups_ui(
     if let Some(wish) = wish {
         follow(cx, document, consistency, wish);
     }
+}
+
+/// Draws a link at the right edge of a row, in this width; true when it was clicked.
+fn link_in_row(ui: &mut Ui, row: Rect, width: f32, text: &str) -> bool {
+    let area = Rect::from_min_max(
+        pos2(row.right() - width, row.top()),
+        row.max - vec2(8.0, 0.0),
+    );
+    let layout = Layout::right_to_left(Align::Center);
+    let builder = UiBuilder::new().max_rect(area).layout(layout);
+    ui.scope_builder(builder, |ui| widgets::link(ui, text).clicked())
+        .inner
 }
 
 fn only_count(count: usize) -> String {
