@@ -950,7 +950,7 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
         "src/remote/cache.rs",
         "src/remote/profile.rs",
         "src/ops/doctor.rs",
-        "src/studio/project/journal.rs",
+        "src/studio/project/journal_files.rs",
         "src/ops/thumbnails.rs",
     ];
     expect_none(

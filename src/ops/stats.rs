@@ -4,17 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::array::{Array, StringArray};
 use serde_json::{Value as Json, json};
 
 use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_dataset};
-use crate::container::{self, Assembly, ContainerReader, OpenOptions, RowSource, packed_source};
+use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
+use crate::model::{FieldSpec, Value, id_matches, is_padding};
 use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
 use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;

@@ -22,7 +22,6 @@ use crate::footprint::{
 };
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
-use crate::text::PrintableLine;
 
 /// Geometry that a box is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -22,11 +22,11 @@
 //! WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
 //! single-frame statements that `planner` prints.
 //!
-//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) →
-//! `planner` with `window_functions` (a plan per SELECT) → `duckdb_semantics` with `function_names`
-//! (expressions in the engine's spelling) → `duckdb_arithmetic` (numbers) with `nested_plans`
-//! (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds`
-//! (limits on joins) → `output`.
+//! A statement passes through `statement_parser` with `sql_dialect`, `sample_clause` and
+//! `token_spellings` (tokens, limits, syntax tree) → `planner` with `window_functions` (a plan per
+//! SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
+//! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and
+//! `partial_aggregation` (row group by row group) → `bounds` (limits on joins) → `output`.
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a
 //! level joined with all levels above it, with columns `l1:id`, `l0:id`). Every level also has

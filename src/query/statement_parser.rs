@@ -16,7 +16,7 @@ use super::name_forms::match_every_form;
 use super::sample_clause::{keyword_of, without_samples, word_at};
 use super::sampling::Samplings;
 use super::source_span::StatementSource;
-use super::sql_dialect::DuckDb;
+use super::sql_dialect::{DuckDb, POWER};
 use super::token_spellings::{SqlTokens, rewrite_tokens, with_turned_tables};
 use crate::error::{Error, Result};
 

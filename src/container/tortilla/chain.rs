@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::header::HEADER_SIZE;
 use super::join::join;
 use super::scan::{
-    Footers, NESTED, POINTER, ScannedLevel, footer_slice, is_range_within, unreadable_footer_error,
+    Footers, POINTER, ScannedLevel, footer_slice, is_range_within, unreadable_footer_error,
 };
 use crate::container::LocalFile;
 use crate::error::{Error, Result};

@@ -8,7 +8,6 @@ mod tests;
 pub use padding::{PAD_MULTIPLE_MAX, PadPlace, PadTo, pad_all, pad_to};
 
 use std::collections::{BTreeSet, HashSet};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use super::file_kind::Kinds;

@@ -9,7 +9,7 @@ use arrow::array::{
     RecordBatch, StringArray,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Int64Type, TimeUnit};
 
 use crate::error::{Error, Result};
 use crate::extensions::pooled_statistics::looks_continuous;

@@ -1,6 +1,4 @@
-//! FROM: joins tables, subqueries and unnested lists into one frame with unique column names. In
-//! outer joins, conditions on one side become filters of that side; conditions other than
-//! equalities between the sides are refused, since the engine would run an inner join.
+//! FROM: tables, subqueries, joins and unnested lists as one frame with unique column names.
 
 use polars::prelude::*;
 use sqlparser::ast::{

@@ -1,4 +1,6 @@
-//! Joins of two relations: by conditions, by position, ASOF and LATERAL.
+//! Joins of two relations: by conditions, by position, ASOF and LATERAL. In outer joins, conditions
+//! on one side become filters of that side; conditions other than equalities between the sides are
+//! refused, since the engine would run an inner join.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

@@ -1,7 +1,6 @@
 //! Land, coasts and graticule of the map.
 
 use egui::{Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
-use geo::Simplify;
 
 use crate::gui::map::{BaseMap, MapView, lat_of, lon_of, wrap_longitude, x_of, y_of};
 use crate::gui::theme::{ThemeTokens, font};

@@ -6,9 +6,8 @@ use egui::{
     Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder,
     Vec2, WidgetInfo, pos2, vec2,
 };
-use geo::Simplify;
 
-use super::area_filter::{box_ui, lasso_ui, on_screen};
+use super::area_filter::{box_ui, lasso_ui};
 use super::base_map_layer::{base_ui, graticule_ui};
 use super::state::{DragMode, MapState, PlacedMesh};
 use crate::gui::action::Action;

@@ -5,7 +5,7 @@ pub mod state;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Role, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
 use crate::draft::{Care, Fix, FixPlan};

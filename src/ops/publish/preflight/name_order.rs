@@ -1,7 +1,5 @@
 //! Names that sort otherwise as text than by their numbers.
 
-use crate::text::PrintableLine;
-
 /// Two names, in text order, whose text order differs from the order of their numbers.
 pub(super) fn find_unsorted_pair<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let mut sorted = names.to_vec();

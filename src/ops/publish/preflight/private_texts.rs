@@ -8,7 +8,6 @@ use serde_json::Value as Json;
 use crate::model::Collection;
 use crate::ops::publish::check::{CheckKind, Mend, PublishCheck};
 use crate::ops::publish::private_text::PrivateText;
-use crate::text::PrintableLine;
 
 /// Checks a text of a column for private content.
 pub(super) fn look_at_text(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Align, Layout, Rect, Role, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::sections::{find_outlier, rest_of, section_ui};
-use super::state::OutlierLine;
+use super::state::{OutlierGroup, OutlierLine};
 use super::table::select_group;
 use crate::draft::{Care, Edit, FixPlan, FixVerb};
 use crate::gui::icons;
@@ -13,7 +13,7 @@ use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, VirtualRows, paint};
-use crate::model::{Accepted, Consistency, NodePath, Outlier, Property};
+use crate::model::{Accepted, Consistency, NodePath, Property};
 use crate::studio::{Command, Document, RowRef};
 
 /// Height of a row of the list of groups.
@@ -280,7 +280,7 @@ fn only_count(count: usize) -> String {
     paint::format_grouped_number(count as u64)
 }
 
-fn group_text(group: &state::OutlierGroup, consistency: &Consistency) -> String {
+fn group_text(group: &OutlierGroup, consistency: &Consistency) -> String {
     let agreement = consistency.positions[group.position].agreement(group.property);
     let mut found: Vec<&str> = group
         .found

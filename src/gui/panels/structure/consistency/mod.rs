@@ -21,7 +21,6 @@ use super::state::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, EmptyState, paint};
-use crate::model::Consistency;
 use crate::studio::{Command, Document};
 use groups::groups_ui;
 use roots::roots_ui;

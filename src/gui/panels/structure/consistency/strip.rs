@@ -7,7 +7,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::gui::{counted_texts, icons};
-use crate::model::{Accepted, Consistency};
+use crate::model::Consistency;
 
 pub(super) fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
     let t = theme::tokens(ui);

@@ -6,7 +6,7 @@ use super::state::OutlierLine;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, ThemeTokens, font};
-use crate::gui::widgets::{Button, VirtualRows, paint};
+use crate::gui::widgets::{VirtualRows, paint};
 use crate::model::{Consistency, Position, Property, PropertyAgreement};
 use crate::studio::Command;
 

@@ -7,7 +7,6 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
-use crate::model::Consistency;
 use crate::studio::{Command, ConsistencySettings, Document, JobTopic};
 
 /// Selectable tolerances, in thousandths of a pixel.

@@ -5,7 +5,6 @@ use egui::Ui;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::structure::state::StructureView;
 use crate::gui::widgets::{self, Segment};
-use crate::model::Consistency;
 
 /// The choice between the views, for the toolbars of both.
 pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
