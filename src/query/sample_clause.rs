@@ -1,6 +1,5 @@
 //! The SAMPLE clauses of a statement, which the parser does not read.
 
-use sqlparser::ast::VisitMut;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Word};
 

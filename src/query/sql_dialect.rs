@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LambdaFunction,
-    LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens, UnaryOperator, VisitMut,
+    LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens, UnaryOperator,
 };
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;

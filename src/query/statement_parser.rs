@@ -3,15 +3,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, Query,
-    VisitMut, visit_expressions_mut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, Query, VisitMut,
+    visit_expressions_mut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer, Word};
 
 use super::advice;
-use super::duckdb_semantics::expressions::expression;
 use super::name_forms::match_every_form;
 use super::sample_clause::{keyword_of, without_samples, word_at};
 use super::sampling::Samplings;

@@ -10,7 +10,6 @@ use super::joined_frame::JoinedFrame;
 use super::joins::extends_left;
 use super::unnesting::list_of;
 use crate::error::{Error, Result};
-use crate::query::duckdb_semantics::column;
 use crate::query::engine_errors::engine_error;
 use crate::query::sampling::{RowSampling, sample_rows};
 use crate::query::scope::{Relation, UniqueNames};

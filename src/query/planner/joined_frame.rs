@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use polars::prelude::*;
 
-use crate::query::duckdb_semantics::column;
 use crate::query::scope::{Relation, SelectScope};
 
 /// A FROM clause as one frame.

@@ -11,7 +11,7 @@ use super::joined_frame::JoinedFrame;
 use super::name_binding::Binder;
 use crate::error::{Error, Result};
 use crate::query::bounds;
-use crate::query::duckdb_semantics::{column, expression, name_of};
+use crate::query::duckdb_semantics::{expression, name_of};
 use crate::query::engine::EngineExpr;
 use crate::query::list_functions::padded_list;
 use crate::query::scope::{Relation, ScopeColumn};

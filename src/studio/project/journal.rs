@@ -2,7 +2,7 @@
 //! as base. After a crash at most the last edit is lost; an incomplete line is ignored.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -12,12 +12,11 @@ use super::file::{Project, save_project};
 use super::file_mark::{FileMark, ProjectFile};
 use super::journal_files::{ENDING, base_name, forget, hide, lock, remove_bases};
 use super::source_paths::{ProjectFolder, real_path};
-use crate::draft::{Draft, Edit};
-use crate::error::{Error, IoContext, Kind, Result};
+use crate::draft::Edit;
+use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
-use crate::model::Collection;
 
 /// Journals above this size in bytes are compacted by writing the draft as a new base.
 pub(super) const BYTES_MAX: u64 = 8 << 20;

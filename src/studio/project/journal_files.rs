@@ -1,11 +1,10 @@
 //! The files of a journal in the folder of the user: the journal, its lock, its bases.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::container::is_same_file;
-use crate::error::{Error, IoContext, Kind, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::folders::{make_file_private, open_private};
 
 /// File extension of journals.

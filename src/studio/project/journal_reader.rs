@@ -1,7 +1,7 @@
 //! Reading a journal, and the draft to which it leads.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value as Json;
