@@ -1,8 +1,7 @@
-//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then
+//! Pooled statistics of a selection of samples: which rows, then
 //! [`crate::extensions::pooled_statistics`] or the pixels.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use arrow::array::{Array, StringArray};
 use serde_json::{Value as Json, json};
@@ -15,7 +14,6 @@ use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, id_matches, is_padding};
 use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
-use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
@@ -107,19 +105,6 @@ const OLD_SHAPE: &str = "stac:raster_shape";
 /// The four of the older specification, in the order in which `geotiff:stats` begins.
 const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
 
-/// Columns of a level by name.
-type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
-/// Where the bytes of a level's row are.
-type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
-
-/// The levels of a dataset or draft.
-struct StatsSource<'a> {
-    tables: Tables,
-    fields: Vec<Vec<FieldSpec>>,
-    columns: ReadColumns<'a>,
-    asset: FindRaster<'a>,
-}
-
 /// Pools the statistics of the rows that `request` selects, and of these only those in `among`,
 /// ascending, where given. Padding never counts.
 ///
@@ -132,8 +117,15 @@ pub fn pooled_statistics(
     among: Option<&[u32]>,
     ctx: &JobContext,
 ) -> Result<PooledReport> {
+    let report = pool_statistics(reader, request, among, ctx)
+        .map_err(|error| reader.opening().version.explain(error))?;
+    reader.expect_unchanged()?;
+    Ok(report)
+}
+
+/// The tables that choose rows; byte ranges come from the reader.
+fn row_tables(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
     let levels = reader.levels();
-    // Byte ranges come from the reader; the tables only choose rows.
     let mut tables =
         Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
     for level in 0..levels.count() {
@@ -143,29 +135,20 @@ pub fn pooled_statistics(
             None => tables.push_table(levels.table(level, ctx)?),
         }
     }
-    let source = StatsSource {
-        tables,
-        fields: (0..levels.count())
-            .map(|level| levels.fields(level))
-            .collect(),
-        columns: Box::new(|level, names| levels.columns(level, names, ctx)),
-        asset: Box::new(|level, row| Ok(reader.raster(level, row)?.0)),
-    };
-    let report = pool_statistics(&source, request, among, ctx)
-        .map_err(|error| reader.opening().version.explain(error))?;
-    reader.expect_unchanged()?;
-    Ok(report)
+    Ok(tables)
 }
 
 fn pool_statistics(
-    source: &StatsSource,
+    reader: &dyn ContainerReader,
     request: &StatsRequest,
     among: Option<&[u32]>,
     ctx: &JobContext,
 ) -> Result<PooledReport> {
-    let count = source.fields.len();
-    let fields = |level: usize| source.fields.get(level).into_iter().flatten();
-    let has = |level: usize, name: &str| fields(level).any(|field| field.name == name);
+    let levels = reader.levels();
+    let count = levels.count();
+    let fields: Vec<Vec<FieldSpec>> = (0..count).map(|level| levels.fields(level)).collect();
+    let of_level = |level: usize| fields.get(level).into_iter().flatten();
+    let has = |level: usize, name: &str| of_level(level).any(|field| field.name == name);
     let has_stats =
         |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
     let level = match request.level {
@@ -202,7 +185,7 @@ fn pool_statistics(
         filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));
     }
     if let Some(condition) = &request.filter {
-        let upper = source.fields.get(..=level).unwrap_or_default();
+        let upper = fields.get(..=level).unwrap_or_default();
         let parts = conditions_by_level(condition, upper)?;
         filters.extend(
             parts
@@ -213,7 +196,7 @@ fn pool_statistics(
     let kept = if filters.is_empty() {
         None
     } else {
-        kept_rows(&source.tables, &filters, ctx)?
+        kept_rows(&row_tables(reader, ctx)?, &filters, ctx)?
             .into_iter()
             .nth(level)
             .flatten()
@@ -224,11 +207,9 @@ fn pool_statistics(
         .filter(|name| *name == "id" || has(level, name))
         .collect();
     let patterns = &request.positions;
-    let table = (source.columns)(level, &names)?;
+    let table = levels.columns(level, &names, ctx)?;
     let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
-    let ids = table
-        .strings("id")?
-        .ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
+    let ids = table.require_strings("id", &format!("level {level}"))?;
     let chosen: Vec<(u32, String)> = rows
         .into_iter()
         .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
@@ -247,7 +228,7 @@ fn pool_statistics(
             |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
         let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
         let assets = files
-            .map(|(row, id)| Ok((id, (source.asset)(level, row)?)))
+            .map(|(row, id)| Ok((id, reader.raster(level, row)?.0)))
             .collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
@@ -291,11 +272,6 @@ fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
     table
         .column_index(name)
         .map_or(Value::Null, |column| table.value(row as usize, column))
-}
-
-/// The variable that a level's table names for a row.
-fn variable_of(table: Option<&Arc<LevelTable>>, row: u32) -> Option<Arc<str>> {
-    raster::variable_of_value(&cell(table?, row, raster::VARIABLE_COLUMN))
 }
 
 fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
