@@ -2,7 +2,8 @@
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins,
+    Expr, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableFactor,
+    TableWithJoins,
 };
 
 use super::context::{Ctes, Planner};

@@ -19,7 +19,7 @@ impl JoinedFrame {
         scope
     }
 
-    fn names(&self) -> HashSet<String> {
+    pub fn names(&self) -> HashSet<String> {
         self.relations
             .iter()
             .flat_map(|relation| relation.columns.iter().map(|column| column.inner.clone()))

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    BinaryOperator, Expr, JoinConstraint, JoinOperator, Query, TableAlias, TableFactor,
+    BinaryOperator, Expr, JoinConstraint, JoinOperator, Query, Spanned, TableAlias, TableFactor,
     TableWithJoins, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
