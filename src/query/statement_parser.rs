@@ -563,6 +563,7 @@ fn has_select(tokens: &[TokenWithSpan]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sqlparser::ast::BinaryOperator;
 
     #[test]
     fn what_the_parser_tries_twice_at_each_level_is_refused_in_time() {
