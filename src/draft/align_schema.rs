@@ -124,7 +124,9 @@ fn loses_value_as(tortillas: &[&Tortilla], field: &FieldSpec, dtype: &DataType) 
         dtype: dtype.clone(),
         ..field.clone()
     };
-    tortillas.iter().any(|tortilla| loses(tortilla, &field))
+    tortillas
+        .iter()
+        .any(|tortilla| loses_values(tortilla, &field))
 }
 
 fn collect<'a>(
@@ -147,7 +149,7 @@ fn collect<'a>(
 }
 
 /// True when the cast would lose a value of the field.
-fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
+fn loses_values(tortilla: &Tortilla, field: &FieldSpec) -> bool {
     let Some(index) = tortilla.field(&field.name) else {
         return false;
     };

@@ -438,30 +438,35 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     for block in blocks(described, ctx)? {
         text.push('\n');
         match block {
-            Block::Heading(depth, heading) => {
-                text.push_str(&format!("{} {}\n", "#".repeat(depth), plain(&heading)))
-            }
+            Block::Heading(depth, heading) => text.push_str(&format!(
+                "{} {}\n",
+                "#".repeat(depth),
+                escape_markup(&heading)
+            )),
             Block::Text(body) => text.push_str(&format!(
                 "{}\n",
-                body.lines().map(plain).collect::<Vec<_>>().join("\n")
+                body.lines()
+                    .map(escape_markup)
+                    .collect::<Vec<_>>()
+                    .join("\n")
             )),
             Block::List(items) => items
                 .iter()
-                .for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
+                .for_each(|item| text.push_str(&format!("- {}\n", escape_markup(item)))),
             Block::Code(code) => {
                 text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''")))
             }
             // Hubs render this as a map.
             Block::Map(map) => text.push_str(&format!(
                 "{}\n\n```geojson\n{}\n```\n",
-                plain(&map.caption),
+                escape_markup(&map.caption),
                 map.geojson
             )),
             Block::Table(rows) => {
                 for (at, row) in rows.iter().enumerate() {
                     let cells: Vec<String> = row
                         .iter()
-                        .map(|cell| plain(cell).replace('|', "\\|"))
+                        .map(|cell| escape_markup(cell).replace('|', "\\|"))
                         .collect();
                     text.push_str(&format!("| {} |\n", cells.join(" | ")));
                     if at == 0 {
@@ -493,7 +498,7 @@ pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
 }
 
 /// Text on one line, with markup escaped.
-fn plain(text: &str) -> String {
+fn escape_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

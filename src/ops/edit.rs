@@ -347,12 +347,14 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
         let columns = request.metadata.is_some() || !request.drop.is_empty();
         let linked = request.output.is_none() && any_has_other_names(tortilla.files())?;
         let way = match (request.level > 0 && columns, linked) {
-            (true, _) => anew(
+            (true, _) => choose_writing_anew(
                 reader.as_ref(),
                 "the footers of nested tortillas are among its data",
                 ctx,
             )?,
-            (false, true) => anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?,
+            (false, true) => {
+                choose_writing_anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?
+            }
             (false, false) => EditWay::Footer,
         };
         return Ok(PreparedEdit {
@@ -445,7 +447,11 @@ fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
 }
 
 /// Writing anew a dataset of the first generation.
-fn anew(reader: &dyn ContainerReader, reason: &str, ctx: &JobContext) -> Result<EditWay> {
+fn choose_writing_anew(
+    reader: &dyn ContainerReader,
+    reason: &str,
+    ctx: &JobContext,
+) -> Result<EditWay> {
     let bytes = match reader.info().size_bytes {
         Some(bytes) => bytes,
         None => Assembly::of_reader(reader, ctx)?.data_bytes(),

@@ -26,7 +26,7 @@ pub(super) fn header_fault(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<Arc<str>>> {
-    if size == 0 || path.remote_file().is_some() || !claims(id, path) {
+    if size == 0 || path.remote_file().is_some() || !claims_to_be_raster(id, path) {
         return Ok(None);
     }
     let looked = cache.look(path, Some((size, modified)))?;
@@ -40,7 +40,7 @@ pub(super) fn header_fault(
     })
 }
 
-fn claims(id: &str, path: &AssetPath) -> bool {
+fn claims_to_be_raster(id: &str, path: &AssetPath) -> bool {
     let has_name = matches!(path, AssetPath::File(_) | AssetPath::Packed(_));
     claims_raster(id) || (has_name && path.file_name().is_some_and(|name| claims_raster(&name)))
 }

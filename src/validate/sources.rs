@@ -146,13 +146,13 @@ fn source_fault(
     if let Some(message) = hidden_data_message(sample) {
         return Ok(fault_of(Rule::IdCharacters, message));
     }
-    if let Some(message) = fault(sample, containers) {
+    if let Some(message) = describe_source_fault(sample, containers) {
         return Ok(fault_of(Rule::SourceMissing, message));
     }
     if let Some((rule, message)) = reference_problem(sample) {
         return Ok(fault_of(rule, message));
     }
-    if let Some(message) = unreadable(sample, cache, ctx)? {
+    if let Some(message) = describe_unreadable_header(sample, cache, ctx)? {
         return Ok(fault_of(Rule::RasterRead, message));
     }
     if let Some(message) = beside.left(sample) {
@@ -195,7 +195,11 @@ fn local_file(sample: &Sample) -> Option<&Path> {
 }
 
 /// A message for a raster whose header can't be read.
-fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
+fn describe_unreadable_header(
+    sample: &Sample,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Option<String>> {
     let Payload::Asset {
         path,
         size,
@@ -398,7 +402,7 @@ fn bytes_of(sample: &Sample) -> u64 {
     }
 }
 
-fn fault(
+fn describe_source_fault(
     sample: &Sample,
     containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>,
 ) -> Option<String> {

@@ -140,7 +140,7 @@ fn has_names(expr: &Expr) -> bool {
     found.is_break()
 }
 
-fn unequal(summary: String) -> Error {
+fn unequal_error(summary: String) -> Error {
     let hint = "the engine only joins so by columns that are equal; find the pairs in a subquery, \
         and join that: FROM data AS a \
                 LEFT JOIN (SELECT a.id AS key, b.n FROM data AS a JOIN data AS b ON a.k = b.k AND \
@@ -389,7 +389,9 @@ impl Planner<'_> {
             if keys.is_empty() && pairs.is_empty() {
                 let summary = "a join of this kind needs a condition that has a column of each \
                     table be equal";
-                return Err(self.source.locate(unequal(summary.into()), factor.span()));
+                return Err(self
+                    .source
+                    .locate(unequal_error(summary.into()), factor.span()));
             }
         }
         if kind != JoinKind::Inner {
@@ -449,7 +451,7 @@ impl Planner<'_> {
 
     fn refuse_join_condition(&self, condition: &Expr) -> Error {
         let summary = format!("a join of this kind can't have the condition {condition}");
-        self.source.locate(unequal(summary), condition.span())
+        self.source.locate(unequal_error(summary), condition.span())
     }
 
     /// The rows of one side of a join that meet the conditions, which are bound and as written.

@@ -259,7 +259,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 right,
             } => {
                 if let (Expr::Subquery(query), Some(opposite)) =
-                    (right.as_ref(), opposite(compare_op))
+                    (right.as_ref(), negate_comparison(compare_op))
                 {
                     *expr = expression("(NOT _0)", vec![compared_with_any(left, &opposite, query)]);
                 }
@@ -364,7 +364,7 @@ impl<'b, 'a> Binder<'b, 'a> {
 }
 
 /// The comparison that is false where `op` is true, and true where it is false.
-fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
+fn negate_comparison(op: &BinaryOperator) -> Option<BinaryOperator> {
     Some(match op {
         BinaryOperator::Eq => BinaryOperator::NotEq,
         BinaryOperator::NotEq => BinaryOperator::Eq,

@@ -176,8 +176,13 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     13.0,
                     t.tx3,
                 );
-                let end =
-                    paint::text_right(ui.painter(), inner, short(kind), font::mono(10.5), t.tx3);
+                let end = paint::text_right(
+                    ui.painter(),
+                    inner,
+                    shorten_kind(kind),
+                    font::mono(10.5),
+                    t.tx3,
+                );
                 let text = Rect::from_min_max(
                     pos2(inner.left() + 38.0, rect.top()),
                     pos2(end - 6.0, rect.bottom()),
@@ -214,7 +219,7 @@ fn is_chosen_column(row: &ColumnRow, chosen: Option<&SummaryRequest>) -> bool {
 }
 
 /// Shortens the names of nested types.
-fn short(kind: &str) -> &str {
+fn shorten_kind(kind: &str) -> &str {
     if kind.len() > 18 {
         kind.split(['<', '[', '(']).next().unwrap_or(kind)
     } else {

@@ -169,7 +169,7 @@ type ShownExample = (
     Option<String>,
 );
 
-fn current(
+fn find_shown_example(
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) -> std::result::Result<ShownExample, String> {
@@ -219,7 +219,7 @@ fn count_target_samples(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 
 /// Draws the columns to be added.
 pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let found = current(cx, document);
+    let found = find_shown_example(cx, document);
     let example = found
         .as_ref()
         .ok()
@@ -390,7 +390,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     ui.painter().rect_filled(rect, 0, t.bg2);
     ui.painter()
         .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let found = current(cx, document);
+    let found = find_shown_example(cx, document);
     let clash = found
         .as_ref()
         .ok()

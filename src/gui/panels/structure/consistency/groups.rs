@@ -260,7 +260,7 @@ pub(super) fn groups_ui(
     }
     cx.session.structure.consistency.groups_scroll = scroll;
     if let Some(wish) = wish {
-        follow(cx, document, consistency, wish);
+        apply_wish(cx, document, consistency, wish);
     }
 }
 
@@ -299,7 +299,12 @@ fn group_text(group: &OutlierGroup, consistency: &Consistency) -> String {
     tr!("{found}; {common} in {count}.", found, common, count)
 }
 
-fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consistency, wish: Wish) {
+fn apply_wish(
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    consistency: &Consistency,
+    wish: Wish,
+) {
     match wish {
         Wish::Toggle(position, property) => {
             let state = &mut cx.session.structure.consistency;
