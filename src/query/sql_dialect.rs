@@ -347,8 +347,3 @@ fn build_lambda(name: &Ident, body: Expr) -> Expr {
         syntax: LambdaSyntax::Arrow,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-}

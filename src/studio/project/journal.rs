@@ -365,6 +365,7 @@ fn line_of(text: &str) -> String {
 mod tests {
     use super::super::recovery::recoverable;
     use super::*;
+    use crate::draft::Draft;
     use crate::error::Kind;
     use crate::studio::project::journal_files::hold;
     use crate::studio::project::journal_reader::restore;

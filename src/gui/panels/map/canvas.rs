@@ -542,8 +542,3 @@ fn card_ui(
         },
     );
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-}
