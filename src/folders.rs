@@ -75,7 +75,7 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     {
         // Fails for a folder of another owner, or on a file system without permissions; both are
         // left unchanged.
-        let _ = narrow(
+        let _ = narrow_permissions(
             &folder.metadata()?,
             |mode| std::fs::set_permissions(folder, mode),
             0o700,
@@ -110,11 +110,11 @@ pub fn private(mut options: OpenOptions) -> OpenOptions {
 /// # Errors
 /// The system's error.
 pub fn make_file_private(file: &File) -> io::Result<()> {
-    narrow(&file.metadata()?, |mode| file.set_permissions(mode), 0o600)
+    narrow_permissions(&file.metadata()?, |mode| file.set_permissions(mode), 0o600)
 }
 
 #[cfg(unix)]
-fn narrow(
+fn narrow_permissions(
     data: &std::fs::Metadata,
     set: impl FnOnce(std::fs::Permissions) -> io::Result<()>,
     most: u32,
@@ -130,7 +130,7 @@ fn narrow(
 
 /// On other systems the user's folders are private by location.
 #[cfg(not(unix))]
-fn narrow(
+fn narrow_permissions(
     _: &std::fs::Metadata,
     _: impl FnOnce(std::fs::Permissions) -> io::Result<()>,
     _: u32,

@@ -24,18 +24,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             checks.push(gui::fonts());
             cli::report_doctor(&checks, json).unwrap_or_else(|error| cli::report_error(&error))
         }
-        Invocation::Replay(script) => done(replay(&script)),
+        Invocation::Replay(script) => report_outcome(replay(&script)),
         Invocation::Window {
             paths,
             renderer,
             theme,
             safe_mode,
             new_window,
-        } => done(window(paths, renderer, theme, safe_mode, new_window)),
+        } => report_outcome(window(paths, renderer, theme, safe_mode, new_window)),
     }
 }
 
-fn done(outcome: Result<()>) -> u8 {
+fn report_outcome(outcome: Result<()>) -> u8 {
     outcome.map_or_else(|error| cli::report_error(&error), |()| 0)
 }
 

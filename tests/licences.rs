@@ -9,6 +9,8 @@ use std::process::Command;
 use serde_json::Value as Json;
 use spdx::{Expression, Licensee, ParseMode};
 
+use crate::support::expect_generated;
+
 /// The accepted licences: the list `allow` of `deny.toml`.
 fn accepted() -> Vec<String> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deny.toml"))
@@ -319,15 +321,7 @@ fn the_list_that_is_installed_is_complete() {
         return;
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/LICENCES.md");
-    let wanted = list();
-    if std::env::var_os("TACO_STUDIO_WRITE_LICENCES").is_some() {
-        std::fs::write(&path, &wanted).expect("writes");
-    }
-    let found = std::fs::read_to_string(&path).expect("docs/LICENCES.md");
-    assert!(
-        found == wanted,
-        "docs/LICENCES.md is stale: run the tests with TACO_STUDIO_WRITE_LICENCES=1"
-    );
+    expect_generated(&path, &list(), "TACO_STUDIO_WRITE_LICENCES");
 }
 
 #[test]

@@ -975,15 +975,14 @@ fn means_and_shares_over_footprints_are_those_of_rasterio() {
     ));
 }
 
-/// Prints how long the rows of a million samples take to read, and their boxes and footprints to
-/// compute.
+/// Prints how long the rows of a million samples take to read, and their boxes to compute.
 #[test]
 #[ignore = "a figure to look at: takes a minute and 2 GB"]
 fn a_million_places_beside_the_time_to_read_their_rows() {
     use arrow::array::{
         ArrayRef, Float64Builder, Int64Builder, ListBuilder, RecordBatch, StringArray,
     };
-    use taco_studio::footprint::{Detail, boxes_of, footprints_of};
+    use taco_studio::footprint::{Detail, boxes_of};
 
     const ROWS: usize = 1_000_000;
     let (mut transforms, mut shapes) = (
@@ -1059,13 +1058,6 @@ fn a_million_places_beside_the_time_to_read_their_rows() {
     timed("boxes with curved edges", &|| {
         boxes_of(&batch, Detail::Exact, &ctx)
             .expect("boxes")
-            .iter()
-            .flatten()
-            .count()
-    });
-    timed("footprints", &|| {
-        footprints_of(&batch, &ctx)
-            .expect("footprints")
             .iter()
             .flatten()
             .count()

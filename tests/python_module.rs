@@ -7,7 +7,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::{
-    Server, Workspace, fixtures, nested_scenes, project_folder, python, tests_folder,
+    Server, Workspace, expect_generated, fixtures, nested_scenes, project_folder, python,
+    tests_folder,
 };
 
 /// The folder for PYTHONPATH: the package of `packaging/python` with the module that
@@ -193,19 +194,7 @@ fn the_stubs_are_those_of_the_classes_and_of_the_operations() {
     command.env("PYTHONPATH", package(&workspace));
     let wanted = workspace.run(command).expect_code(0).stdout;
     let path = project_folder().join("packaging/python/taco_studio/__init__.pyi");
-    if std::env::var_os("TACO_STUDIO_WRITE_REFERENCE").is_some() {
-        std::fs::write(&path, &wanted).expect("writes");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let first = found
-        .lines()
-        .zip(wanted.lines())
-        .find(|(found, wanted)| found != wanted);
-    assert!(
-        found == wanted,
-        "__init__.pyi is stale: TACO_STUDIO_WRITE_REFERENCE=1 writes it. The first line that \
-            differs: {first:?}"
-    );
+    expect_generated(&path, &wanted, "TACO_STUDIO_WRITE_REFERENCE");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use taco_studio::ops::{AnyOperation, OperationDescription};
 
-use crate::support::Workspace;
+use crate::support::{Workspace, expect_generated};
 
 const COMMANDS: &str = "# Commands\n\n\
     Every command of `taco-studio` with its arguments, as `taco-studio commands` prints it. \
@@ -38,19 +38,7 @@ fn compare(name: &str, wanted: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("docs")
         .join(name);
-    if std::env::var_os("TACO_STUDIO_WRITE_REFERENCE").is_some() {
-        std::fs::write(&path, wanted).expect("writes");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let first = found
-        .lines()
-        .zip(wanted.lines())
-        .find(|(found, wanted)| found != wanted);
-    assert!(
-        found == wanted,
-        "docs/{name} is stale: run the tests with TACO_STUDIO_WRITE_REFERENCE=1. The first line \
-            that differs: {first:?}"
-    );
+    expect_generated(&path, wanted, "TACO_STUDIO_WRITE_REFERENCE");
 }
 
 #[test]

@@ -308,29 +308,6 @@ fn a_box_and_days_choose_samples_of_the_nearest_level() {
 }
 
 #[test]
-fn statistics_of_a_draft_are_those_of_the_dataset() {
-    use taco_studio::container;
-    use taco_studio::jobs::JobContext;
-    use taco_studio::ops::{StatsRequest, draft_of, pooled_statistics, pooled_statistics_of_draft};
-    let ctx = JobContext::default();
-    let reader = container::open(&golden("04_nested2_folder/change"), &ctx).expect("opens");
-    let draft = draft_of(reader.as_ref(), &ctx).expect("is read");
-    let positions = vec!["before.tif".to_owned()];
-    for exact in [false, true] {
-        let request = StatsRequest {
-            positions: positions.clone(),
-            exact,
-            ..StatsRequest::default()
-        };
-        let opened = pooled_statistics(reader.as_ref(), &request, None, &ctx).expect("pools");
-        assert_eq!(
-            pooled_statistics_of_draft(&draft, &request, &ctx).expect("pools"),
-            opened
-        );
-    }
-}
-
-#[test]
 fn conditions_name_columns_of_the_levels_above() {
     let workspace = Workspace::new();
     crate::support::nested_scenes(&workspace, 4);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use taco_studio::text::{CatalogueEntry, Language, entries};
 
-use crate::support::files_below;
+use crate::support::{expect_generated, files_below};
 
 /// Context, English singular, English plural.
 type Key = (String, String, Option<String>);
@@ -221,14 +221,7 @@ fn every_text_is_in_the_template_and_translations_have_its_placeholders() {
     let writes = std::env::var_os("TACO_STUDIO_WRITE_TEXTS").is_some();
     let template = catalogue(TEMPLATE_HEAD, &texts, &BTreeMap::new());
     let path = folder().join("studio.pot");
-    if writes {
-        std::fs::write(&path, &template).expect("writes");
-    }
-    assert!(
-        std::fs::read_to_string(&path).unwrap_or_default() == template,
-        "assets/text/studio.pot is stale: run the tests with TACO_STUDIO_WRITE_TEXTS=1, then \
-            translate what is empty"
-    );
+    expect_generated(&path, &template, "TACO_STUDIO_WRITE_TEXTS");
     let (mut faults, mut missing) = (Vec::new(), Vec::new());
     for language in Language::ALL
         .into_iter()

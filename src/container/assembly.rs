@@ -17,7 +17,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Modified, Payload, PitSchema, Sample,
-    SamplePath, Skeleton, Tortilla, Value, check_field_name, check_sample_id,
+    SamplePath, Skeleton, Tortilla, UnitedFields, Value, check_field_name, check_sample_id,
+    dtype_name, list_tortillas_below,
 };
 use crate::table::array_of;
 
@@ -116,21 +117,11 @@ impl Assembly {
             ctx.check()?;
             // For each tortilla, its FOLDER's row in the level above.
             let owners: Vec<u32> = match depth.checked_sub(1) {
-                Some(above) => (0..tree.levels[above].len() as u32)
-                    .filter(|&row| tree.levels[above].folder[row as usize])
-                    .collect(),
+                Some(above) => tree.levels[above].list_folders().collect(),
                 None => vec![0],
             };
             levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
-            tortillas = tortillas
-                .iter()
-                .flat_map(|t| {
-                    t.samples
-                        .iter()
-                        .filter_map(Sample::children)
-                        .map(AsRef::as_ref)
-                })
-                .collect();
+            tortillas = list_tortillas_below(&tortillas);
         }
         Ok(Self {
             collection: dataset.collection.clone(),
@@ -440,6 +431,25 @@ fn meta_columns(
     Ok(choices)
 }
 
+/// The fields of the tortillas of a level, which have one type each.
+fn unite_fields(tortillas: &[&Tortilla]) -> Result<Vec<FieldSpec>> {
+    let UnitedFields { fields, conflict } = UnitedFields::of_tortillas(tortillas);
+    for FieldSpec { name, .. } in &fields {
+        check_field_name(name)
+            .map_err(|fault| Error::invalid(format!("the field name \"{name}\" {fault}")))?;
+    }
+    let Some((field, other)) = conflict else {
+        return Ok(fields);
+    };
+    let FieldSpec { name, dtype, .. } = &fields[field];
+    let error = Error::invalid(format!(
+        "field {name} is {} in some samples and {} in others",
+        dtype_name(dtype),
+        dtype_name(&other)
+    ));
+    Err(error.hint("give the field one type on the whole level"))
+}
+
 /// Builds one level of a draft from the union of its tortillas' columns: in insertion order on
 /// level 0, sorted by name below it.
 fn lay_out(
@@ -449,36 +459,8 @@ fn lay_out(
     owners: &[u32],
 ) -> Result<AssemblyLevel> {
     let level = &tree.levels[depth];
-    let mut fields: Vec<FieldSpec> = Vec::new();
-    let mut place: HashMap<&str, usize> = HashMap::new();
-    for tortilla in tortillas {
-        for field in tortilla.schema.iter() {
-            match place.get(field.name.as_str()) {
-                None => {
-                    check_field_name(&field.name).map_err(|fault| {
-                        Error::invalid(format!("the field name \"{}\" {fault}", field.name))
-                            .at_place(format!("level{depth}"))
-                    })?;
-                    place.insert(&field.name, fields.len());
-                    fields.push(field.clone());
-                }
-                Some(&at) if fields[at].dtype == DataType::Null => {
-                    fields[at].dtype = field.dtype.clone()
-                }
-                Some(&at) if fields[at].dtype != field.dtype && field.dtype != DataType::Null => {
-                    return Err(Error::invalid(format!(
-                        "field {} is {} in some samples and {} in others",
-                        field.name,
-                        crate::model::dtype_name(&fields[at].dtype),
-                        crate::model::dtype_name(&field.dtype)
-                    ))
-                    .at_place(format!("level{depth}"))
-                    .hint("give the field one type on the whole level"));
-                }
-                Some(_) => {}
-            }
-        }
-    }
+    let mut fields =
+        unite_fields(tortillas).map_err(|error| error.at_place(format!("level{depth}")))?;
     if tortillas.len() > 1 {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
     }
@@ -514,12 +496,7 @@ fn lay_out(
             if at.is_some() {
                 set.push(number + 2);
             }
-            values.extend(
-                tortilla
-                    .samples
-                    .iter()
-                    .map(|sample| at.map_or(&Value::Null, |at| sample.value(at))),
-            );
+            values.extend(tortilla.list_values(at));
         }
         columns.push(
             array_of(field, values.into_iter())

@@ -1,16 +1,18 @@
 //! The level tables of a dataset that is not written yet, for queries and maps.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{Field, Schema};
 
 use super::LevelSet;
 use super::synthetic_levels::{MadeLevel, level_tables, with_gdal_paths};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, Value};
+use crate::model::{
+    Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, UnitedFields, Value,
+    list_tortillas_below,
+};
 use crate::table::array_of;
 
 /// The level tables of a draft, with the columns of every tortilla of a level. The draft need not
@@ -38,7 +40,7 @@ pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
                 .collect::<StringArray>(),
         );
         levels.push(MadeLevel {
-            own: columns_of(&tortillas, samples.len(), ctx)?,
+            own: make_united_columns(&tortillas, samples.len(), ctx)?,
             ids: samples.iter().map(|sample| sample.id.to_string()).collect(),
             folder: level.folder.clone(),
             parents: level.parents.clone(),
@@ -46,11 +48,7 @@ pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
             sources: None,
             paths: None,
         });
-        tortillas = samples
-            .iter()
-            .filter_map(|sample| sample.children())
-            .map(AsRef::as_ref)
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
     let tables = level_tables(levels)?;
     let with_paths = tables
@@ -69,33 +67,18 @@ fn gdal_path(sample: &Sample) -> Option<String> {
 }
 
 /// The columns of the tortillas of a level, united by name.
-fn columns_of(tortillas: &[&Tortilla], rows: usize, ctx: &JobContext) -> Result<RecordBatch> {
-    let mut fields: Vec<FieldSpec> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for field in tortillas.iter().flat_map(|tortilla| tortilla.schema.iter()) {
-        match places.get(field.name.as_str()) {
-            None => {
-                places.insert(&field.name, fields.len());
-                fields.push(field.clone());
-            }
-            Some(&at) if fields[at].dtype == DataType::Null => {
-                fields[at].dtype = field.dtype.clone()
-            }
-            Some(_) => {}
-        }
-    }
+fn make_united_columns(
+    tortillas: &[&Tortilla],
+    rows: usize,
+    ctx: &JobContext,
+) -> Result<RecordBatch> {
+    let fields = UnitedFields::of_tortillas(tortillas).fields;
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
     for field in &fields {
         ctx.check()?;
         let mut values: Vec<&Value> = Vec::with_capacity(rows);
         for tortilla in tortillas {
-            let at = tortilla.field(&field.name);
-            values.extend(
-                tortilla
-                    .samples
-                    .iter()
-                    .map(|sample| at.map_or(&Value::Null, |at| sample.value(at))),
-            );
+            values.extend(tortilla.list_values(tortilla.field(&field.name)));
         }
         columns.push(fitting_values(field, values)?);
     }
@@ -123,6 +106,8 @@ fn fitting_values(field: &FieldSpec, values: Vec<&Value>) -> Result<ArrayRef> {
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
+
     use super::*;
 
     fn file(id: &str) -> Sample {

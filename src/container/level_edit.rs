@@ -200,7 +200,7 @@ impl Assembly {
         let Some(above) = above else { return Ok(()) };
         let all: Arc<[usize]> = (0..old.fields().len()).collect();
         let chosen = std::mem::take(&mut level.meta_columns);
-        for folder in (0..above.len() as u32).filter(|&row| above.folder[row as usize]) {
+        for folder in above.list_folders() {
             let children = above.children(folder);
             let (Some(&first), length) = (children.first(), children.len()) else {
                 continue;

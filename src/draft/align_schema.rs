@@ -124,7 +124,9 @@ fn loses_value_as(tortillas: &[&Tortilla], field: &FieldSpec, dtype: &DataType) 
         dtype: dtype.clone(),
         ..field.clone()
     };
-    tortillas.iter().any(|tortilla| loses(tortilla, &field))
+    tortillas
+        .iter()
+        .any(|tortilla| loses_values(tortilla, &field))
 }
 
 fn collect<'a>(
@@ -147,7 +149,7 @@ fn collect<'a>(
 }
 
 /// True when the cast would lose a value of the field.
-fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
+fn loses_values(tortilla: &Tortilla, field: &FieldSpec) -> bool {
     let Some(index) = tortilla.field(&field.name) else {
         return false;
     };
@@ -208,8 +210,6 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     if is_binary(from) && is_binary(to) {
         return bytes_of(value).map(Value::Bytes);
     }
-    let fits = |number: i64| fits_signed_type(number, to);
-    let unsigned = |number: u64| fits_unsigned_type(number, to);
     let exact = |number: i64| is_exact_in_float(number, to);
     let plain =
         from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
@@ -229,16 +229,8 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
         (Value::Float(number), _) if number.fract() == 0.0 && number.abs() <= 9e15 => {
             cast(&Value::Int(*number as i64), &DataType::Int64, to)
         }
-        (Value::Int(number), _) if fits(*number) => Some(Value::Int(*number)),
-        (Value::Int(number), _) => u64::try_from(*number)
-            .ok()
-            .filter(|&number| unsigned(number))
-            .map(Value::UInt),
-        (Value::UInt(number), _) if unsigned(*number) => Some(Value::UInt(*number)),
-        (Value::UInt(number), _) => i64::try_from(*number)
-            .ok()
-            .filter(|&number| fits(number))
-            .map(Value::Int),
+        (Value::Int(number), _) => fit_integer_type((*number).into(), to),
+        (Value::UInt(number), _) => fit_integer_type((*number).into(), to),
         (Value::Text(text), _) => {
             let number = number_of(text.trim())?;
             cast(&number, &infer_type(&number), to)
@@ -247,23 +239,25 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
     }
 }
 
-fn fits_signed_type(number: i64, dtype: &DataType) -> bool {
-    match dtype {
-        DataType::Int8 => i8::try_from(number).is_ok(),
-        DataType::Int16 => i16::try_from(number).is_ok(),
-        DataType::Int32 => i32::try_from(number).is_ok(),
-        DataType::Int64 => true,
-        _ => false,
-    }
-}
-
-fn fits_unsigned_type(number: u64, dtype: &DataType) -> bool {
-    match dtype {
-        DataType::UInt8 => u8::try_from(number).is_ok(),
-        DataType::UInt16 => u16::try_from(number).is_ok(),
-        DataType::UInt32 => u32::try_from(number).is_ok(),
-        DataType::UInt64 => true,
-        _ => false,
+/// The number as a value of an integer type; `None` for other types and out of range.
+fn fit_integer_type(number: i128, dtype: &DataType) -> Option<Value> {
+    let (min, max) = match dtype {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        DataType::UInt8 => (0, u8::MAX.into()),
+        DataType::UInt16 => (0, u16::MAX.into()),
+        DataType::UInt32 => (0, u32::MAX.into()),
+        DataType::UInt64 => (0, u64::MAX.into()),
+        _ => return None,
+    };
+    if !(min..=max).contains(&number) {
+        None
+    } else if dtype.is_unsigned_integer() {
+        u64::try_from(number).ok().map(Value::UInt)
+    } else {
+        i64::try_from(number).ok().map(Value::Int)
     }
 }
 

@@ -68,12 +68,12 @@ fn parents(samples: &[NodePath]) -> impl Iterator<Item = &[u32]> {
 pub(super) fn remove_many(dataset: &mut Dataset, samples: Vec<NodePath>) -> Result<Edit> {
     let sorted = removable(dataset, &samples)?;
     let inverse = as_it_is(dataset, &common_folder(parents(&samples)))?;
-    take(dataset, &sorted)?;
+    remove_samples(dataset, &sorted)?;
     Ok(inverse)
 }
 
 /// Removes samples sorted by [`removable`], one FOLDER at a time.
-fn take(dataset: &mut Dataset, sorted: &[NodePath]) -> Result<()> {
+fn remove_samples(dataset: &mut Dataset, sorted: &[NodePath]) -> Result<()> {
     let mut leaving: BTreeMap<&[u32], Vec<u32>> = BTreeMap::new();
     for path in sorted {
         let (&at, parent) = path.0.split_last().ok_or_else(|| no_sample(path))?;
@@ -141,7 +141,7 @@ pub(super) fn move_many(
         dataset,
         &common_folder(parents(&samples).chain([to.0.as_slice()])),
     )?;
-    take(dataset, &sorted)?;
+    remove_samples(dataset, &sorted)?;
     let mut place = to;
     for path in &sorted {
         if let Some((parent, position)) = path.parent() {

@@ -113,7 +113,7 @@ impl Kinds {
         let files = roots
             .filter_map(|root| at_path(root, position))
             .filter_map(|sample| self.kind_of_sample(sample));
-        let typical = common(files.take(ASKED));
+        let typical = find_common_kind(files.take(ASKED));
         self.typical
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -208,7 +208,7 @@ fn at_path<'a>(root: &'a Sample, position: &[Arc<str>]) -> Option<&'a Sample> {
 
 /// What these files have in common; `None` when some are rasters and others are not, or there are
 /// none.
-fn common(files: impl Iterator<Item = FileKind>) -> Typical {
+fn find_common_kind(files: impl Iterator<Item = FileKind>) -> Typical {
     fn keep<T: PartialEq>(known: &mut Option<T>, other: &Option<T>) {
         if known != other {
             *known = None;
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_position_is_what_all_roots_have_there() {
         let images = || [raster("UInt16", 3, 10), raster("UInt16", 3, 12)].into_iter();
-        let image = common(images()).expect("has files");
+        let image = find_common_kind(images()).expect("has files");
         assert_eq!(
             (image.dtype.as_deref(), image.bands, image.size),
             (Some("UInt16"), Some(3), None)
@@ -280,13 +280,14 @@ mod tests {
             image.agrees(&raster("UInt16", 4, 10)).is_none()
                 && image.agrees(&FileKind::Other).is_none()
         );
-        let mixed = common(images().chain([raster("Float32", 3, 10)])).expect("has files");
+        let mixed =
+            find_common_kind(images().chain([raster("Float32", 3, 10)])).expect("has files");
         assert!(
             mixed.agrees(&raster("Byte", 3, 1)).is_some(),
             "types differ there anyway"
         );
-        assert_eq!(common(images().chain([FileKind::Other])), None);
-        let text = common([FileKind::Other].into_iter()).expect("has a file");
+        assert_eq!(find_common_kind(images().chain([FileKind::Other])), None);
+        let text = find_common_kind([FileKind::Other].into_iter()).expect("has a file");
         assert_eq!(
             (
                 text.agrees(&FileKind::Other),

@@ -164,11 +164,6 @@ impl Draft {
         self.undo.len() + self.forgotten as usize
     }
 
-    /// Number of steps that can no longer be undone because of the memory limit.
-    pub fn forgotten_steps(&self) -> u64 {
-        self.forgotten
-    }
-
     pub fn mark_saved(&mut self) {
         self.saved = self.revision;
         self.saved_step = self.step_number();
@@ -372,7 +367,7 @@ mod tests {
         };
         (0..100).for_each(|number| drop(draft.apply(set(number)).expect("applies")));
         assert!((5..40).contains(&draft.steps()), "{}", draft.steps());
-        assert_eq!(draft.forgotten_steps() as usize + draft.steps(), 100);
+        assert_eq!(draft.forgotten as usize + draft.steps(), 100);
         let steps = draft.steps();
         (0..steps).for_each(|_| drop(draft.undo().expect("undoes")));
         assert!(draft.undo().is_err());

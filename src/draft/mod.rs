@@ -30,8 +30,7 @@ pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use file_kind::{FileKind, KindReader, Kinds};
 pub use find_fixes::{
-    PAD_MULTIPLE_MAX, PadPlace, PadTo, apply_alike, fill_missing, fix_safe, fixes_of, pad_all,
-    pad_to, split_off,
+    PAD_MULTIPLE_MAX, PadPlace, PadTo, fill_missing, fix_safe, fixes_of, pad_all, pad_to, split_off,
 };
 pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, HistoryStep};

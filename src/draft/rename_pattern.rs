@@ -3,9 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
-
-use regex::Regex;
+use std::sync::Arc;
 
 use super::Edit;
 use crate::error::{Error, Result};
@@ -328,11 +326,7 @@ fn has_sibling_of_form(tortilla: &Tortilla, position: usize, form: &str) -> bool
 /// it; with it where no letter is left before the extension. A date is a field of its own.
 fn generalize_id(id: &str) -> (String, String) {
     let whole = (id.to_owned(), id.to_owned());
-    static DATE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"[0-9]{8}|[0-9]{4}[-_][0-9]{2}[-_][0-9]{2}").ok());
-    let date = DATE
-        .as_ref()
-        .and_then(|date| date.find(id).map(|found| (found.range(), "{date}")));
+    let date = find_date(id).map(|range| (range, "{date}"));
     let digits = || Some((find_longest_number(id)?, "{n}"));
     let Some((range, field)) = date.or_else(digits) else {
         return whole;
@@ -356,6 +350,27 @@ fn generalize_id(id: &str) -> (String, String) {
         && has_letters_in_stem(&kept)
         && check_sample_id(&kept).is_ok();
     (from.clone(), if named { kept } else { from })
+}
+
+/// The first date: eight digits, or a year, month and day with `-` or `_` between them.
+fn find_date(id: &str) -> Option<Range<usize>> {
+    const FORMS: [&[u8]; 2] = [b"dddddddd", b"dddd-dd-dd"];
+    let id = id.as_bytes();
+    (0..id.len()).find_map(|start| {
+        let rest = &id[start..];
+        let form = FORMS.iter().find(|form| has_date_form(rest, form))?;
+        Some(start..start + form.len())
+    })
+}
+
+/// True where the text begins with a digit for each `d`, and with `-` or `_` for others.
+fn has_date_form(text: &[u8], form: &[u8]) -> bool {
+    let mut letters = text.iter().zip(form);
+    let is_of_form = |(letter, form): (&u8, &u8)| match form {
+        b'd' => letter.is_ascii_digit(),
+        _ => matches!(letter, b'-' | b'_'),
+    };
+    text.len() >= form.len() && letters.all(is_of_form)
 }
 
 fn has_letters_in_stem(name: &str) -> bool {

@@ -195,15 +195,11 @@ fn format_class_value(value: Option<&Json>) -> String {
 
 /// The parts of a dataset: name, bounding box, time.
 fn files(described: &Described<'_>) -> Vec<Vec<String>> {
-    let extents = described
-        .fields
-        .get("taco:sources")
-        .and_then(|sources| sources.get("extents")?.as_array());
-    extents.into_iter().flatten().map(describe_part).collect()
+    described.source_extents().map(list_extent_cells).collect()
 }
 
 /// File, bounding box and time of one of `taco:sources` → `extents`.
-fn describe_part(extent: &Json) -> Vec<String> {
+fn list_extent_cells(extent: &Json) -> Vec<String> {
     let numbers = extent
         .get("spatial")
         .and_then(Json::as_array)
@@ -442,30 +438,35 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     for block in blocks(described, ctx)? {
         text.push('\n');
         match block {
-            Block::Heading(depth, heading) => {
-                text.push_str(&format!("{} {}\n", "#".repeat(depth), plain(&heading)))
-            }
+            Block::Heading(depth, heading) => text.push_str(&format!(
+                "{} {}\n",
+                "#".repeat(depth),
+                escape_markup(&heading)
+            )),
             Block::Text(body) => text.push_str(&format!(
                 "{}\n",
-                body.lines().map(plain).collect::<Vec<_>>().join("\n")
+                body.lines()
+                    .map(escape_markup)
+                    .collect::<Vec<_>>()
+                    .join("\n")
             )),
             Block::List(items) => items
                 .iter()
-                .for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
+                .for_each(|item| text.push_str(&format!("- {}\n", escape_markup(item)))),
             Block::Code(code) => {
                 text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''")))
             }
             // Hubs render this as a map.
             Block::Map(map) => text.push_str(&format!(
                 "{}\n\n```geojson\n{}\n```\n",
-                plain(&map.caption),
+                escape_markup(&map.caption),
                 map.geojson
             )),
             Block::Table(rows) => {
                 for (at, row) in rows.iter().enumerate() {
                     let cells: Vec<String> = row
                         .iter()
-                        .map(|cell| plain(cell).replace('|', "\\|"))
+                        .map(|cell| escape_markup(cell).replace('|', "\\|"))
                         .collect();
                     text.push_str(&format!("| {} |\n", cells.join(" | ")));
                     if at == 0 {
@@ -478,15 +479,16 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     Ok(text)
 }
 
-fn quote_yaml(text: &str) -> String {
+/// A text as a JSON string, which YAML takes.
+pub fn quote_yaml(text: &str) -> String {
     Json::from(text).to_string()
 }
 
 /// A list of the front matter; empty without items.
-fn format_yaml_list(name: &str, items: &[&str]) -> String {
+pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
     let lines: String = items
         .iter()
-        .map(|item| format!("- {}\n", quote_yaml(item)))
+        .map(|item| format!("- {}\n", quote_yaml(item.as_ref())))
         .collect();
     if items.is_empty() {
         String::new()
@@ -496,7 +498,7 @@ fn format_yaml_list(name: &str, items: &[&str]) -> String {
 }
 
 /// Text on one line, with markup escaped.
-fn plain(text: &str) -> String {
+fn escape_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -42,7 +42,10 @@ pub fn document(described: &Described<'_>) -> Json {
                 .unwrap_or_else(|| format!("urn:taco:{}", described.id()))
         ),
     );
-    out.insert("version".into(), json!(semantic(described.version())));
+    out.insert(
+        "version".into(),
+        json!(normalize_version(described.version())),
+    );
     if let Some(day) = described.day() {
         out.insert("datePublished".into(), json!(day));
     }
@@ -131,7 +134,7 @@ fn context() -> Json {
 }
 
 /// Normalizes to MAJOR.MINOR.PATCH, as the standard requires; missing numbers become 0.
-fn semantic(version: &str) -> String {
+fn normalize_version(version: &str) -> String {
     let plain = version.trim().trim_start_matches('v');
     let mut numbers: Vec<&str> = plain.split('.').collect();
     if numbers

@@ -102,7 +102,11 @@ pub fn document(described: &Described<'_>) -> Json {
     formats.dedup();
     out.insert("formats".into(), json!(formats));
     out.insert("version".into(), json!(described.version()));
-    let rights: Vec<Json> = described.texts("licenses").into_iter().map(right).collect();
+    let rights: Vec<Json> = described
+        .texts("licenses")
+        .into_iter()
+        .map(describe_right)
+        .collect();
     if !rights.is_empty() {
         out.insert("rightsList".into(), json!(rights));
     }
@@ -140,7 +144,7 @@ fn creator(contact: &Contact) -> Json {
     out
 }
 
-fn right(licence: &str) -> Json {
+fn describe_right(licence: &str) -> Json {
     match spdx::license_id(licence) {
         Some(known) => json!({
             "rights": known.full_name, "rightsUri": format!(

@@ -194,7 +194,8 @@ impl AssetNames {
                 ..
             } => {
                 let place = link_of(dataset, container);
-                let href = AssetPath::range(absolute(dataset, &place), *offset, *size).to_vsi();
+                let href =
+                    AssetPath::range(make_place_absolute(dataset, &place), *offset, *size).to_vsi();
                 (href, Some((*offset, href_of(described, dataset, &place))))
             }
             AssetPath::File(path) => (href_of(described, dataset, &link_of(dataset, path)), None),
@@ -307,7 +308,7 @@ fn relocate_file(file: &Path, folder: &Path, to: &Path) -> Option<PathBuf> {
 
 /// The path that GDAL opens from any folder; that of a published file stays relative to its folder,
 /// and no address has a secret.
-fn absolute(dataset: &Facts, place: &Path) -> PathBuf {
+fn make_place_absolute(dataset: &Facts, place: &Path) -> PathBuf {
     match Address::from_path(place) {
         Some(address) => address.without_secret().0.to_string().into(),
         None if dataset.opened == dataset.path => {

@@ -126,13 +126,8 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
 
 /// Extents of the parts, with their names.
 fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
-    let extents = described
-        .fields
-        .get("taco:sources")
-        .and_then(|sources| sources.get("extents")?.as_array());
-    extents
-        .into_iter()
-        .flatten()
+    described
+        .source_extents()
         .filter_map(read_named_box)
         .collect()
 }

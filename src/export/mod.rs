@@ -17,6 +17,7 @@ mod stac;
 mod tests;
 mod training_code;
 
+pub(crate) use card::{format_yaml_list, quote_yaml};
 pub(crate) use map::escape_html;
 pub use map::map_image;
 
@@ -388,6 +389,13 @@ fn read_trimmed_text(json: &Json) -> Option<&str> {
 }
 
 impl<'a> Described<'a> {
+    /// The items of `taco:sources` → `extents`: one for each part of the dataset.
+    fn source_extents(&self) -> impl Iterator<Item = &Json> {
+        let sources = self.fields.get("taco:sources");
+        let extents = sources.and_then(|sources| sources.get("extents")?.as_array());
+        extents.into_iter().flatten()
+    }
+
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
         let known = ExtentOrigin::from_collection(&assembly.collection)

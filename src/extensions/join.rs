@@ -366,7 +366,7 @@ impl MatchedLevel {
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
 pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Result<MatchedRows> {
     let rows = table.rows_of_samples(|see| {
-        walk(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+        walk_samples(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
             if !sample.is_padding() {
                 see(path, &sample.id);
             }
@@ -376,7 +376,7 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
         levels: Vec::new(),
         samples: vec![None; table.table.rows()],
     };
-    walk(
+    walk_samples(
         root,
         &mut String::new(),
         0,
@@ -446,7 +446,7 @@ pub fn read_for_draft(
 
 /// Calls `see(path, id)` for every sample but padding.
 fn visit_samples(root: &Tortilla, ctx: &JobContext, see: &mut dyn FnMut(&str, &str)) -> Result<()> {
-    walk(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
+    walk_samples(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
         if !sample.is_padding() {
             see(path, &sample.id);
         }
@@ -454,7 +454,7 @@ fn visit_samples(root: &Tortilla, ctx: &JobContext, see: &mut dyn FnMut(&str, &s
 }
 
 /// Calls `each(level, sample, path)` for every sample, depth first.
-fn walk(
+fn walk_samples(
     tortilla: &Tortilla,
     path: &mut String,
     level: usize,
@@ -468,7 +468,7 @@ fn walk(
         each(level, sample, path);
         if let Some(children) = sample.children().filter(|_| level + 1 < MAX_LEVELS) {
             path.push('/');
-            walk(children, path, level + 1, ctx, each)?;
+            walk_samples(children, path, level + 1, ctx, each)?;
         }
         path.truncate(above);
     }

@@ -432,7 +432,7 @@ impl LeakFinder<'_> {
                         continue;
                     };
                     let pair = (other.sample.min(next.sample), other.sample.max(next.sample));
-                    if (other.shift != 0.0 || next.shift != 0.0 || crosses(grounds, pair))
+                    if (other.shift != 0.0 || next.shift != 0.0 || crosses_parts(grounds, pair))
                         && !shifted.insert(pair)
                     {
                         continue;
@@ -589,7 +589,7 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
     boxes
 }
 
-fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
+fn crosses_parts(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
     extends_beyond_180(grounds[a].as_ref()) && extends_beyond_180(grounds[b].as_ref())
 }
 

@@ -45,7 +45,7 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
                     return Err(Error::invalid(summary).hint(ONE_KIND));
                 }
                 for (sum, band) in sum.iter_mut().zip(bands) {
-                    *sum = both(*sum, *band);
+                    *sum = merge_moments(*sum, *band);
                 }
             }
         }
@@ -65,7 +65,7 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
     })
 }
 
-fn both(a: Option<BandMoments>, b: Option<BandMoments>) -> Option<BandMoments> {
+fn merge_moments(a: Option<BandMoments>, b: Option<BandMoments>) -> Option<BandMoments> {
     match (a, b) {
         (Some(a), Some(b)) => Some(merge(a, b)),
         (a, b) => a.or(b),

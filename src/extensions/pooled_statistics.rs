@@ -176,7 +176,7 @@ fn has_broken_band(sample: &SampleStats) -> bool {
     bands.any(|band| has_pixels_but_no_numbers(band))
 }
 
-/// The number of pixels of a sample, else 1.
+/// The weight of a sample: the number of its pixels where `weighted` and known, otherwise 1.
 fn weigh_sample(sample: &SampleStats, weighted: bool) -> f64 {
     if weighted {
         sample.pixels.unwrap_or(1) as f64

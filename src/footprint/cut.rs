@@ -189,7 +189,7 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
         }
         found.extend(
             here.iter()
-                .map(|ring| move_into_turn(ring, turn))
+                .map(|ring| shift_ring_clamped(ring, turn))
                 .filter(|ring| doubled_area(ring).abs() > NOTHING),
         );
         if beyond.is_empty() || edge >= east {
@@ -200,12 +200,14 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
     // A ring without an area stays: it is a line or a point that somebody wrote as a polygon.
     if found.is_empty() && ring.len() > 2 {
         let turn = ((west + 180.0) / 360.0).floor();
-        found.push(move_into_turn(ring, turn));
+        found.push(shift_ring_clamped(ring, turn));
     }
     found
 }
 
-fn move_into_turn(ring: &[[f64; 2]], turn: f64) -> Ring {
+/// As [`shift_ring_by_turns`] with longitudes of at most 180 degrees, which rounding can exceed at
+/// a cut.
+fn shift_ring_clamped(ring: &[[f64; 2]], turn: f64) -> Ring {
     ring.iter()
         .map(|&[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
         .collect()
@@ -314,11 +316,11 @@ pub(super) fn align_holes(
         ((west + 180.0) / 360.0).floor()
     };
     let middle = (west + east) / 2.0 - 360.0 * turns;
-    let mut out = vec![shift_ring(outer, turns)];
+    let mut out = vec![shift_ring_by_turns(outer, turns)];
     for hole in rings.filter(|hole| hole.len() > 2) {
         let (west, east) = reach(&hole);
         let turns = (((west + east) / 2.0 - middle) / 360.0).round();
-        let mut hole = shift_ring(hole, turns);
+        let mut hole = shift_ring_by_turns(hole, turns);
         if doubled_area(&hole) > 0.0 {
             hole.reverse();
         }
@@ -327,7 +329,7 @@ pub(super) fn align_holes(
     out
 }
 
-fn shift_ring(ring: Ring, turns: f64) -> Ring {
+fn shift_ring_by_turns(ring: Ring, turns: f64) -> Ring {
     ring.into_iter()
         .map(|[x, y]| [x - 360.0 * turns, y])
         .collect()

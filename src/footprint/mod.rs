@@ -307,14 +307,6 @@ pub fn touching(rows: &[StatedLocation], boxes: &Boxes, ctx: &JobContext) -> Res
     Ok(found)
 }
 
-/// Footprints of the rows of a level.
-///
-/// # Errors
-/// When the job is cancelled.
-pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
-    in_parts(batch, ctx, |rows| footprints(rows, ctx))
-}
-
 /// True when a level has columns with locations.
 pub fn has_places(batch: &RecordBatch) -> bool {
     ["istac:geometry", "stac:centroid", "istac:centroid"]

@@ -86,7 +86,7 @@ pub fn unfold_shapes(
     for (path, broken) in paths.iter_mut().zip(broken).filter(|(_, broken)| *broken) {
         debug_assert!(broken);
         match path.kind {
-            GeometryKind::Ring(_) if !geographic => match visible(way, path) {
+            GeometryKind::Ring(_) if !geographic => match find_visible_ring(way, path) {
                 Some(nodes) => path.nodes = nodes,
                 None => unseen[path.shape] = true,
             },
@@ -433,7 +433,7 @@ fn size_of(path: &ProjectedPath) -> f64 {
 /// What can be seen of a ring that reaches beyond what its system maps: from a place inside that
 /// has coordinates, as far as there are some in the direction of each vertex. `None` where nothing
 /// inside has any.
-fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedPoint>> {
+fn find_visible_ring(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedPoint>> {
     let corners: Vec<[f64; 2]> = path
         .nodes
         .iter()

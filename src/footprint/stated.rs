@@ -322,7 +322,7 @@ impl PlaceColumns {
     pub fn from_arrays(array: impl Fn(&str) -> Option<ArrayRef>) -> Self {
         let (names, columns): (Vec<&str>, Vec<ArrayRef>) = COLUMNS
             .iter()
-            .filter_map(|name| Some((*name, plain(array(name)?))))
+            .filter_map(|name| Some((*name, normalize_array(array(name)?))))
             .unzip();
         let roles = PlaceRoles::from_lookup(|name| names.iter().position(|known| *known == name));
         Self {
@@ -355,7 +355,7 @@ fn share_system(systems: &mut HashMap<Arc<str>, Arc<str>>, crs: &mut Arc<str>) {
 }
 
 /// Lists of every kind as lists of numbers, views and dictionaries as plain text and bytes.
-fn plain(array: ArrayRef) -> ArrayRef {
+fn normalize_array(array: ArrayRef) -> ArrayRef {
     let list = || DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
     let wanted = match array.data_type() {
         DataType::List(_)

@@ -13,7 +13,7 @@ const OPPOSITE: f64 = 179.999_999;
 const STRAIGHT: f64 = 1e-10;
 
 /// A difference of longitudes in (-180, 180].
-fn turn(difference: f64) -> f64 {
+fn wrap_longitude(difference: f64) -> f64 {
     let turned = (difference + 180.0).rem_euclid(360.0) - 180.0;
     if turned == -180.0 { 180.0 } else { turned }
 }
@@ -22,9 +22,9 @@ fn turn(difference: f64) -> f64 {
 pub fn line(vertices: &[Vertex]) -> Vec<[f64; 2]> {
     let mut out: Vec<Vertex> = Vec::with_capacity(vertices.len());
     for &([lon, lat], added) in vertices.iter().filter(|(at, _)| at[1].abs() < POLE) {
-        let lon = out
-            .last()
-            .map_or(lon, |([before, _], _)| before + turn(lon - before));
+        let lon = out.last().map_or(lon, |([before, _], _)| {
+            before + wrap_longitude(lon - before)
+        });
         out.push(([lon, lat], added));
     }
     drop_straight_vertices(&out, false)
@@ -51,7 +51,7 @@ pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
             pole = Some(lat.signum() * 90.0);
             continue;
         }
-        let mut sweep = turn(next - lon);
+        let mut sweep = wrap_longitude(next - lon);
         if sweep.abs() >= OPPOSITE {
             let before = out.last().map_or(lat, |(at, _)| at[1]);
             let over = *pole.get_or_insert(if lat + before >= 0.0 { 90.0 } else { -90.0 });

@@ -116,7 +116,9 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
             (!folder).then_some(mark!("A FILE holds nothing"))
         }),
-        Action::MoveUp | Action::MoveDown => no_draft.or(no_selection).or_else(|| edge(action, cx)),
+        Action::MoveUp | Action::MoveDown => no_draft
+            .or(no_selection)
+            .or_else(|| refuse_at_edge(action, cx)),
         Action::EditCopy => no_document.or(draft.map(|_| mark!("This is a draft already"))),
         Action::SaveSample => no_document.or(no_selection).or_else(|| {
             let file = document?.kind(cx.session.selected?)? == SampleKind::File;
@@ -179,17 +181,18 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let Some(above) = position.checked_sub(1) else {
+    let Some(position_before) = position.checked_sub(1) else {
         return Some(mark!("There is no folder before it"));
     };
-    let above = document.draft()?.dataset().sample(&parent.child(above))?;
-    above
+    let dataset = document.draft()?.dataset();
+    let before = dataset.sample(&parent.child(position_before))?;
+    before
         .children()
         .is_none()
         .then_some(mark!("The sample before it is a FILE"))
 }
 
-fn edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {
+fn refuse_at_edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
     let last = document

@@ -1,7 +1,7 @@
 //! The banners below the top bar: an opened dataset that changed on disk; one of an older
 //! generation; and what can be done.
 
-use egui::{Frame, Margin, Panel, Role, Sense, Stroke, Ui, WidgetInfo};
+use egui::{Color32, Frame, Margin, Panel, Role, Sense, Stroke, Ui, WidgetInfo};
 
 use super::action::Action;
 use super::icons;
@@ -57,55 +57,28 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ),
     };
     let t = theme::tokens(ui);
-    let frame = Frame::NONE.fill(t.warnbg).inner_margin(Margin {
-        left: 12,
-        right: 8,
-        top: 6,
-        bottom: 6,
-    });
-    let panel = Panel::top("disk-banner")
-        .exact_size(40.0)
-        .resizable(false)
-        .show_separator_line(false)
-        .frame(frame);
-    panel.show(ui, |ui| {
-        let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
-        ui.painter().hline(
-            rect.x_range(),
-            rect.bottom() - 0.5,
-            Stroke::new(1.0, t.warnline),
-        );
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(
-                theme::rich_text(icons::WARNING)
-                    .font(font::icon(15.0))
-                    .color(t.warn),
-            );
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui
-                    .add(Button::icon_only(
-                        icons::X,
-                        tr!("Close the notice of the change"),
-                    ))
-                    .clicked()
-                {
-                    cx.session.disk_seen = Some(change.clone());
-                }
-                if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
-                    cx.run(again);
-                }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    let label = egui::Label::new(
-                        theme::rich_text(&text)
-                            .font(font::regular(13.0))
-                            .color(t.tx),
-                    )
-                    .truncate();
-                    let response = ui.add(label.sense(Sense::hover()));
-                    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
-                });
-            });
+    let style = BannerStyle {
+        id: "disk-banner",
+        icon: icons::WARNING,
+        icon_colour: t.warn,
+        fill: t.warnbg,
+        line: t.warnline,
+    };
+    style.draw(ui, |ui| {
+        if ui
+            .add(Button::icon_only(
+                icons::X,
+                tr!("Close the notice of the change"),
+            ))
+            .clicked()
+        {
+            cx.session.disk_seen = Some(change.clone());
+        }
+        if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
+            cx.run(again);
+        }
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            message_ui(ui, &text, &text);
         });
     });
 }
@@ -140,76 +113,101 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         n
     );
     let t = theme::tokens(ui);
-    let frame = Frame::NONE.fill(t.infobg).inner_margin(Margin {
-        left: 12,
-        right: 8,
-        top: 6,
-        bottom: 6,
-    });
-    let panel = Panel::top("banner")
-        .exact_size(40.0)
-        .resizable(false)
-        .show_separator_line(false)
-        .frame(frame);
-    panel.show(ui, |ui| {
-        let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
-        ui.painter().hline(
-            rect.x_range(),
-            rect.bottom() - 0.5,
-            Stroke::new(1.0, t.infoline),
-        );
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
+    let style = BannerStyle {
+        id: "banner",
+        icon: icons::INFO,
+        icon_colour: t.info,
+        fill: t.infobg,
+        line: t.infoline,
+    };
+    style.draw(ui, |ui| {
+        if ui
+            .add(Button::icon_only(icons::X, tr!("Close banner")))
+            .clicked()
+        {
+            cx.session.banner_closed = true;
+        }
+        if widgets::link(ui, tr!("What changes?")).clicked() {
+            cx.request(Request::Document(
+                super::documentation_page::Page::Commands,
+                super::documentation_page::Page::Commands.line_of("migrate"),
+            ));
+        }
+        if matches!(format, Format::Tortilla | Format::Taco)
+            && ui
+                .add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE))
+                .clicked()
+        {
+            cx.request(Request::Do(Action::EditFooter));
+        }
+        if ui
+            .add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_FAT_LINE_UP))
+            .clicked()
+        {
+            cx.request(Request::Do(Action::Migrate));
+        }
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 0.0;
             ui.label(
-                theme::rich_text(icons::INFO)
-                    .font(font::icon(15.0))
-                    .color(t.info),
+                theme::rich_text(&what)
+                    .font(font::semibold(13.0))
+                    .color(t.tx),
             );
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui
-                    .add(Button::icon_only(icons::X, tr!("Close banner")))
-                    .clicked()
-                {
-                    cx.session.banner_closed = true;
-                }
-                if widgets::link(ui, tr!("What changes?")).clicked() {
-                    cx.request(Request::Document(
-                        super::documentation_page::Page::Commands,
-                        super::documentation_page::Page::Commands.line_of("migrate"),
-                    ));
-                }
-                if matches!(format, Format::Tortilla | Format::Taco)
-                    && ui
-                        .add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE))
-                        .clicked()
-                {
-                    cx.request(Request::Do(Action::EditFooter));
-                }
-                if ui
-                    .add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_FAT_LINE_UP))
-                    .clicked()
-                {
-                    cx.request(Request::Do(Action::Migrate));
-                }
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.spacing_mut().item_spacing.x = 0.0;
-                    ui.label(
-                        theme::rich_text(&what)
-                            .font(font::semibold(13.0))
-                            .color(t.tx),
-                    );
-                    let label = egui::Label::new(
-                        theme::rich_text(&text)
-                            .font(font::regular(13.0))
-                            .color(t.tx),
-                    )
-                    .truncate();
-                    let response = ui.add(label.sense(Sense::hover()));
-                    response.widget_info(|| {
-                        WidgetInfo::labeled(Role::Status, true, format!("{what}{text}"))
-                    });
-                });
-            });
+            message_ui(ui, &text, &format!("{what}{text}"));
         });
     });
+}
+
+/// Draws the text of a banner; `spoken` is what screen readers say.
+fn message_ui(ui: &mut Ui, text: &str, spoken: &str) {
+    let text = theme::rich_text(text)
+        .font(font::regular(13.0))
+        .color(theme::tokens(ui).tx);
+    let label = egui::Label::new(text).truncate();
+    let response = ui.add(label.sense(Sense::hover()));
+    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, spoken));
+}
+
+struct BannerStyle {
+    id: &'static str,
+    icon: &'static str,
+    icon_colour: Color32,
+    fill: Color32,
+    /// Colour of the line at the bottom.
+    line: Color32,
+}
+
+impl BannerStyle {
+    /// Draws a banner with `contents` from its right edge.
+    fn draw(&self, ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+        let frame = Frame::NONE.fill(self.fill).inner_margin(Margin {
+            left: 12,
+            right: 8,
+            top: 6,
+            bottom: 6,
+        });
+        let panel = Panel::top(self.id)
+            .exact_size(40.0)
+            .resizable(false)
+            .show_separator_line(false)
+            .frame(frame);
+        panel.show(ui, |ui| {
+            let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
+            ui.painter().hline(
+                rect.x_range(),
+                rect.bottom() - 0.5,
+                Stroke::new(1.0, self.line),
+            );
+            ui.horizontal_centered(|ui| {
+                ui.spacing_mut().item_spacing.x = 8.0;
+                ui.label(
+                    theme::rich_text(self.icon)
+                        .font(font::icon(15.0))
+                        .color(self.icon_colour),
+                );
+                let layout = egui::Layout::right_to_left(egui::Align::Center);
+                ui.with_layout(layout, contents);
+            });
+        });
+    }
 }

@@ -113,25 +113,23 @@ fn measure_entry_width(ui: &Ui, text: &str) -> f32 {
     ) + 40.0
 }
 
+/// The entry of an action in a menu, which does it when clicked.
+fn action_entry_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, action: Action) {
+    let (info, reason) = (action.info(), disabled_reason(action, cx));
+    let keys = action.keys_text();
+    if widgets::menu_entry(ui, info.icon, info.text, &keys, reason.as_deref()).clicked() {
+        cx.request(Request::Do(action));
+        ui.close();
+    }
+}
+
 /// The buttons for which the window is too narrow, as a menu.
 fn more_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, actions: &[(Action, &'static str)]) {
     let button = ui.add(Button::bar(icons::DOTS_THREE, "").name(tr!("More commands")));
     Popup::menu(&button).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for &(action, _) in actions {
-            let (info, reason) = (action.info(), disabled_reason(action, cx));
-            if widgets::menu_entry(
-                ui,
-                info.icon,
-                info.text,
-                &action.keys_text(),
-                reason.as_deref(),
-            )
-            .clicked()
-            {
-                cx.request(Request::Do(action));
-                ui.close();
-            }
+            action_entry_ui(ui, cx, action);
         }
     });
 }
@@ -187,20 +185,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             .iter()
                             .filter(|action| action.info().menu == menu)
                         {
-                            let info = action.info();
-                            let reason = disabled_reason(action, cx);
-                            if widgets::menu_entry(
-                                ui,
-                                info.icon,
-                                info.text,
-                                &action.keys_text(),
-                                reason.as_deref(),
-                            )
-                            .clicked()
-                            {
-                                cx.request(Request::Do(action));
-                                ui.close();
-                            }
+                            action_entry_ui(ui, cx, action);
                         }
                     });
                 },

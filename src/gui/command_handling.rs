@@ -9,6 +9,7 @@ use egui::{Context, Id};
 use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
+use super::counted_texts;
 use super::dialogs::{Dialog, DialogEvent, Dialogs};
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;
@@ -29,7 +30,9 @@ use crate::error::{Cause, Error};
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
-use crate::ops::{AnyOutput, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of};
+use crate::ops::{
+    AnyOutput, Imported, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of,
+};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 /// A message about an error, followed by what to do.
@@ -294,48 +297,11 @@ impl App {
                 }
             }
             Event::Arrived { files } => {
-                let text = tr_n!(
-                    files,
-                    "{n} new file in the tray",
-                    "{n} new files in the tray",
-                    n = paint::format_grouped_number(files as u64)
-                );
+                let text = counted_texts::count_new_tray_files(files as u64);
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Imported(report) => {
-                let files = tr_n!(
-                    report.files,
-                    "{n} file",
-                    "{n} files",
-                    n = paint::format_grouped_number(report.files)
-                );
-                let folders = tr_n!(
-                    report.folders,
-                    "{n} folder",
-                    "{n} folders",
-                    n = paint::format_grouped_number(report.folders)
-                );
-                let mut text = tr!("Added {files} in {folders}", files, folders);
-                if report.unplaced > 0 {
-                    let n = paint::format_grouped_number(report.unplaced);
-                    let tray = tr_n!(
-                        report.unplaced,
-                        "{n} new file in the tray",
-                        "{n} new files in the tray",
-                        n
-                    );
-                    text.push_str(&format!("; {tray}"));
-                }
-                if !report.skipped.is_empty() {
-                    let skipped = report.skipped.len() as u64;
-                    let left = tr_n!(
-                        skipped,
-                        "{n} left out, see Log",
-                        "{n} left out, see Log",
-                        n = paint::format_grouped_number(skipped)
-                    );
-                    text.push_str(&format!("; {left}"));
-                }
+                let text = describe_import(&report);
                 for skipped in &report.skipped {
                     self.studio
                         .log(LogLevel::Warning, format!("Left out {skipped}"));
@@ -890,4 +856,30 @@ impl App {
             self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
         }
     }
+}
+
+fn describe_import(report: &Imported) -> String {
+    let files = counted_texts::count_files(report.files);
+    let folders = tr_n!(
+        report.folders,
+        "{n} folder",
+        "{n} folders",
+        n = paint::format_grouped_number(report.folders)
+    );
+    let mut text = tr!("Added {files} in {folders}", files, folders);
+    if report.unplaced > 0 {
+        let tray = counted_texts::count_new_tray_files(report.unplaced);
+        text.push_str(&format!("; {tray}"));
+    }
+    if !report.skipped.is_empty() {
+        let skipped = report.skipped.len() as u64;
+        let left = tr_n!(
+            skipped,
+            "{n} left out, see Log",
+            "{n} left out, see Log",
+            n = paint::format_grouped_number(skipped)
+        );
+        text.push_str(&format!("; {left}"));
+    }
+    text
 }

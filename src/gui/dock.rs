@@ -190,7 +190,10 @@ impl Dock {
     /// The container that has the bottom panels below others, as far as they were not moved
     /// elsewhere.
     fn column_of_bottom(&self) -> Option<TileId> {
-        let column = self.tree.tiles.parent_of(self.side(DockSide::Bottom)?)?;
+        let column = self
+            .tree
+            .tiles
+            .parent_of(self.find_side_tabs(DockSide::Bottom)?)?;
         match self.tree.tiles.get(column)? {
             Tile::Container(Container::Linear(linear))
                 if linear.dir == LinearDir::Vertical && linear.children.len() > 1 =>
@@ -212,7 +215,7 @@ impl Dock {
     /// Returns the bottom tile and its share while it is folded.
     fn fold_bottom(&mut self, height: f32) -> Option<(TileId, f32)> {
         let (bottom, column, is_folded) = (
-            self.side(DockSide::Bottom)?,
+            self.find_side_tabs(DockSide::Bottom)?,
             self.column_of_bottom()?,
             self.is_bottom_folded(),
         );
@@ -284,7 +287,7 @@ impl Dock {
                 .tree
                 .tiles
                 .parent_of(id)
-                .is_some_and(|group| self.side(DockSide::Bottom) == Some(group));
+                .is_some_and(|group| self.find_side_tabs(DockSide::Bottom) == Some(group));
             let mut at = Some(id);
             while let Some(tile) = at {
                 self.tree.set_visible(tile, true);
@@ -306,7 +309,9 @@ impl Dock {
             self.is_called = is_folded;
             return;
         }
-        let Some(tile) = self.side(side) else { return };
+        let Some(tile) = self.find_side_tabs(side) else {
+            return;
+        };
         let visible = self.tree.is_visible(tile);
         self.tree.set_visible(tile, !visible);
     }
@@ -347,7 +352,7 @@ impl Dock {
     }
 
     /// The tab group that holds a side's panels, wherever they were dragged.
-    fn side(&self, side: DockSide) -> Option<TileId> {
+    fn find_side_tabs(&self, side: DockSide) -> Option<TileId> {
         let pane = match side {
             DockSide::Left => Pane::Hierarchy,
             DockSide::Right => Pane::Collection,
@@ -360,7 +365,9 @@ impl Dock {
 
 /// The panels of a side but for `apart`.
 fn insert_side(tiles: &mut Tiles<Pane>, side: Option<DockSide>, apart: Option<Pane>) -> TileId {
-    let panes = Pane::ALL.into_iter().filter(|pane| pane.side() == side);
+    let panes = Pane::ALL
+        .into_iter()
+        .filter(|pane| pane.initial_side() == side);
     insert_tabs(tiles, panes.filter(|pane| Some(*pane) != apart))
 }
 
@@ -517,7 +524,7 @@ mod tests {
     #[test]
     fn sides_hide_and_a_shown_panel_brings_its_side_back() {
         let shows = |dock: &Dock, side| {
-            dock.side(side)
+            dock.find_side_tabs(side)
                 .is_some_and(|tile| dock.tree.is_visible(tile))
         };
         let mut dock = Dock::default();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use egui::{Area, Context, DragAndDrop, Frame, Id, Margin, Order, Rect, Response, Ui, vec2};
 
+use super::counted_texts;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font, text_style};
@@ -372,24 +373,14 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
                 place_ids(document, file, target).map(|ids| ids.to_string()),
             ),
             files => {
-                let name = tr_n!(
-                    files.len(),
-                    "{n} file",
-                    "{n} files",
-                    n = paint::format_grouped_number(files.len() as u64)
-                );
+                let name = counted_texts::count_files(files.len() as u64);
                 (icons::IMAGE, name, into_text(document, target))
             }
         },
         Dragged::Samples(samples) => {
             let name = match samples.as_slice() {
                 [one] => find_sample_id(document, one).unwrap_or_default(),
-                samples => tr_n!(
-                    samples.len(),
-                    "{n} sample",
-                    "{n} samples",
-                    n = paint::format_grouped_number(samples.len() as u64)
-                ),
+                samples => counted_texts::count_samples(samples.len() as u64),
             };
             (icons::STACK, name, into_text(document, target))
         }

@@ -44,36 +44,18 @@ impl App {
         let Some((input, id)) = self.opened_path_and_id() else {
             return;
         };
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        self.dialogs.open(Dialog::export_subset(
-            input,
-            open.unwrap_or_default(),
-            &self.folder(),
-            &id,
-            sql,
-        ));
+        let open = self.opened_options();
+        self.dialogs
+            .open(Dialog::export_subset(input, open, &self.folder(), &id, sql));
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
         let Some((input, id)) = self.opened_path_and_id() else {
             return;
         };
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        self.dialogs.open(Dialog::describe(
-            input,
-            open.unwrap_or_default(),
-            &self.folder(),
-            &id,
-            form,
-        ));
+        let open = self.opened_options();
+        self.dialogs
+            .open(Dialog::describe(input, open, &self.folder(), &id, form));
     }
 
     /// Opens the dialog that publishes the dataset at `path`, or the open one.
@@ -91,12 +73,13 @@ impl App {
     }
 
     fn find_opened_path_and_options(&self) -> Option<(PathBuf, OpenOptions)> {
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        Some((self.opened_path_and_id()?.0, open.unwrap_or_default()))
+        Some((self.opened_path_and_id()?.0, self.opened_options()))
+    }
+
+    /// The options with which the dataset was opened; the usual ones without a dataset.
+    fn opened_options(&self) -> OpenOptions {
+        let open = self.studio.document().and_then(Document::opened_dataset);
+        open.map(|open| open.options.clone()).unwrap_or_default()
     }
 
     pub(super) fn migrate(&mut self) {

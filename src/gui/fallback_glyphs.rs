@@ -59,7 +59,7 @@ pub fn install(ctx: &Context) {
 /// dialog.
 pub fn check() -> DoctorCheck {
     let system = SystemFontProvider::new();
-    judge(&SCRIPTS.map(|(script, text)| {
+    judge_scripts(&SCRIPTS.map(|(script, text)| {
         (
             script,
             has_system_font_for(&system, text),
@@ -79,7 +79,7 @@ fn has_system_font_for(system: &SystemFontProvider, text: &str) -> bool {
 
 /// Judges scripts, each with whether the system has a font for it and whether the embedded font
 /// has.
-fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
+fn judge_scripts(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
     let (system, embedded) = (
         join_script_names(scripts, |system, _| system),
         join_script_names(scripts, |system, embedded| !system && embedded),
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn scripts_without_any_font_are_named() {
-        let good = judge(&[("Chinese", false, true), ("Arabic", true, false)]);
+        let good = judge_scripts(&[("Chinese", false, true), ("Arabic", true, false)]);
         assert_eq!(
             (good.health, good.seen.as_str()),
             (
@@ -275,7 +275,7 @@ mod tests {
                 "system fonts for Arabic; the built-in font for Chinese"
             )
         );
-        let bad = judge(&[("Chinese", false, true), ("Arabic", false, false)]);
+        let bad = judge_scripts(&[("Chinese", false, true), ("Arabic", false, false)]);
         assert!(
             bad.health == Health::Warning && bad.seen.ends_with("no font for Arabic"),
             "{}",

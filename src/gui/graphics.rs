@@ -25,7 +25,7 @@ pub fn graphics() -> DoctorCheck {
             software: info.device_type == wgpu::DeviceType::Cpu,
         })
         .collect();
-    judge(&adapters)
+    judge_adapters(&adapters)
 }
 
 struct Adapter {
@@ -33,7 +33,7 @@ struct Adapter {
     software: bool,
 }
 
-fn judge(adapters: &[Adapter]) -> DoctorCheck {
+fn judge_adapters(adapters: &[Adapter]) -> DoctorCheck {
     let mut names: Vec<&str> = adapters
         .iter()
         .map(|adapter| adapter.name.as_str())
@@ -82,8 +82,12 @@ mod tests {
             name: "llvmpipe (Vulkan)".into(),
             software: true,
         };
-        assert_eq!(judge(&[card(), software()]).health, Health::Ok);
-        assert!(judge(&[software()]).seen.contains("no graphics card"));
-        assert_eq!(judge(&[]).health, Health::Warning);
+        assert_eq!(judge_adapters(&[card(), software()]).health, Health::Ok);
+        assert!(
+            judge_adapters(&[software()])
+                .seen
+                .contains("no graphics card")
+        );
+        assert_eq!(judge_adapters(&[]).health, Health::Warning);
     }
 }

@@ -16,6 +16,7 @@ mod banner;
 mod chrome;
 mod command_handling;
 mod consent;
+mod counted_texts;
 mod dialogs;
 mod displayed_texts;
 mod dock;

@@ -312,7 +312,7 @@ fn settings() -> PaletteMatches {
         "As the system: {language}",
         language = Language::usual().name()
     );
-    found.push(style_language_entry(make_settings_entry(
+    found.push(mark_language_entry(make_settings_entry(
         system,
         "language, idioma, system",
         Request::Language(None),
@@ -322,7 +322,7 @@ fn settings() -> PaletteMatches {
             Language::English => "english, inglés, language, idioma",
             Language::Spanish => "spanish, español, castellano, language, idioma",
         };
-        found.push(style_language_entry(make_settings_entry(
+        found.push(mark_language_entry(make_settings_entry(
             one.name().to_owned(),
             words,
             Request::Language(Some(one)),
@@ -344,7 +344,7 @@ fn make_settings_entry(text: String, synonyms: &str, request: Request) -> (Palet
     (entry, request)
 }
 
-fn style_language_entry((mut entry, request): (PaletteEntry, Request)) -> (PaletteEntry, Request) {
+fn mark_language_entry((mut entry, request): (PaletteEntry, Request)) -> (PaletteEntry, Request) {
     (entry.icon, entry.right) = (icons::TRANSLATE, tr!("Language").to_owned());
     (entry, request)
 }

@@ -44,7 +44,7 @@ macro_rules! panes {
             }
 
             /// The side on which the panel is at first.
-            pub(super) fn side(self) -> Option<DockSide> {
+            pub(super) fn initial_side(self) -> Option<DockSide> {
                 match self {
                     $(Pane::$pane => $side,)+
                 }

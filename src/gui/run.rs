@@ -169,7 +169,7 @@ pub fn replay(
     let left = ending.clone();
     let outcome = eframe::run_native(
         "Taco Studio",
-        native(&ViewState::default(), renderer, x11),
+        make_native_options(&ViewState::default(), renderer, x11),
         Box::new(move |creation| {
             // Stores no state.
             let ctx = &creation.egui_ctx;
@@ -217,7 +217,7 @@ fn open(
     report: Option<PathBuf>,
 ) -> eframe::Result {
     let x11 = prefers_x11();
-    let native = native(&state, renderer, x11);
+    let native = make_native_options(&state, renderer, x11);
     let options = options.clone();
     let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
     let left = ending.clone();
@@ -241,7 +241,7 @@ fn open(
     outcome
 }
 
-fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOptions {
+fn make_native_options(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOptions {
     let icon = logo_image(128);
     let rgba = icon
         .pixels

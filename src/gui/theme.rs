@@ -419,11 +419,11 @@ pub fn visuals(t: &ThemeTokens) -> Visuals {
         Visuals::light()
     };
     visuals.widgets = Widgets {
-        noninteractive: style_widget(t.bg1, Stroke::new(1.0, t.line), text),
-        inactive: style_widget(t.bg3, Stroke::new(1.0, t.ctl), text),
-        hovered: style_widget(t.bg4, Stroke::new(1.0, t.ctl), text),
-        active: style_widget(t.bg4, Stroke::new(1.0, t.accfill), text),
-        open: style_widget(t.bg3, Stroke::new(1.0, t.line2), text),
+        noninteractive: make_widget_visuals(t.bg1, Stroke::new(1.0, t.line), text),
+        inactive: make_widget_visuals(t.bg3, Stroke::new(1.0, t.ctl), text),
+        hovered: make_widget_visuals(t.bg4, Stroke::new(1.0, t.ctl), text),
+        active: make_widget_visuals(t.bg4, Stroke::new(1.0, t.accfill), text),
+        open: make_widget_visuals(t.bg3, Stroke::new(1.0, t.line2), text),
     };
     visuals.weak_text_color = Some(t.tx3);
     visuals.selection.bg_fill = t.sel;
@@ -466,7 +466,7 @@ pub fn visuals(t: &ThemeTokens) -> Visuals {
     visuals
 }
 
-fn style_widget(fill: Color32, border: Stroke, text: Stroke) -> WidgetVisuals {
+fn make_widget_visuals(fill: Color32, border: Stroke, text: Stroke) -> WidgetVisuals {
     WidgetVisuals {
         bg_fill: fill,
         weak_bg_fill: fill,

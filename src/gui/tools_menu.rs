@@ -4,10 +4,11 @@ use egui::{Popup, Ui};
 
 use super::action::Action;
 use super::action_enabled::disabled_reason;
+use super::counted_texts;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font};
-use super::widgets::{self, Button, paint};
+use super::widgets::{self, Button};
 
 /// Width of the menu in points.
 const WIDTH: f32 = 318.0;
@@ -47,12 +48,7 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
         Action::Optimise => tr!("GeoTIFFs for fast reads").to_owned(),
         Action::Histograms => tr!("100 bins a raster").to_owned(),
         Action::Percentiles => tr!("from histograms").to_owned(),
-        Action::ValidateDeep if rows > 0 => tr_n!(
-            rows,
-            "{n} sample",
-            "{n} samples",
-            n = paint::format_grouped_number(rows as u64)
-        ),
+        Action::ValidateDeep if rows > 0 => counted_texts::count_samples(rows as u64),
         Action::Repair => tr!("into a copy").to_owned(),
         Action::Convert => tr!("also into parts").to_owned(),
         Action::IndexZips => ".tacocat".to_owned(),

@@ -2,8 +2,6 @@
 //! `source://`) and the addresses of their pages become the address of the file on the hub's
 //! server. No IO.
 
-use std::sync::LazyLock;
-
 use percent_encoding::utf8_percent_encode;
 
 use super::url_encoding::ENCODED;
@@ -15,7 +13,7 @@ const MAIN: &str = "main";
 
 /// Server of Hugging Face without trailing slash. Its own library takes another one from
 /// `HF_ENDPOINT`.
-pub(super) static HUGGING_FACE: LazyLock<String> = LazyLock::new(|| {
+pub(super) fn hugging_face_server() -> String {
     let other = std::env::var("HF_ENDPOINT")
         .ok()
         .filter(|url| url.starts_with("https://") || url.starts_with("http://"));
@@ -23,7 +21,7 @@ pub(super) static HUGGING_FACE: LazyLock<String> = LazyLock::new(|| {
         || "https://huggingface.co".to_owned(),
         |url| url.trim_end_matches('/').to_owned(),
     )
-});
+}
 
 /// The web address of a file or folder for an address or page of a hub; `None` for any other text.
 pub(super) fn web_address(text: &str) -> Option<String> {
@@ -139,7 +137,7 @@ impl HubRepository {
         let slash = if path.is_empty() { "" } else { "/" };
         format!(
             "{}/{kind}{id}/resolve/{revision}{slash}{path}",
-            *HUGGING_FACE
+            hugging_face_server()
         )
     }
 }

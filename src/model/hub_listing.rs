@@ -5,7 +5,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use quick_xml::events::Event;
 
 use super::address::Address;
-use super::hub::{HUGGING_FACE, SOURCE_DATA, is_number};
+use super::hub::{SOURCE_DATA, hugging_face_server, is_number};
 use super::url_encoding::ENCODED;
 
 /// Objects in a list of Source Cooperative; the protocol allows no more.
@@ -38,7 +38,7 @@ impl HubListing {
     /// For the address of a repository, record or folder; `None` on other servers.
     pub fn from_address(address: &Address) -> Option<Self> {
         let text = address.to_string();
-        if let Some(path) = strip_server(&text, &HUGGING_FACE) {
+        if let Some(path) = strip_server(&text, &hugging_face_server()) {
             let parts: Vec<&str> = path.split('/').collect();
             let kinds = parts
                 .first()
@@ -52,9 +52,9 @@ impl HubListing {
             return Some(Self {
                 request: format!(
                     "{}/api/{kind}{repository}/revision/{revision}",
-                    *HUGGING_FACE
+                    hugging_face_server()
                 ),
-                root: format!("{}/{repository}/resolve/{revision}", *HUGGING_FACE),
+                root: format!("{}/{repository}/resolve/{revision}", hugging_face_server()),
                 below: folder_prefix(below),
                 answer: HubAnswer::HuggingFace,
             });

@@ -12,6 +12,7 @@ mod finding;
 mod hub;
 mod hub_listing;
 mod ids;
+mod level_tortillas;
 mod location;
 mod name_pattern;
 mod packed_member;
@@ -51,6 +52,7 @@ pub use ids::{
     check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,
     portable_name, safe_relative, without_case,
 };
+pub use level_tortillas::{UnitedFields, list_tortillas_below};
 pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
 pub use packed_member::{PackedCodec, PackedMember};
@@ -59,7 +61,8 @@ pub use property::Property;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
 pub use sample::{
-    Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, no_values,
+    Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, find_schema,
+    no_values,
 };
 pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::{AssetPath, Collection, FieldSpec, Modified, Value, is_padding};
 
@@ -106,10 +106,15 @@ impl PartialEq for Sample {
     }
 }
 
-/// No values, kept once for all samples without.
+/// The place of a schema in a list, found by reference first.
+pub fn find_schema(schemas: &[Schema], schema: &Schema) -> Option<usize> {
+    let by_reference = schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+    by_reference.or_else(|| schemas.iter().position(|known| known == schema))
+}
+
+/// No values, for samples without.
 pub fn no_values() -> Arc<[Value]> {
-    static NONE: LazyLock<Arc<[Value]>> = LazyLock::new(|| Arc::from([]));
-    NONE.clone()
+    Arc::default()
 }
 
 impl Sample {

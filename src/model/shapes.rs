@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::common_shape::{ShapeChild, ShapeUse, common_shape};
 use super::{
-    Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding,
-    without_case,
+    Sample, Schema, Tortilla, check_portable_name, check_sample_id, find_schema, in_nfc,
+    is_padding, without_case,
 };
 
 /// Index of a shape in its [`Shapes`].
@@ -248,11 +248,7 @@ impl Shapes {
     }
 
     fn schema(&mut self, schema: &Schema) -> u32 {
-        let known = self
-            .schemas
-            .iter()
-            .position(|known| Arc::ptr_eq(known, schema));
-        let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
+        let known = find_schema(&self.schemas, schema);
         known.unwrap_or_else(|| {
             self.schemas.push(schema.clone());
             self.schemas.len() - 1

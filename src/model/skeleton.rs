@@ -55,6 +55,18 @@ impl SkeletonLevel {
         }
     }
 
+    /// Rows of the FOLDERs, in order.
+    pub fn list_folders(&self) -> impl Iterator<Item = u32> {
+        let rows = 0..self.len() as u32;
+        rows.filter(|&row| self.folder[row as usize])
+    }
+
+    /// Rows of the FILEs, in order.
+    pub fn list_files(&self) -> impl Iterator<Item = u32> {
+        let rows = 0..self.len() as u32;
+        rows.filter(|&row| !self.folder[row as usize])
+    }
+
     /// Rows of the children of `row` in the next level.
     pub fn children(&self, row: u32) -> &[u32] {
         let range =

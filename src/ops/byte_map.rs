@@ -94,14 +94,6 @@ pub struct ByteLayout {
 }
 
 impl ByteLayout {
-    /// The stretch that holds a byte.
-    pub fn stretch_at(&self, byte: u64) -> Option<&ByteStretch> {
-        let index = self.stretches.partition_point(|stretch| stretch.to <= byte);
-        self.stretches
-            .get(index)
-            .filter(|stretch| stretch.from <= byte)
-    }
-
     /// Stretches and bytes of a kind.
     pub fn sum(&self, part: BytePart) -> (u64, u64) {
         self.sums[part as usize]
@@ -277,11 +269,7 @@ mod tests {
             assert_eq!(layout.sum(BytePart::Header).0, 1);
             assert!(layout.sum(BytePart::Parquet).0 >= parts, "{path}");
             assert!(layout.sum(BytePart::Data).1 > 0 && layout.sum(BytePart::Directory).1 > 0);
-            assert_eq!(
-                layout.stretch_at(0).map(|stretch| stretch.part),
-                Some(BytePart::Header)
-            );
-            assert!(layout.stretch_at(layout.size_bytes).is_none());
+            assert_eq!(layout.stretches[0].part, BytePart::Header);
         }
         let folder =
             container::open(&fixtures.join("04_nested2_folder/change"), &ctx).expect("opens");

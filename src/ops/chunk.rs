@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::Int64Array;
 use serde::{Deserialize, Serialize};
 
 use super::arrow_tensor::tensor_message;
@@ -140,14 +139,15 @@ pub fn chunks_of(
     let Some(table) = tortilla.chunks() else {
         return Ok(Vec::new());
     };
+    let require_column = |name| table.require_integers(name, "the table of chunks");
     let (levels, rows, indices) = (
-        require_integers(table, "chunk:level")?,
-        require_integers(table, "tortilla:root")?,
-        require_integers(table, "chunk:index")?,
+        require_column("chunk:level")?,
+        require_column("tortilla:root")?,
+        require_column("chunk:index")?,
     );
     let (offsets, lengths) = (
-        require_integers(table, "tortilla:offset")?,
-        require_integers(table, "tortilla:length")?,
+        require_column("tortilla:offset")?,
+        require_column("tortilla:length")?,
     );
     let (starts, counts, dtypes) = (
         table.column_index("chunk:start"),
@@ -184,13 +184,6 @@ pub fn chunks_of(
     }
     found.sort_by_key(|chunk| chunk.index);
     Ok(found)
-}
-
-/// A column of numbers of the table of chunks.
-fn require_integers(chunks: &LevelTable, name: &str) -> Result<Int64Array> {
-    chunks
-        .integers(name)?
-        .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
 }
 
 /// The three numbers of a list in a row; `None` for any other value.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::migrate::is_other_generation;
-use super::operation::{Operation, PathUse, PathVisitor};
+use super::operation::{Operation, PathUse, PathVisitor, visit_read_dataset};
 use super::write::{warn_of_classes, write_verified};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions};
 use crate::error::{Error, Result};
@@ -37,10 +37,7 @@ impl Operation for ConvertRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.options.target);
     }
 

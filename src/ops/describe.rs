@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
-use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
+use super::operation::{Operation, PathUse, PathVisitor, WrittenFile, visit_read_dataset};
 use super::training_facts::training_facts;
 use crate::container::{
     self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, write_document,
@@ -139,10 +139,7 @@ impl Operation for DescribeRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.output);
     }
 

@@ -77,7 +77,7 @@ pub fn examine() -> Vec<DoctorCheck> {
     ));
     checks.push(network(&environment));
     for (name, folder) in folders() {
-        checks.push(writable(name, folder.as_deref()));
+        checks.push(check_writable(name, folder.as_deref()));
     }
     checks.push(display());
     checks.push(portal());
@@ -218,7 +218,7 @@ fn folders() -> Vec<(&'static str, Option<PathBuf>)> {
 
 /// Tries to write where it counts: permissions, a read-only mount and a full disk look alike to the
 /// person.
-fn writable(name: &'static str, folder: Option<&Path>) -> DoctorCheck {
+fn check_writable(name: &'static str, folder: Option<&Path>) -> DoctorCheck {
     let consequence = match name {
         "settings" => "layout, theme and recent datasets are forgotten at the end",
         "cache" => "thumbnails and remote data are fetched anew each time",
@@ -348,19 +348,19 @@ mod tests {
     fn a_folder_is_judged_by_writing_into_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let inside = folder.path().join("not/there/yet");
-        assert_eq!(writable("cache", Some(&inside)).health, Health::Ok);
+        assert_eq!(check_writable("cache", Some(&inside)).health, Health::Ok);
         assert!(!inside.exists(), "looking makes nothing");
         // A folder can't be created in a file.
         let file = folder.path().join("file");
         std::fs::write(&file, "").expect("written");
-        let blocked = writable("data", Some(&file.join("taco-studio")));
+        let blocked = check_writable("data", Some(&file.join("taco-studio")));
         assert_eq!(blocked.health, Health::Error);
         assert!(
             blocked
                 .advice
                 .is_some_and(|advice| advice.contains("drafts"))
         );
-        assert_eq!(writable("settings", None).health, Health::Warning);
+        assert_eq!(check_writable("settings", None).health, Health::Warning);
     }
 
     #[test]

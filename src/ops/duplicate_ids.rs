@@ -28,7 +28,7 @@ pub(super) fn settle(
     let Some(level) = part.tree.levels.first() else {
         return Ok(());
     };
-    let mut seen: HashMap<&str, u32> = HashMap::with_capacity(level.len());
+    let mut seen: HashMap<&str, Option<u32>> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
     let mut lines = Vec::new();
     let mut padded = false;
@@ -85,18 +85,17 @@ pub(super) fn settle(
     part.rename_roots(&ids)
 }
 
-/// The number of the dataset of a row of level 0.
-fn find_dataset(joined: &JoinedReader, row: u32) -> u32 {
-    let source = joined.source_of(0, row);
-    source.map_or(u32::MAX, |(index, _)| index as u32)
+/// The number of the dataset that a row of level 0 comes from.
+fn find_dataset_number(joined: &JoinedReader, row: u32) -> Option<u32> {
+    joined.source_of(0, row).map(|(index, _)| index as u32)
 }
 
 /// The datasets that rows come from.
 struct SourceNames {
     /// Names of the datasets.
     names: Vec<String>,
-    /// For each row the number of its dataset; other numbers for rows without one.
-    of_rows: Vec<u32>,
+    /// For each row the number of its dataset.
+    of_rows: Vec<Option<u32>>,
 }
 
 impl SourceNames {
@@ -110,7 +109,10 @@ impl SourceNames {
             let names = joined.datasets().map(|(name, _)| name.to_owned()).collect();
             return Ok(Some(Self {
                 names,
-                of_rows: rows.iter().map(|&row| find_dataset(joined, row)).collect(),
+                of_rows: rows
+                    .iter()
+                    .map(|&row| find_dataset_number(joined, row))
+                    .collect(),
             }));
         }
         if !reader.levels().is_by_part() {
@@ -119,7 +121,7 @@ impl SourceNames {
         let parts = reader.levels().sources(0, ctx)?;
         let of_rows = rows
             .iter()
-            .map(|row| parts.rows.get(*row as usize).copied().unwrap_or(u32::MAX))
+            .map(|row| parts.rows.get(*row as usize).copied())
             .collect();
         Ok(Some(Self {
             names: parts.names.iter().map(|name| name.to_string()).collect(),
@@ -127,8 +129,9 @@ impl SourceNames {
         }))
     }
 
-    fn name(&self, number: u32) -> &str {
-        self.names.get(number as usize).map_or("", String::as_str)
+    fn name(&self, number: Option<u32>) -> &str {
+        let name = number.and_then(|number| self.names.get(number as usize));
+        name.map_or("", String::as_str)
     }
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Map, Value as Json, json};
 use super::EditRequest;
 use super::legacy::{edit_locked, in_type_of, is_text};
 use super::migrate::is_other_generation;
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_edited_dataset};
 use super::write::{refuse_new_errors, warn_of_classes};
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit,
@@ -172,18 +172,7 @@ impl Operation for DatasetEdit {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        let is_copy = self.output.is_some();
-        visit(
-            if is_copy {
-                PathUse::Read
-            } else {
-                PathUse::Write
-            },
-            &mut self.input,
-        );
-        self.output
-            .iter_mut()
-            .for_each(|output| visit(PathUse::Write, output));
+        visit_edited_dataset(&mut self.input, &mut self.output, visit);
         self.metadata
             .iter_mut()
             .for_each(|table| visit(PathUse::Read, table));
@@ -358,12 +347,14 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
         let columns = request.metadata.is_some() || !request.drop.is_empty();
         let linked = request.output.is_none() && any_has_other_names(tortilla.files())?;
         let way = match (request.level > 0 && columns, linked) {
-            (true, _) => anew(
+            (true, _) => choose_writing_anew(
                 reader.as_ref(),
                 "the footers of nested tortillas are among its data",
                 ctx,
             )?,
-            (false, true) => anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?,
+            (false, true) => {
+                choose_writing_anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?
+            }
             (false, false) => EditWay::Footer,
         };
         return Ok(PreparedEdit {
@@ -456,7 +447,11 @@ fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
 }
 
 /// Writing anew a dataset of the first generation.
-fn anew(reader: &dyn ContainerReader, reason: &str, ctx: &JobContext) -> Result<EditWay> {
+fn choose_writing_anew(
+    reader: &dyn ContainerReader,
+    reason: &str,
+    ctx: &JobContext,
+) -> Result<EditWay> {
     let bytes = match reader.info().size_bytes {
         Some(bytes) => bytes,
         None => Assembly::of_reader(reader, ctx)?.data_bytes(),

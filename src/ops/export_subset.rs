@@ -14,7 +14,7 @@ use serde_json::json;
 use super::duplicate_ids;
 use super::migrate::assembly_of_rows;
 use super::missing_parts::need_all_parts;
-use super::operation::{Operation, PathUse, PathVisitor};
+use super::operation::{Operation, PathUse, PathVisitor, visit_read_dataset};
 use super::tables::tables_of;
 use super::write::{warn_of_classes, write_verified};
 use crate::container::{
@@ -99,10 +99,7 @@ impl Operation for ExportRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.options.target);
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::fork::draft_of;
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_read_dataset};
 use super::write::checked_build_of;
 use crate::container::{self, BuildOptions, Built, OpenOptions};
 use crate::draft::Edit;
@@ -49,10 +49,7 @@ impl Operation for ExtendRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         self.calls
             .iter_mut()
             .for_each(|call| call.visit_paths(&mut |path| visit(PathUse::Read, path)));

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::write_first_generation_of;
 use super::migrate::assembly_of;
-use super::operation::{Operation, PathUse, PathVisitor};
+use super::operation::{Operation, PathUse, PathVisitor, visit_read_dataset};
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
@@ -93,10 +93,7 @@ impl Operation for HistogramRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.output);
     }
 

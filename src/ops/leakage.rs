@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_dataset};
 use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::{
@@ -140,10 +140,7 @@ impl Operation for DatasetLeakageRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Leakage> {

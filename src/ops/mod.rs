@@ -133,7 +133,7 @@ pub use sidecars::{
     FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies,
     rasters_with_sidecars,
 };
-pub use stats::{DatasetStatsRequest, StatsRequest, pooled_statistics, pooled_statistics_of_draft};
+pub use stats::{DatasetStatsRequest, StatsRequest, pooled_statistics};
 pub use summaries::{
     Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of,
 };

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value as Json, json};
 
-use crate::container::Built;
+use crate::container::{Built, OpenOptions};
 use crate::error::Result;
 use crate::jobs::JobContext;
 
@@ -26,6 +26,31 @@ pub enum PathUse {
 
 /// Called with each path of a request.
 pub type PathVisitor<'a> = dyn FnMut(PathUse, &mut PathBuf) + 'a;
+
+/// Visits the paths of a dataset that is read: its own, and those in the options for opening it.
+pub fn visit_read_dataset(
+    input: &mut PathBuf,
+    open: &mut OpenOptions,
+    visit: &mut PathVisitor<'_>,
+) {
+    visit(PathUse::Read, input);
+    open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+}
+
+/// Visits the paths of a dataset that is edited: where it is without `output`, otherwise as a copy.
+pub fn visit_edited_dataset(
+    input: &mut PathBuf,
+    output: &mut Option<PathBuf>,
+    visit: &mut PathVisitor<'_>,
+) {
+    match output {
+        Some(output) => {
+            visit(PathUse::Read, input);
+            visit(PathUse::Write, output);
+        }
+        None => visit(PathUse::Write, input),
+    }
+}
 
 /// The request of an operation.
 pub trait Operation:

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_read_dataset};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, DatasetVersion, Format, OnDamage, OpenOptions,
     PartialFolder, RowSource, Scratch, SourceCheck, Staging, TortillaOptions, asset_size,
@@ -214,10 +214,7 @@ impl Operation for OptimiseRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.output);
     }
 

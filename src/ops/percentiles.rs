@@ -196,8 +196,9 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
     let mut names = BTreeMap::new();
     for (depth, kept) in keep.iter().enumerate() {
         let level = &tree.levels[depth];
-        let rows: Vec<u32> = (0..level.len() as u32)
-            .filter(|&row| kept[row as usize] && !level.folder[row as usize])
+        let rows: Vec<u32> = level
+            .list_files()
+            .filter(|&row| kept[row as usize])
             .collect();
         if rows.is_empty() {
             continue;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_dataset};
 use super::tables::lazy_tables;
 use crate::container::{self, OpenOptions};
 use crate::error::Result;
@@ -49,10 +49,7 @@ impl Operation for QueryRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<QueryResult> {

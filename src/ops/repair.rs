@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_read_dataset};
 use crate::container::{
     self, Assembly, BuildOptions, Built, ByteSource, ContainerReader, OnDamage, OpenOptions,
     Scratch, extent_of_samples, rezipped_dataset,
@@ -104,10 +104,7 @@ impl Operation for RepairRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.options.target);
     }
 

@@ -1,22 +1,19 @@
-//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then
+//! Pooled statistics of a selection of samples: which rows, then
 //! [`crate::extensions::pooled_statistics`] or the pixels.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow::array::{Array, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::array::{Array, StringArray};
 use serde_json::{Value as Json, json};
 
-use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
-use crate::container::{self, Assembly, ContainerReader, OpenOptions, RowSource, packed_source};
+use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_dataset};
+use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, FieldSpec, Value, id_matches, is_padding};
+use crate::model::{FieldSpec, Value, id_matches, is_padding};
 use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
-use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
@@ -72,10 +69,7 @@ impl Operation for DatasetStatsRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PooledReport> {
@@ -111,19 +105,6 @@ const OLD_SHAPE: &str = "stac:raster_shape";
 /// The four of the older specification, in the order in which `geotiff:stats` begins.
 const OLD_STATS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
 
-/// Columns of a level by name.
-type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
-/// Where the bytes of a level's row are.
-type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
-
-/// The levels of a dataset or draft.
-struct StatsSource<'a> {
-    tables: Tables,
-    fields: Vec<Vec<FieldSpec>>,
-    columns: ReadColumns<'a>,
-    asset: FindRaster<'a>,
-}
-
 /// Pools the statistics of the rows that `request` selects, and of these only those in `among`,
 /// ascending, where given. Padding never counts.
 ///
@@ -136,8 +117,15 @@ pub fn pooled_statistics(
     among: Option<&[u32]>,
     ctx: &JobContext,
 ) -> Result<PooledReport> {
+    let report = pool_statistics(reader, request, among, ctx)
+        .map_err(|error| reader.opening().version.explain(error))?;
+    reader.expect_unchanged()?;
+    Ok(report)
+}
+
+/// The tables that choose rows; byte ranges come from the reader.
+fn row_tables(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Tables> {
     let levels = reader.levels();
-    // Byte ranges come from the reader; the tables only choose rows.
     let mut tables =
         Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
     for level in 0..levels.count() {
@@ -147,77 +135,7 @@ pub fn pooled_statistics(
             None => tables.push_table(levels.table(level, ctx)?),
         }
     }
-    let source = StatsSource {
-        tables,
-        fields: (0..levels.count())
-            .map(|level| levels.fields(level))
-            .collect(),
-        columns: Box::new(|level, names| levels.columns(level, names, ctx)),
-        asset: Box::new(|level, row| Ok(reader.raster(level, row)?.0)),
-    };
-    let report = pool_statistics(&source, request, among, ctx)
-        .map_err(|error| reader.opening().version.explain(error))?;
-    reader.expect_unchanged()?;
-    Ok(report)
-}
-
-/// [`pooled_statistics`] of a draft.
-///
-/// # Errors
-/// Those of [`pooled_statistics`], and when the draft can't be laid out.
-pub fn pooled_statistics_of_draft(
-    dataset: &Dataset,
-    request: &StatsRequest,
-    ctx: &JobContext,
-) -> Result<PooledReport> {
-    let assembly = Assembly::of_dataset(dataset, ctx)?;
-    let mut tables = Tables::new(VsiBase::folder(Path::new("/")));
-    let mut levels = Vec::new();
-    for (level, tree) in assembly.levels.iter().zip(&assembly.tree.levels) {
-        let schema = level.batch.schema();
-        let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
-        let mut arrays = level.batch.columns().to_vec();
-        let rows = Int64Array::from_iter_values(0..level.batch.num_rows() as i64);
-        let parents =
-            Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
-        for (name, array) in [
-            ("internal:current_id", rows),
-            ("internal:parent_id", parents),
-        ] {
-            fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
-            arrays.push(Arc::new(array));
-        }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| Error::internal("a level and its tree differ").because(error))?;
-        let table = Arc::new(LevelTable::new(batch.schema(), vec![batch]));
-        tables.push_table(table.clone());
-        levels.push(table);
-    }
-    let source = StatsSource {
-        tables,
-        fields: levels.iter().map(|table| table.fields()).collect(),
-        columns: Box::new(|level, _| {
-            levels
-                .get(level)
-                .map(|table| table.as_ref().clone())
-                .ok_or_else(|| Error::usage(format!("there is no level {level}")))
-        }),
-        asset: Box::new(|level, row| {
-            match assembly
-                .levels
-                .get(level)
-                .and_then(|level| level.sources.get(row as usize))
-            {
-                Some(RowSource::Asset { path, .. }) => {
-                    Ok(packed_source(path).with_variable(variable_of(levels.get(level), row)))
-                }
-                _ => Err(Error::unsupported(
-                    "only files can be read, not bytes in memory",
-                )),
-            }
-        }),
-    };
-    pool_statistics(&source, request, None, ctx)
+    Ok(tables)
 }
 
 /// True for a level whose samples have statistics.
@@ -227,20 +145,17 @@ pub(super) fn has_statistics(fields: &[FieldSpec]) -> bool {
 }
 
 fn pool_statistics(
-    source: &StatsSource,
+    reader: &dyn ContainerReader,
     request: &StatsRequest,
     among: Option<&[u32]>,
     ctx: &JobContext,
 ) -> Result<PooledReport> {
-    let count = source.fields.len();
-    let fields = |level: usize| source.fields.get(level).into_iter().flatten();
-    let has = |level: usize, name: &str| fields(level).any(|field| field.name == name);
-    let has_stats = |level: usize| {
-        source
-            .fields
-            .get(level)
-            .is_some_and(|own| has_statistics(own))
-    };
+    let levels = reader.levels();
+    let count = levels.count();
+    let fields: Vec<Vec<FieldSpec>> = (0..count).map(|level| levels.fields(level)).collect();
+    let of_level = |level: usize| fields.get(level).into_iter().flatten();
+    let has = |level: usize, name: &str| of_level(level).any(|field| field.name == name);
+    let has_stats = |level: usize| fields.get(level).is_some_and(|own| has_statistics(own));
     let level = match request.level {
         Some(level) if level >= count => {
             return Err(Error::usage(format!(
@@ -275,7 +190,7 @@ fn pool_statistics(
         filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));
     }
     if let Some(condition) = &request.filter {
-        let upper = source.fields.get(..=level).unwrap_or_default();
+        let upper = fields.get(..=level).unwrap_or_default();
         let parts = conditions_by_level(condition, upper)?;
         filters.extend(
             parts
@@ -286,7 +201,7 @@ fn pool_statistics(
     let kept = if filters.is_empty() {
         None
     } else {
-        kept_rows(&source.tables, &filters, ctx)?
+        kept_rows(&row_tables(reader, ctx)?, &filters, ctx)?
             .into_iter()
             .nth(level)
             .flatten()
@@ -297,11 +212,9 @@ fn pool_statistics(
         .filter(|name| *name == "id" || has(level, name))
         .collect();
     let patterns = &request.positions;
-    let table = (source.columns)(level, &names)?;
+    let table = levels.columns(level, &names, ctx)?;
     let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
-    let ids = table
-        .strings("id")?
-        .ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
+    let ids = table.require_strings("id", &format!("level {level}"))?;
     let chosen: Vec<(u32, String)> = rows
         .into_iter()
         .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
@@ -320,7 +233,7 @@ fn pool_statistics(
             |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
         let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
         let assets = files
-            .map(|(row, id)| Ok((id, (source.asset)(level, row)?)))
+            .map(|(row, id)| Ok((id, reader.raster(level, row)?.0)))
             .collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
@@ -364,11 +277,6 @@ fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
     table
         .column_index(name)
         .map_or(Value::Null, |column| table.value(row as usize, column))
-}
-
-/// The variable that a level's table names for a row.
-fn variable_of(table: Option<&Arc<LevelTable>>, row: u32) -> Option<Arc<str>> {
-    raster::variable_of_value(&cell(table?, row, raster::VARIABLE_COLUMN))
 }
 
 fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {

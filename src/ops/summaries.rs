@@ -113,7 +113,7 @@ pub fn summary_of(name: &str, array: &ArrayRef, ctx: &JobContext) -> Result<Colu
         top: Vec::new(),
     };
     if let Some(numbers) = numbers_of(array)? {
-        numeric(&mut summary, array, &numbers, ctx)?;
+        summarize_numbers(&mut summary, array, &numbers, ctx)?;
     } else if !matches!(
         array.data_type(),
         DataType::List(_) | DataType::LargeList(_) | DataType::Struct(_)
@@ -133,12 +133,12 @@ pub fn as_numbers(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _) => {
             // The zone is left out: the number behind is that of UTC.
             let micros = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))
-                .map_err(unreadable)?;
-            cast(&micros, &DataType::Int64).map_err(unreadable)?
+                .map_err(unreadable_column_error)?;
+            cast(&micros, &DataType::Int64).map_err(unreadable_column_error)?
         }
         _ => return Ok(None),
     };
-    let numbers = cast(&plain, &DataType::Float64).map_err(unreadable)?;
+    let numbers = cast(&plain, &DataType::Float64).map_err(unreadable_column_error)?;
     Ok(Some(numbers.as_primitive::<Float64Type>().clone()))
 }
 
@@ -151,11 +151,11 @@ fn numbers_of(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>> {
     };
     let micros = cast(array, &dtype)
         .and_then(|micros| cast(&micros, &DataType::Int64))
-        .map_err(unreadable)?;
+        .map_err(unreadable_column_error)?;
     as_numbers(&micros)
 }
 
-fn unreadable(error: arrow::error::ArrowError) -> Error {
+fn unreadable_column_error(error: arrow::error::ArrowError) -> Error {
     Error::format("a column can't be read as numbers").because(error)
 }
 
@@ -182,7 +182,7 @@ pub fn bar_text(value: f64, type_name: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn numeric(
+fn summarize_numbers(
     summary: &mut ColumnSummary,
     array: &ArrayRef,
     numbers: &arrow::array::Float64Array,

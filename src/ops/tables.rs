@@ -24,7 +24,7 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
     let mut tables = Tables::new(base_of(reader)).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         ctx.check()?;
-        if wrong(reader, level, ctx)? {
+        if has_wrong_positions(reader, level, ctx)? {
             tables.push_table(Arc::new(read_corrected_table(reader, level, ctx)?));
         } else if let Some(head) = reader.levels().head(level) {
             tables.push_parquet(head.clone());
@@ -65,7 +65,7 @@ fn find_true_positions(
     level: usize,
     ctx: &JobContext,
 ) -> Result<Option<RowPositions>> {
-    if wrong(reader, level, ctx)? {
+    if has_wrong_positions(reader, level, ctx)? {
         positions(reader, level, ctx).map(Some)
     } else {
         Ok(None)
@@ -111,7 +111,11 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
 }
 
 /// True where a level's positions are not those of its samples.
-fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<bool> {
+fn has_wrong_positions(
+    reader: &dyn ContainerReader,
+    level: usize,
+    ctx: &JobContext,
+) -> Result<bool> {
     Ok(level > 0
         && match reader.physical() {
             Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,

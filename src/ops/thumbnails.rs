@@ -334,7 +334,7 @@ pub fn thumbnail(
     }
     let made = made_anew(request, ctx)?;
     if let Some((place, bytes)) = place.zip(made.to_bytes()) {
-        let _ = keep(&place, &bytes);
+        let _ = keep_thumbnail(&place, &bytes);
     }
     Ok(made)
 }
@@ -423,7 +423,7 @@ fn hash_piece(file: &mut fs::File, hash: &mut Sha256, at: u64, length: usize) ->
     Some(())
 }
 
-fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn keep_thumbnail(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     static CLEANED: AtomicBool = AtomicBool::new(false);
     let folder = place.parent().unwrap_or(Path::new("."));
     crate::folders::make_private(folder)?;

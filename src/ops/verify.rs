@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
     AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote,
+    list_tortillas_below,
 };
 use crate::raster::{self, NamedAsset, RasterSource};
 
@@ -287,11 +288,7 @@ pub fn verify_members_of_draft(
                 Payload::Folder(_) | Payload::Bytes(_) => None,
             },
         ));
-        tortillas = samples
-            .into_iter()
-            .filter_map(Sample::children)
-            .map(AsRef::as_ref)
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
     verify_files(files, &tree, built, ctx)
 }

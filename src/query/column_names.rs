@@ -344,7 +344,7 @@ fn function_text(function: &Function) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::source_span::StatementSource;
-    use super::super::sql_dialect;
+    use super::super::statement_parser;
     use super::*;
 
     #[test]
@@ -384,10 +384,11 @@ mod tests {
             ("n**2", "(n ** 2)"),
         ] {
             let source = StatementSource::alone(sql);
-            let tokens = sql_dialect::tokens(&source).expect("tokens");
+            let tokens = statement_parser::tokens(&source).expect("tokens");
             assert_eq!(
                 result_column_name(
-                    &sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")
+                    &statement_parser::condition(&source, &tokens, &|_| false)
+                        .expect("an expression")
                 ),
                 wanted
             );

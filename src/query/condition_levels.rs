@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
 
 use super::source_span::StatementSource;
-use super::sql_dialect;
+use super::statement_parser;
 use crate::error::{Error, Result};
 use crate::model::FieldSpec;
 use crate::text::PrintableLine;
@@ -31,8 +31,8 @@ pub fn conditions_by_level(
     let last = fields.len().saturating_sub(1);
     let has = |level: usize, name: &str| has_field(fields.get(level), name);
     let source = StatementSource::alone(condition);
-    let tokens = sql_dialect::tokens(&source)?;
-    let tree = sql_dialect::condition(&source, &tokens, &|name| {
+    let tokens = statement_parser::tokens(&source)?;
+    let tree = statement_parser::condition(&source, &tokens, &|name| {
         (0..=last).any(|level| has(level, name))
     })?;
     let mut parts: Vec<(usize, String)> = Vec::new();

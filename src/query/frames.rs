@@ -11,7 +11,7 @@ use super::filter::Filter;
 use super::planner::Planner;
 use super::scan::{LevelScan, ScanRows};
 use super::source_span::StatementSource;
-use super::sql_dialect;
+use super::statement_parser;
 use super::tables::{LevelData, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -121,7 +121,7 @@ impl<'a> Views<'a> {
             let Some(above) = self.kept.get(&(depth - 1)).cloned() else {
                 break;
             };
-            if !has(self.tables, depth, "internal:parent_id") {
+            if !has_column(self.tables, depth, "internal:parent_id") {
                 break;
             }
             let here = self.start(depth, ctx)?;
@@ -154,7 +154,7 @@ impl<'a> Views<'a> {
                     .starts_with(lit(PAD_PREFIX))
                     .fill_null(lit(false));
                 let frame = self.level(level, ctx)?;
-                Ok(if has(self.tables, level, "id") {
+                Ok(if has_column(self.tables, level, "id") {
                     frame.filter(padding.not())
                 } else {
                     frame
@@ -265,7 +265,7 @@ fn with_mark(
 /// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = StatementSource::alone(condition);
-    let tokens = sql_dialect::tokens(&source)?;
+    let tokens = statement_parser::tokens(&source)?;
     let schema = frame
         .collect_schema()
         .map_err(|error| engine_error(&error))?;
@@ -301,13 +301,14 @@ fn plan_condition(
             .map(|name| name.to_string())
             .collect::<Vec<_>>(),
     )];
-    let tree = sql_dialect::condition(&source, tokens, &|name| schema.contains(name))?;
+    let tree = statement_parser::condition(&source, tokens, &|name| schema.contains(name))?;
     Planner::new(source, tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
 }
 
 /// True when a row's key is its number within its part, as no column has it.
 fn is_counted(tables: &Tables, level: usize) -> bool {
-    !has(tables, level, "internal:current_id") && has(tables, level, "internal:source_file")
+    !has_column(tables, level, "internal:current_id")
+        && has_column(tables, level, "internal:source_file")
 }
 
 /// Adds [`ROW`] if it is the key.
@@ -347,7 +348,7 @@ const SOURCE: &str = "__source";
 
 fn own_key(tables: &Tables, level: usize) -> Expr {
     let name = match (
-        has(tables, level, "internal:current_id"),
+        has_column(tables, level, "internal:current_id"),
         is_counted(tables, level),
     ) {
         (true, _) => "internal:current_id",
@@ -358,7 +359,7 @@ fn own_key(tables: &Tables, level: usize) -> Expr {
 }
 
 fn parent_key(tables: &Tables, level: usize) -> Result<Expr> {
-    if has(tables, level, "internal:parent_id") {
+    if has_column(tables, level, "internal:parent_id") {
         return Ok(col("internal:parent_id").cast(DataType::Int64));
     }
     let summary =
@@ -368,11 +369,13 @@ fn parent_key(tables: &Tables, level: usize) -> Result<Expr> {
 
 /// True when a level and its parent level number rows per source file.
 fn by_source(tables: &Tables, level: usize) -> bool {
-    has(tables, level, "internal:source_file") && has(tables, level - 1, "internal:source_file")
+    has_column(tables, level, "internal:source_file")
+        && has_column(tables, level - 1, "internal:source_file")
 }
 
 fn source(tables: &Tables, level: usize) -> Option<Expr> {
-    has(tables, level, "internal:source_file").then(|| col("internal:source_file").alias(SOURCE))
+    has_column(tables, level, "internal:source_file")
+        .then(|| col("internal:source_file").alias(SOURCE))
 }
 
 /// The level's columns, its GDAL path, and row numbers in [`PLACE`].
@@ -478,7 +481,7 @@ fn flat_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame
             );
             return Err(Error::format(summary).hint(format!("query level{depth} by itself")));
         }
-        let by_source = (0..=depth).all(|depth| has(tables, depth, "internal:source_file"));
+        let by_source = (0..=depth).all(|depth| has_column(tables, depth, "internal:source_file"));
         let (mut left, mut right) = (vec![col(parent(depth))], vec![col(key(depth - 1))]);
         if by_source {
             left.push(col(format!("l{depth}:internal:source_file")));
@@ -500,7 +503,7 @@ fn flat_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame
     ))
 }
 
-fn has(tables: &Tables, level: usize, name: &str) -> bool {
+fn has_column(tables: &Tables, level: usize, name: &str) -> bool {
     tables
         .stored_columns(level)
         .iter()
@@ -520,7 +523,7 @@ fn keyed_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFram
     let tables = views.tables;
     let frame = views.level(level, ctx)?;
     let mut columns = vec![own_key(tables, level).alias(key(level))];
-    if has(tables, level, "internal:parent_id") {
+    if has_column(tables, level, "internal:parent_id") {
         columns.push(
             col("internal:parent_id")
                 .cast(DataType::Int64)

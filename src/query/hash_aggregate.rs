@@ -20,7 +20,7 @@ const MOST_COMBINATIONS: usize = 1 << 20;
 const REMEMBERED: usize = 256;
 
 /// Cache slot of a value.
-fn place(bits: u64) -> usize {
+fn cache_slot(bits: u64) -> usize {
     (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize % REMEMBERED
 }
 
@@ -277,7 +277,7 @@ impl GroupNumbers {
                     continue;
                 }
                 let bits = view.as_u128();
-                let slot = &mut remembered[place((bits as u64) ^ ((bits >> 64) as u64))];
+                let slot = &mut remembered[cache_slot((bits as u64) ^ ((bits >> 64) as u64))];
                 let group = match *slot {
                     (seen, Some(group)) if seen == bits => group,
                     _ => {
@@ -300,7 +300,7 @@ impl GroupNumbers {
         let mut known = HashMap::new();
         let mut remembered = [(0i64, None::<u32>); REMEMBERED];
         for value in values {
-            let slot = value.map(|value| place(value as u64));
+            let slot = value.map(|value| cache_slot(value as u64));
             let group = match (value, slot.map(|slot| remembered[slot])) {
                 (Some(value), Some((seen, Some(group)))) if seen == value => group,
                 _ => groups.number(&mut known, value, most)?,

@@ -477,7 +477,7 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
         });
         return Ok(sums.collect::<Float64Chunked>().into_column());
     }
-    let numbers = wholes(&lists.elements)?;
+    let numbers = read_whole_numbers(&lists.elements)?;
     let too_large = || refusal("a sum does not fit in 64 bits");
     let sums = (0..lists.len()).map(|row| {
         lists.row(row).and_then(|range| {
@@ -501,7 +501,7 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// Integers or truth values of a column.
-fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
+fn read_whole_numbers(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
     if *series.dtype() == DataType::UInt64 {
         return Ok(series
             .u64()?
@@ -521,7 +521,7 @@ fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
 fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     if sum_type(&dtypes(columns))?.is_integer() {
-        let numbers = wholes(&lists.elements)?;
+        let numbers = read_whole_numbers(&lists.elements)?;
         let means = (0..lists.len()).map(|row| {
             let known = lists.row(row)?.filter_map(|place| numbers[place]);
             mean_of_sum(known.clone().sum::<i128>() as f64, known.count())

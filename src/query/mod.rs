@@ -22,11 +22,11 @@
 //! WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
 //! single-frame statements that `planner` prints.
 //!
-//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) →
-//! `planner` with `window_functions` (a plan per SELECT) → `duckdb_semantics` with `function_names`
-//! (expressions in the engine's spelling) → `duckdb_arithmetic` (numbers) with `nested_plans`
-//! (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds`
-//! (limits on joins) → `output`.
+//! A statement passes through `statement_parser` with `sql_dialect`, `sample_clause` and
+//! `token_spellings` (tokens, limits, syntax tree) → `planner` with `window_functions` (a plan per
+//! SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
+//! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and
+//! `partial_aggregation` (row group by row group) → `bounds` (limits on joins) → `output`.
 //!
 //! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a
 //! level joined with all levels above it, with columns `l1:id`, `l0:id`). Every level also has
@@ -74,6 +74,7 @@ mod planner;
 mod polygon_text;
 mod quantiles;
 mod run;
+mod sample_clause;
 mod sampling;
 mod scan;
 mod scope;
@@ -81,12 +82,14 @@ mod select_list;
 mod source_span;
 mod spatial_functions;
 mod sql_dialect;
+mod statement_parser;
 mod struct_values;
 mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text_patterns;
+mod time_range;
 mod time_texts;
 mod token_spellings;
 mod top_k;
@@ -98,9 +101,10 @@ mod window_functions;
 mod windowing;
 
 pub use condition_levels::conditions_by_level;
-pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box};
+pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES, check_box};
 pub use lexemes::{Lexeme, lexemes};
 pub use output::QueryResult;
 pub use polygon_text::polygon_from_text;
 pub use run::{Query, kept_rows, run, run_sql};
 pub use tables::{RowPositions, Tables, TruePositions, VsiBase};
+pub use time_range::{TimeBound, TimeRange};

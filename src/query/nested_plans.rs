@@ -162,11 +162,12 @@ fn key_compared_side(side: &Expr, dtype: &DataType, common: &DataType) -> Expr {
 /// Sort keys with DuckDB's order.
 pub(super) fn sort_keys(by: Vec<Expr>, schema: &Schema) -> Vec<Expr> {
     by.into_iter()
-        .map(|by| key_nested_values(by, schema))
+        .map(|by| replace_nested_key(by, schema))
         .collect()
 }
 
-fn key_nested_values(by: Expr, schema: &Schema) -> Expr {
+/// A sort key, with [`order_keys`] instead of lists and structs.
+fn replace_nested_key(by: Expr, schema: &Schema) -> Expr {
     match find_dtype(&by, schema) {
         Some(dtype) if is_nested(&dtype) => order_key(dtype).call(vec![by]),
         _ => by,

@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
 use super::arrow_convert;
-use super::filter::is_text;
+use super::time_range::is_text;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
@@ -124,13 +124,13 @@ impl QueryResult {
         if let Some(name) = names.clone().find(|name| is_formula(name)) {
             return Some(format!(
                 "spreadsheets take the name of column {} for a formula: {AS_TEXT}",
-                cut(name)
+                cut_text(name)
             ));
         }
         let text_columns: Vec<bool> = fields
             .fields()
             .iter()
-            .map(|field| holds_text(field.data_type()))
+            .map(|field| is_text_column(field.data_type()))
             .collect();
         names
             .enumerate()
@@ -146,9 +146,9 @@ impl QueryResult {
         })?;
         Some(format!(
             "spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}",
-            cut(&text),
+            cut_text(&text),
             row + 1,
-            cut(name)
+            cut_text(name)
         ))
     }
 
@@ -159,11 +159,11 @@ impl QueryResult {
         let cells: Vec<Vec<String>> = (0..shown)
             .map(|row| {
                 (0..fields.len())
-                    .map(|column| cut(&self.table.text(row, column)))
+                    .map(|column| cut_text(&self.table.text(row, column)))
                     .collect()
             })
             .collect();
-        let names: Vec<String> = fields.iter().map(|field| cut(field.name())).collect();
+        let names: Vec<String> = fields.iter().map(|field| cut_text(field.name())).collect();
         let widths: Vec<usize> = (0..fields.len())
             .map(|column| {
                 cells
@@ -208,7 +208,7 @@ fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
 }
 
-fn holds_text(dtype: &FileType) -> bool {
+fn is_text_column(dtype: &FileType) -> bool {
     match dtype {
         FileType::Dictionary(_, values) => is_text(values),
         other => is_text(other),
@@ -234,7 +234,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-fn cut(text: &str) -> String {
+fn cut_text(text: &str) -> String {
     let plain = displayed_line(text);
     if length(&plain) <= WIDEST {
         plain.into_owned()

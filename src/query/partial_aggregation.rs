@@ -36,7 +36,7 @@ fn rewrite_plan(plan: DslPlan) -> PolarsResult<DslPlan> {
             maintain_order: false,
             apply: None,
             ..
-        } if predicates.is_empty() => match partial(input, keys, aggs)? {
+        } if predicates.is_empty() => match plan_partial_groups(input, keys, aggs)? {
             Some(done) => done.logical_plan,
             None => plan,
         },
@@ -53,7 +53,11 @@ struct PartialAggregates {
     measures: Vec<Option<Measure>>,
 }
 
-fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option<LazyFrame>> {
+fn plan_partial_groups(
+    input: &DslPlan,
+    keys: &[Expr],
+    aggs: &[Expr],
+) -> PolarsResult<Option<LazyFrame>> {
     let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else {
         return Ok(None);
     };

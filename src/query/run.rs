@@ -10,11 +10,11 @@ use super::engine_errors::{engine_error, values_error};
 use super::filter::Filter;
 use super::planner::Planner;
 use super::source_span::StatementSource;
-use super::sql_dialect::StatementKind;
+use super::statement_parser::StatementKind;
 use super::tables::{TableName, Tables};
 use super::{
     QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation,
-    sql_dialect, summary, top_k,
+    statement_parser, summary, top_k,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, catch_quietly, panic_error};
@@ -102,7 +102,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         query.sql.as_deref().unwrap_or("SELECT * FROM data"),
         query.limit,
     );
-    if let Some((before, last)) = sql_dialect::statements(sql)?
+    if let Some((before, last)) = statement_parser::statements(sql)?
         .split_last()
         .map(|(last, before)| (before, last))
         && !before.is_empty()
@@ -145,8 +145,8 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
             statements,
         };
         let tokens = tokens_of(&source)?;
-        let (verb, start) =
-            sql_dialect::verb(&source, &tokens).map_err(|error| source.locate_statement(error))?;
+        let (verb, start) = statement_parser::verb(&source, &tokens)
+            .map_err(|error| source.locate_statement(error))?;
         if statement + 1 < statements && !matches!(verb, StatementKind::Rows) {
             let error = Error::usage(
                 "SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only",
@@ -182,7 +182,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         shown,
         StatementOutput::Columns | StatementOutput::TableInfo | StatementOutput::Summary
     ) {
-        let subject = sql_dialect::subject(&source, tokens, *start);
+        let subject = statement_parser::subject(&source, tokens, *start);
         texts.pop();
         texts.push(subject);
     }
@@ -210,7 +210,7 @@ fn tokens_of(source: &StatementSource) -> Result<super::token_spellings::SqlToke
             source.text.len()
         )));
     }
-    sql_dialect::tokens(source)
+    statement_parser::tokens(source)
 }
 
 fn column_names(tables: &Tables, name: &str) -> Vec<String> {
@@ -346,7 +346,7 @@ fn collect_statements(
             statements: statements.len(),
         };
         let last = number + 1 == statements.len();
-        let all = sql_dialect::tokens(&source)?;
+        let all = statement_parser::tokens(&source)?;
         let tokens = match shown {
             StatementOutput::Plan { skipped } if last => &all[skipped..],
             _ => &all[..],
@@ -356,7 +356,8 @@ fn collect_statements(
         let table = |name: &str| find_table(name, given.as_ref(), &views, levels, ctx);
         let is_column = |name: &str| contains_column(&columns, name);
         let located = |error: Error| source.locate_statement(error);
-        let (tree, samplings) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
+        let (tree, samplings) =
+            statement_parser::query(&source, tokens, &is_column).map_err(located)?;
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(engine_error(&error));

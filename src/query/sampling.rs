@@ -52,7 +52,7 @@ pub(super) struct RowSampling {
 pub(super) type Samplings = Vec<(Location, RowSampling)>;
 
 impl RowSampling {
-    /// The TABLESAMPLE of a table, as `sql_dialect` spells it.
+    /// The TABLESAMPLE of a table, as `sample_clause` spells it.
     pub fn of_table(factor: &TableFactor) -> Option<Self> {
         let (TableFactor::Table {
             sample: Some(sample),

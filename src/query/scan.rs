@@ -457,7 +457,7 @@ impl LevelScan {
                 .filter(|column| names.contains(column.name()))
                 .cloned()
                 .collect();
-            let mask = holds(&DataFrame::new(height, used)?, condition)?;
+            let mask = mask_rows(&DataFrame::new(height, used)?, condition)?;
             let met: BooleanArray = mask.iter().map(|met| Some(met.unwrap_or(false))).collect();
             self.narrow(rows, &mut keep, &mut known, met)?;
             if keep.as_ref().is_some_and(|keep| keep.true_count() == 0) {
@@ -643,7 +643,7 @@ pub(super) fn leaves(expression: &Expr) -> Vec<PlSmallStr> {
 }
 
 /// Mask of the rows that satisfy a condition.
-fn holds(frame: &DataFrame, condition: &Expr) -> PolarsResult<BooleanChunked> {
+fn mask_rows(frame: &DataFrame, condition: &Expr) -> PolarsResult<BooleanChunked> {
     const MET: &str = "__met";
     let met = frame
         .clone()
@@ -696,7 +696,7 @@ fn test_bounds(
         op,
         right: Arc::new(value.clone()),
     };
-    let mask = holds(&frame, &test).ok()?;
+    let mask = mask_rows(&frame, &test).ok()?;
     Some(mask.iter().map(|met| met.unwrap_or(true)).collect())
 }
 

@@ -397,10 +397,10 @@ fn is_percent(sign: Option<&TokenWithSpan>, behind: Option<&TokenWithSpan>) -> b
 mod tests {
     use super::*;
     use crate::query::source_span::StatementSource;
-    use crate::query::sql_dialect;
+    use crate::query::statement_parser;
 
     fn respelled_text(sql: &str) -> String {
-        let tokens = sql_dialect::tokens(&StatementSource::alone(sql)).expect("tokens");
+        let tokens = statement_parser::tokens(&StatementSource::alone(sql)).expect("tokens");
         rewrite_tokens(tokens)
             .iter()
             .map(|token| token.token.to_string())

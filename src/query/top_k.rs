@@ -139,7 +139,7 @@ fn bound(
     if all.len() < wanted {
         return Ok(None);
     }
-    let best = best(&all.rechunk(), descending, wanted)?;
+    let best = find_first_rows(&all.rechunk(), descending, wanted)?;
     let Some(last) = best.last() else {
         return Ok(None);
     };
@@ -171,12 +171,12 @@ fn best_of_group(
         .select([key.clone().alias(KEY)])
         .collect()?;
     let keys = keys.column(KEY)?.as_materialized_series().rechunk();
-    let first = keys.take_slice(&best(&keys, descending, most)?)?;
+    let first = keys.take_slice(&find_first_rows(&keys, descending, most)?)?;
     Ok((first, keys.null_count()))
 }
 
 /// Row numbers of the `most` first values, with the last of them at the end. Nulls are excluded.
-fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
+fn find_first_rows(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
     let physical = keys.to_physical_repr();
     macro_rules! numbers {
         ($values:expr) => {

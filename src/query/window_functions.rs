@@ -463,7 +463,7 @@ impl WindowDefinition {
                 .for_each(|(rank, row)| ranks[row as usize] = rank as u32);
             let rank = |at: usize| ranks[rows.order[at] as usize];
             let better = |best, at| pick_better_rank(best, at, &known, rank, greatest);
-            let best = running(&frames, None, better)?;
+            let best = fold_frames(&frames, None, better)?;
             let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
             best.into_iter().enumerate().for_each(|(at, best)| {
                 found[rows.order[at] as usize] = best.map(|best| rows.order[best])
@@ -509,7 +509,7 @@ impl WindowDefinition {
         let values = values.cast(&DataType::Float64)?;
         let values = values.f64()?;
         let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
-        let sums = running(&frames, 0.0, |sum: f64, at| sum + number(at))?;
+        let sums = fold_frames(&frames, 0.0, |sum: f64, at| sum + number(at))?;
         let value =
             |(frame, sum): (&(usize, usize), f64)| self.compute_mean_or_sum(sum, count(*frame));
         Ok(restore_row_order(rows, frames.iter().zip(sums).map(value))
@@ -707,7 +707,7 @@ fn restore_row_order<T: Clone>(
 
 /// Folds the rows of each frame with `join`, starting with `start`. A frame that extends the
 /// previous one at its end continues from its result.
-fn running<T: Copy>(
+fn fold_frames<T: Copy>(
     frames: &[(usize, usize)],
     start: T,
     join: impl Fn(T, usize) -> T,

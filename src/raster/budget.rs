@@ -155,7 +155,7 @@ fn is_hollow(info: &RasterInfo, source: &RasterSource) -> bool {
     source.is_fenced() && info.size_bytes.is_some_and(most)
 }
 
-fn hollow(info: &RasterInfo, source: &RasterSource) -> Error {
+fn hollow_error(info: &RasterInfo, source: &RasterSource) -> Error {
     let (gib, size) = (
         claimed_bytes(info) >> 30,
         info.size_bytes.unwrap_or_default(),
@@ -175,7 +175,7 @@ fn hollow(info: &RasterInfo, source: &RasterSource) -> Error {
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported).
 pub(super) fn check_whole(info: &RasterInfo, source: &RasterSource) -> Result<()> {
     if is_hollow(info, source) {
-        return Err(hollow(info, source));
+        return Err(hollow_error(info, source));
     }
     if claimed_bytes(info) > LARGEST_BYTES {
         let summary = format!(
@@ -214,7 +214,7 @@ pub(super) fn check_look(
         .map(|band| estimate_decoded_bytes(band, pixels, out_pixels))
         .fold(0, u64::saturating_add);
     if whole > LOOK_BYTES {
-        Err(hollow(info, source))
+        Err(hollow_error(info, source))
     } else {
         Ok(())
     }

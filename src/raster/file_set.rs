@@ -5,7 +5,6 @@
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use gdal::{Dataset, DatasetOptions, DriverManager, GdalOpenFlags};
 
@@ -446,21 +445,19 @@ fn list_nodata_bits(info: &RasterInfo) -> impl Iterator<Item = Option<u64>> {
     info.bands.iter().map(|band| band.nodata.map(f64::to_bits))
 }
 
-/// The drivers of this build that are asked.
-fn drivers() -> &'static [String] {
-    static DRIVERS: OnceLock<Vec<String>> = OnceLock::new();
-    DRIVERS.get_or_init(|| {
-        let names = DriverManager::all().map(|driver| driver.short_name());
-        names
-            .filter(|name| !NOT_ASKED.contains(&name.as_str()))
-            .collect()
-    })
+/// Names of the drivers of this build that are asked.
+fn list_asked_drivers() -> Vec<String> {
+    let names = DriverManager::all().map(|driver| driver.short_name());
+    names
+        .filter(|name| !NOT_ASKED.contains(&name.as_str()))
+        .collect()
 }
 
 /// The dataset at a mounted file with the `siblings` that GDAL may look for; `None` when no driver
 /// opens it.
 fn open(mounted: &Mounted, siblings: &[&str]) -> Result<Option<Dataset>> {
-    let drivers: Vec<&str> = drivers().iter().map(String::as_str).collect();
+    let names = list_asked_drivers();
+    let drivers: Vec<&str> = names.iter().map(String::as_str).collect();
     open_with(mounted, siblings, &drivers)
 }
 

@@ -70,7 +70,7 @@ pub(super) fn because(
     }
     match fallback {
         _ if !reasons.is_empty() => error.because(reasons.join("; ")),
-        Some(fallback) => error.because(plain(fallback)),
+        Some(fallback) => error.because(describe_gdal_error(fallback)),
         None => error,
     }
 }
@@ -140,7 +140,7 @@ pub(super) fn is_remote(vsi: &str) -> bool {
     .any(|prefix| vsi.contains(prefix))
 }
 
-fn plain(error: &gdal::errors::GdalError) -> String {
+fn describe_gdal_error(error: &gdal::errors::GdalError) -> String {
     use gdal::errors::GdalError;
     match error {
         GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => {
@@ -172,10 +172,10 @@ unsafe extern "C" fn on_message(class: gdal_sys::CPLErr::Type, number: c_int, te
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
     // A panic must not cross into C; a failing log subscriber is ignored.
-    let _ = std::panic::catch_unwind(|| heard(class, number, &text));
+    let _ = std::panic::catch_unwind(|| record_message(class, number, &text));
 }
 
-fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
+fn record_message(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
     use gdal_sys::CPLErr;
     let text = vsi_plugin::without_paths(&without_secrets(text.trim()));
     match class {

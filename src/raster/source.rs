@@ -126,11 +126,6 @@ impl RasterSource {
         &self.asset
     }
 
-    /// Location of the bytes, mutable.
-    pub fn asset_mut(&mut self) -> &mut AssetPath {
-        &mut self.asset
-    }
-
     /// The variable that was chosen of a file with several.
     pub fn variable(&self) -> Option<&Arc<str>> {
         self.variable.as_ref()

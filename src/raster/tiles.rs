@@ -111,7 +111,7 @@ impl StoredFile {
         let found = unsafe {
             (gdal_sys::VSIFSeekL(self.0, at, whence) == 0).then(|| gdal_sys::VSIFTellL(self.0))
         };
-        found.ok_or_else(unreadable)
+        found.ok_or_else(unreadable_tiles_error)
     }
 
     /// Size in bytes.
@@ -136,7 +136,7 @@ impl StoredFile {
         if read as usize == bytes.len() {
             Ok(bytes)
         } else {
-            Err(unreadable())
+            Err(unreadable_tiles_error())
         }
     }
 }
@@ -148,7 +148,7 @@ impl Drop for StoredFile {
     }
 }
 
-fn unreadable() -> Error {
+fn unreadable_tiles_error() -> Error {
     vsi_plugin::take_fault()
         .unwrap_or_else(|| Error::format("the file ends early or could not be read"))
 }

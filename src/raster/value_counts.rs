@@ -88,18 +88,19 @@ impl ValueCounts {
                     for [one, other] in pairs {
                         let (one, other) = (one.place(), other.place());
                         if one == other {
-                            bump(counts, one, 2);
+                            add_count(counts, one, 2);
                         } else {
-                            bump(counts, one, 1);
-                            bump(counts, other, 1);
+                            add_count(counts, one, 1);
+                            add_count(counts, other, 1);
                         }
                     }
-                    rest.iter().for_each(|value| bump(counts, value.place(), 1));
+                    rest.iter()
+                        .for_each(|value| add_count(counts, value.place(), 1));
                 }
                 Some(mask) => {
                     let mask = mask.get(at << 30..).unwrap_or_default();
                     let valid = piece.iter().zip(mask).filter(|(_, mask)| **mask != 0);
-                    valid.for_each(|(value, _)| bump(counts, value.place(), 1));
+                    valid.for_each(|(value, _)| add_count(counts, value.place(), 1));
                 }
             }
         }
@@ -200,7 +201,7 @@ impl ValueCounts {
     }
 }
 
-fn bump(counts: &mut [u32], place: usize, by: u32) {
+fn add_count(counts: &mut [u32], place: usize, by: u32) {
     // `counts` has one entry per value of the type, so `place` is always in range.
     if let Some(count) = counts.get_mut(place) {
         *count += by;

@@ -153,14 +153,16 @@ pub(super) fn position_of(
             .find_map(|item| item.strip_prefix(NETCDF_NAME))
             .map(PrintableLine::printable_line);
         return match single {
-            Some(name) if *name != **wanted => Err(missing(wanted, &[name.into_owned()], source)),
+            Some(name) if *name != **wanted => {
+                Err(missing_variable_error(wanted, &[name.into_owned()], source))
+            }
             _ => Ok(None),
         };
     }
     let names = || subdatasets.iter().map(|one| name_of(one, path));
     let position = names().position(|name| name == **wanted);
     position.map(Some).ok_or_else(|| {
-        missing(
+        missing_variable_error(
             wanted,
             &names().take(NAMES_KEPT).collect::<Vec<_>>(),
             source,
@@ -168,7 +170,7 @@ pub(super) fn position_of(
     })
 }
 
-fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
+fn missing_variable_error(wanted: &str, names: &[String], source: &RasterSource) -> Error {
     Error::usage(format!(
         "the file has no variable {}",
         truncate_name(&wanted.printable_line())

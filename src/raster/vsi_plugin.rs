@@ -133,7 +133,7 @@ pub fn take_fault() -> Option<Error> {
     FAULT.try_with(|fault| fault.take()).ok().flatten()
 }
 
-fn note(error: Error) {
+fn note_fault(error: Error) {
     let _ = FAULT.try_with(|fault| fault.replace(Some(error)));
 }
 
@@ -381,7 +381,7 @@ impl Handle {
         self.failed = true;
         // GDAL caches the result of a failed read, so the dataset must not be reused.
         self.part.failed.store(true, Ordering::Relaxed);
-        error.into_iter().for_each(note);
+        error.into_iter().for_each(note_fault);
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> usize {
@@ -538,7 +538,7 @@ fn part_at(name: *const c_char) -> Option<VsiRange> {
             }),
             Err(error) => {
                 part.failed.store(true, Ordering::Relaxed);
-                note(error);
+                note_fault(error);
                 None
             }
         },

@@ -56,11 +56,6 @@ impl Studio {
         &self.consistency.settings
     }
 
-    /// True when headers were read for the open document.
-    pub fn compares_headers(&self) -> bool {
-        self.consistency.headers.is_some()
-    }
-
     /// Sets the report. A report without a comparison of headers gets the findings of the last
     /// comparison.
     pub(super) fn set_report(&mut self, mut report: Report) {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind,
-    SamplePath, Skeleton, Tortilla, Value,
+    SamplePath, Skeleton, Tortilla, UnitedFields, Value, list_tortillas_below,
 };
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
@@ -291,30 +291,8 @@ fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
     let mut all = Vec::with_capacity(levels);
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for _ in 0..levels {
-        let mut fields: Vec<FieldSpec> = Vec::new();
-        let mut last: Option<&crate::model::Schema> = None;
-        for tortilla in &tortillas {
-            // Siblings usually share one schema by reference, which is examined once.
-            if last.is_some_and(|last| Arc::ptr_eq(last, &tortilla.schema)) {
-                continue;
-            }
-            last = Some(&tortilla.schema);
-            for field in tortilla.schema.iter() {
-                if !fields.iter().any(|known| known.name == field.name) {
-                    fields.push(field.clone());
-                }
-            }
-        }
-        all.push(fields);
-        tortillas = tortillas
-            .iter()
-            .flat_map(|t| {
-                t.samples
-                    .iter()
-                    .filter_map(Sample::children)
-                    .map(AsRef::as_ref)
-            })
-            .collect();
+        all.push(UnitedFields::of_tortillas(&tortillas).fields);
+        tortillas = list_tortillas_below(&tortillas);
     }
     all
 }
@@ -519,25 +497,25 @@ impl Document {
 
     /// Level and row of the sample at a path of positions.
     pub fn row_of(&self, node: &NodePath) -> Option<RowRef> {
-        let tree = self.tree();
         let (&first, rest) = node.0.split_first()?;
-        let mut at = RowRef {
+        let root = RowRef {
             level: 0,
             row: first,
         };
-        self.id(at)?;
-        for &position in rest {
-            let row = *tree
-                .levels
-                .get(at.level)?
-                .children(at.row)
-                .get(position as usize)?;
-            at = RowRef {
+        self.id(root)?;
+        self.find_descendant(root, rest)
+    }
+
+    /// The sample at these positions below another one.
+    pub fn find_descendant(&self, above: RowRef, positions: &[u32]) -> Option<RowRef> {
+        let tree = self.tree();
+        positions.iter().try_fold(above, |at, &position| {
+            let children = tree.levels.get(at.level)?.children(at.row);
+            Some(RowRef {
                 level: at.level + 1,
-                row,
-            };
-        }
-        Some(at)
+                row: *children.get(position as usize)?,
+            })
+        })
     }
 
     /// [`Document::asset`] as a function for a job: a container may read its directory first; a

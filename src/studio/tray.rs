@@ -102,7 +102,7 @@ impl Studio {
             let report = find_pattern(content, &examples, ctx)?;
             let chosen = match (alternative, report.alternatives.as_slice()) {
                 (None, [only]) => only,
-                (None, [_, _, ..]) => return Err(ambiguous(&report)),
+                (None, [_, _, ..]) => return Err(ambiguous_pattern_error(&report)),
                 (Some(chosen), alternatives) if chosen < alternatives.len() => {
                     &alternatives[chosen]
                 }
@@ -122,7 +122,7 @@ impl Studio {
     }
 }
 
-fn ambiguous(report: &PatternReport) -> Error {
+fn ambiguous_pattern_error(report: &PatternReport) -> Error {
     let ways = report.alternatives.iter().map(|way| {
         format!(
             "{}: {} files, {} roots",

@@ -54,7 +54,7 @@ impl Studio {
                     return Err(Error::usage("only folders are watched").at_path(&folder));
                 }
                 // Watching starts before the listing, so that no file is missed.
-                let watched = begin(given, &folder, jobs)?;
+                let watched = begin_watch(given, &folder, jobs)?;
                 let files = new_files(&content, &[folder], ctx)?;
                 Ok(Box::new(move |studio: &mut Studio| {
                     if studio.document_id() != document {
@@ -70,7 +70,7 @@ impl Studio {
                         );
                     }
                     studio.watched.push(watched);
-                    take(studio, files)
+                    add_arrived_files(studio, files)
                 }) as Finish)
             },
         ))
@@ -114,7 +114,7 @@ impl Studio {
             let files = new_files(&content, &arrived, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.document_id() == document {
-                    take(studio, files)
+                    add_arrived_files(studio, files)
                 } else {
                     Ok(Event::None)
                 }
@@ -142,7 +142,7 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
 }
 
 /// Adds files that are not in the tray; adding none is not an error.
-fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
+fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft and its watched folders may be gone.
     let Ok(draft) = studio.need_draft() else {
         return Ok(Event::None);
@@ -176,7 +176,7 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     }
 }
 
-fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
+fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let (sender, receiver) = channel();
     let mut watcher: Option<Box<dyn Watcher + Send>> = None;
     let first = sender.clone();
@@ -213,7 +213,7 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let inbox = arrived.clone();
     let spawned = std::thread::Builder::new()
         .name("watch".into())
-        .spawn(move || settle(&receiver, &inbox, &jobs));
+        .spawn(move || deliver_complete_files(&receiver, &inbox, &jobs));
     spawned.map_err(|error| {
         Error::internal("could not start a thread to watch a folder").because(error)
     })?;
@@ -249,7 +249,7 @@ struct Growing {
 }
 
 /// Waits until files are complete, then delivers them together. Ends when watching stops.
-fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs) {
+fn deliver_complete_files(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs) {
     let mut growing: HashMap<PathBuf, Growing> = HashMap::new();
     let mut complete: Vec<PathBuf> = Vec::new();
     loop {
@@ -307,14 +307,16 @@ fn record_appeared_path(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) 
         let mut files = Vec::new();
         // A folder removed during the listing is ignored.
         if collect(&path, 0, &mut files, &JobContext::default()).is_ok() {
-            files.into_iter().for_each(|file| note(file.path, growing));
+            files
+                .into_iter()
+                .for_each(|file| note_growth(file.path, growing));
         }
     } else {
-        note(path, growing);
+        note_growth(path, growing);
     }
 }
 
-fn note(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
+fn note_growth(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     let Some(mark) = mark_of(&path) else { return };
     growing.entry(path).or_insert(Growing {
         mark,

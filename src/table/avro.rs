@@ -20,10 +20,11 @@ const SYNC: usize = 16;
 /// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when it unfolds to more than the budget, or
 /// states more rows than bytes; when the job is cancelled.
 pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
-    let damaged = |error: arrow::error::ArrowError| unreadable().because(error.to_string());
+    let damaged =
+        |error: arrow::error::ArrowError| unreadable_avro_error().because(error.to_string());
     budget.add_stored(bytes.len() as u64);
     catch_panics("reading Avro", || {
-        let header = header_length(bytes).ok_or_else(unreadable)?;
+        let header = header_length(bytes).ok_or_else(unreadable_avro_error)?;
         let empty = ReaderBuilder::new()
             .build(&bytes[..header])
             .map_err(damaged)?;
@@ -31,7 +32,7 @@ pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Resul
         let mut at = header;
         while at < bytes.len() {
             ctx.check()?;
-            let (rows, end) = block(bytes, at).ok_or_else(unreadable)?;
+            let (rows, end) = block(bytes, at).ok_or_else(unreadable_avro_error)?;
             // The id of each row takes a byte at least.
             if rows > end - at {
                 return Err(Error::too_large(format!(
@@ -47,9 +48,12 @@ pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Resul
                 .build(file)
                 .map_err(damaged)?;
             if rows > 0 {
-                let batch = reader.next().ok_or_else(unreadable)?.map_err(damaged)?;
+                let batch = reader
+                    .next()
+                    .ok_or_else(unreadable_avro_error)?
+                    .map_err(damaged)?;
                 if batch.num_rows() != rows {
-                    return Err(unreadable().because(format!(
+                    return Err(unreadable_avro_error().because(format!(
                         "a block has {} rows and states {rows}",
                         batch.num_rows()
                     )));
@@ -65,7 +69,7 @@ pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Resul
     })
 }
 
-fn unreadable() -> Error {
+fn unreadable_avro_error() -> Error {
     Error::format("this is not readable as Avro")
 }
 

@@ -75,13 +75,13 @@ impl TableHead {
         let maxes = converter.row_group_maxes(groups).ok().filter(|_| !bytes);
         Some(ColumnRange {
             nulls,
-            min: mins.and_then(|m| edge(&m, false)),
-            max: maxes.and_then(|m| edge(&m, true)),
+            min: mins.and_then(|m| find_edge_value(&m, false)),
+            max: maxes.and_then(|m| find_edge_value(&m, true)),
         })
     }
 }
 
-fn edge(values: &ArrayRef, descending: bool) -> Option<String> {
+fn find_edge_value(values: &ArrayRef, descending: bool) -> Option<String> {
     let options = SortOptions {
         descending,
         nulls_first: false,

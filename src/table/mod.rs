@@ -242,6 +242,24 @@ impl LevelTable {
         Ok(Some(plain.as_primitive::<Int64Type>().clone()))
     }
 
+    /// As [`Self::strings`]; `owner` names in the error what has no such column.
+    ///
+    /// # Errors
+    /// As [`Self::strings`], and when there is no such column.
+    pub fn require_strings(&self, name: &str, owner: &str) -> Result<arrow::array::StringArray> {
+        self.strings(name)?
+            .ok_or_else(|| lacks_column_error(name, owner))
+    }
+
+    /// As [`Self::integers`]; `owner` names in the error what has no such column.
+    ///
+    /// # Errors
+    /// As [`Self::integers`], and when there is no such column.
+    pub fn require_integers(&self, name: &str, owner: &str) -> Result<arrow::array::Int64Array> {
+        self.integers(name)?
+            .ok_or_else(|| lacks_column_error(name, owner))
+    }
+
     fn cast_column(&self, array: &ArrayRef, name: &str, to: &DataType) -> Result<ArrayRef> {
         if array.data_type() == to {
             return Ok(Arc::clone(array));
@@ -323,6 +341,10 @@ impl LevelTable {
             }),
         }
     }
+}
+
+fn lacks_column_error(name: &str, owner: &str) -> Error {
+    Error::format(format!("{owner} has no column {name}"))
 }
 
 /// A batch with other names of its columns.

@@ -249,11 +249,11 @@ pub fn write_wkb_point(x: f64, y: f64) -> [u8; 21] {
 /// Little-endian WKB.
 pub fn write_wkb(geometry: &Geometry) -> Vec<u8> {
     let mut out = Vec::new();
-    put(geometry, &mut out);
+    put_geometry(geometry, &mut out);
     out
 }
 
-fn put(geometry: &Geometry, out: &mut Vec<u8>) {
+fn put_geometry(geometry: &Geometry, out: &mut Vec<u8>) {
     fn head(out: &mut Vec<u8>, code: u32) {
         out.push(1);
         out.extend(code.to_le_bytes());
@@ -296,33 +296,33 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
             put_count(out, many.0.len());
             many.0
                 .iter()
-                .for_each(|one| put(&Geometry::Point(*one), out));
+                .for_each(|one| put_geometry(&Geometry::Point(*one), out));
         }
         Geometry::MultiLineString(many) => {
             head(out, 5);
             put_count(out, many.0.len());
             many.0
                 .iter()
-                .for_each(|one| put(&Geometry::LineString(one.clone()), out));
+                .for_each(|one| put_geometry(&Geometry::LineString(one.clone()), out));
         }
         Geometry::MultiPolygon(many) => {
             head(out, 6);
             put_count(out, many.0.len());
             many.0
                 .iter()
-                .for_each(|one| put(&Geometry::Polygon(one.clone()), out));
+                .for_each(|one| put_geometry(&Geometry::Polygon(one.clone()), out));
         }
         Geometry::GeometryCollection(many) => {
             head(out, 7);
             put_count(out, many.0.len());
-            many.0.iter().for_each(|one| put(one, out));
+            many.0.iter().for_each(|one| put_geometry(one, out));
         }
-        Geometry::Line(one) => put(
+        Geometry::Line(one) => put_geometry(
             &Geometry::LineString(LineString(vec![one.start, one.end])),
             out,
         ),
-        Geometry::Rect(one) => put(&Geometry::Polygon(one.to_polygon()), out),
-        Geometry::Triangle(one) => put(&Geometry::Polygon(one.to_polygon()), out),
+        Geometry::Rect(one) => put_geometry(&Geometry::Polygon(one.to_polygon()), out),
+        Geometry::Triangle(one) => put_geometry(&Geometry::Polygon(one.to_polygon()), out),
     }
 }
 

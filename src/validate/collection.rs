@@ -33,7 +33,7 @@ pub fn check_collection(collection: &Collection, report: &mut Report) {
     super::labels::check_labels(&collection.fields, report);
 }
 
-fn missing(key: &str, report: &mut Report) {
+fn report_missing_field(key: &str, report: &mut Report) {
     let what = match key {
         "id" => tr!("a short name in lower case, like peru-cropland-s2"),
         "description" => tr!("a sentence or two about what the dataset holds"),
@@ -78,8 +78,8 @@ pub(super) fn type_message(key: &str, found: &Json, wanted: &str) -> String {
 
 fn check_id(collection: &Collection, report: &mut Report) {
     match collection.get("id") {
-        None => missing("id", report),
-        Some(Json::String(id)) if id.trim().is_empty() => missing("id", report),
+        None => report_missing_field("id", report),
+        Some(Json::String(id)) if id.trim().is_empty() => report_missing_field("id", report),
         Some(Json::String(id)) => {
             let allowed =
                 |c: char| matches!(c, '_' | '-') || c.is_alphanumeric() && !c.is_uppercase();
@@ -114,8 +114,8 @@ fn check_id(collection: &Collection, report: &mut Report) {
 
 fn check_text(collection: &Collection, key: &str, report: &mut Report) {
     match collection.get(key) {
-        None => missing(key, report),
-        Some(Json::String(text)) if text.trim().is_empty() => missing(key, report),
+        None => report_missing_field(key, report),
+        Some(Json::String(text)) if text.trim().is_empty() => report_missing_field(key, report),
         Some(Json::String(_)) => {}
         Some(other) => wrong_type(key, other, tr!("text"), report),
     }
@@ -123,13 +123,15 @@ fn check_text(collection: &Collection, key: &str, report: &mut Report) {
 
 fn check_list(collection: &Collection, key: &str, required: bool, report: &mut Report) {
     match collection.get(key) {
-        None if required => missing(key, report),
+        None if required => report_missing_field(key, report),
         None => report.add(
             Rule::CollectionKeywords,
             field_location(key),
             tr!("No keywords. Search will not find this dataset by topic."),
         ),
-        Some(Json::Array(items)) if items.is_empty() && required => missing(key, report),
+        Some(Json::Array(items)) if items.is_empty() && required => {
+            report_missing_field(key, report)
+        }
         Some(Json::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
                 match item {
@@ -149,9 +151,11 @@ fn check_list(collection: &Collection, key: &str, required: bool, report: &mut R
 
 fn check_contacts(collection: &Collection, key: &str, required: bool, report: &mut Report) {
     let contacts = match collection.get(key) {
-        None if required => return missing(key, report),
+        None if required => return report_missing_field(key, report),
         None => return,
-        Some(Json::Array(items)) if items.is_empty() && required => return missing(key, report),
+        Some(Json::Array(items)) if items.is_empty() && required => {
+            return report_missing_field(key, report);
+        }
         Some(Json::Array(items)) => items,
         Some(other) => return wrong_type(key, other, tr!("a list of contacts"), report),
     };

@@ -84,7 +84,7 @@ pub fn check(
     }
     let mut stray = Vec::new();
     if !remote && data.is_dir() {
-        walk(&data, "", &named, &mut stray, ctx)?;
+        walk_folder(&data, "", &named, &mut stray, ctx)?;
     }
     let above = if stray.iter().any(|(_, link)| *link) {
         folders_of(&named)
@@ -146,7 +146,7 @@ fn ask(files: &[(PathBuf, String, Location)], report: &mut Report, ctx: &JobCont
     Ok(())
 }
 
-fn walk(
+fn walk_folder(
     folder: &Path,
     prefix: &str,
     named: &HashSet<String>,
@@ -160,7 +160,7 @@ fn walk(
         // Symbolic links are not followed, as they may form a loop.
         let kind = entry.file_type().io_at("read the folder", folder)?;
         if kind.is_dir() {
-            walk(&entry.path(), &format!("{name}/"), named, stray, ctx)?;
+            walk_folder(&entry.path(), &format!("{name}/"), named, stray, ctx)?;
         } else if !named.contains(&name) {
             stray.push((name, kind.is_symlink()));
         }

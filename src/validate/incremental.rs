@@ -356,7 +356,7 @@ impl LiveCheck {
                         } else {
                             Some(&dataset.root.samples[model])
                         };
-                        look(
+                        check_root(
                             dataset,
                             sample,
                             compared,
@@ -412,7 +412,7 @@ fn at_root(sample: &Sample, row: usize) -> Location {
 }
 
 /// The findings of one root: ids, empty FOLDERs, differences from the model, schemas.
-fn look(
+fn check_root(
     dataset: &Dataset,
     sample: &Sample,
     model: Option<&Sample>,

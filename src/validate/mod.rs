@@ -18,6 +18,7 @@ mod local_meta;
 mod pit;
 pub mod pixels;
 mod readable;
+mod readable_tree;
 mod references;
 mod sarif;
 mod schema;
@@ -56,6 +57,7 @@ use crate::model::{
     Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote,
 };
 use crate::text::PrintableLine;
+use readable_tree::read_tree;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckOptions {
@@ -334,6 +336,22 @@ fn check_consistency(
     Ok(())
 }
 
+/// Checks what samples name and hold, where the generation has no rules of its own for it.
+fn check_samples(
+    reader: &dyn ContainerReader,
+    deep: bool,
+    contents: Option<&HeaderCache>,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    absorb(references::check(reader, deep, report, ctx), report)?;
+    absorb(crs_texts::check(reader, report, ctx), report)?;
+    match contents {
+        Some(cache) => absorb(check_contents(reader, cache, report, ctx), report),
+        None => Ok(()),
+    }
+}
+
 fn check_container(
     reader: &dyn ContainerReader,
     profile: Profile,
@@ -372,26 +390,12 @@ fn check_container(
         }
         // The layout itself is the finding of the reader.
         Physical::Early(_) => {
-            absorb(
-                references::check(reader, deep, &mut report, ctx),
-                &mut report,
-            )?;
-            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
-            if let Some(cache) = contents {
-                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
-            }
+            check_samples(reader, deep, contents, &mut report, ctx)?;
             return Ok(report);
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
-            absorb(
-                references::check(reader, deep, &mut report, ctx),
-                &mut report,
-            )?;
-            absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
-            if let Some(cache) = contents {
-                absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
-            }
+            check_samples(reader, deep, contents, &mut report, ctx)?;
             return Ok(report);
         }
     };
@@ -434,11 +438,8 @@ fn check_layout(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let tree = match reader.levels().skeleton(ctx) {
-        Ok(tree) => tree,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Unreadable levels are reported by the level checks.
-        Err(_) => return Ok(()),
+    let Some(tree) = read_tree(reader, ctx)? else {
+        return Ok(());
     };
     let asset =
         |level: usize, row: u32| consistency::find_stored_raster(reader, level, row).ok()?;

@@ -136,7 +136,10 @@ pub fn audit(
     let mut verdicts = Vec::with_capacity(read.len());
     for one in &read {
         let classes = lists.get(if level == 0 { "" } else { one.id.as_str() });
-        verdicts.push((one.row, judge(one, classes.and_then(Option::as_ref))));
+        verdicts.push((
+            one.row,
+            judge_statistics(one, classes.and_then(Option::as_ref)),
+        ));
     }
     Ok(Audit {
         rows: verdicts,
@@ -182,7 +185,7 @@ fn read_row(
     } else {
         Some(PixelStatistics::Numbers(
             (0..tally.band_count())
-                .map(|band| nine(&tally, band, ctx))
+                .map(|band| compute_nine_statistics(&tally, band, ctx))
                 .collect::<Result<_>>()?,
         ))
     };
@@ -201,7 +204,11 @@ fn read_row(
     })
 }
 
-fn nine(tally: &RasterCount, band: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
+fn compute_nine_statistics(
+    tally: &RasterCount,
+    band: usize,
+    ctx: &JobContext,
+) -> Result<Option<Vec<f64>>> {
     let summary = tally.summary(band, &PERCENTS, ctx)?;
     Ok(summary.map(|s| {
         [
@@ -345,7 +352,7 @@ fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn judge(one: &RowRead, classes: Option<&Vec<i64>>) -> StatisticsVerdict {
+fn judge_statistics(one: &RowRead, classes: Option<&Vec<i64>>) -> StatisticsVerdict {
     match (&one.tally, classes) {
         (Some(PixelStatistics::Classes(bands)), Some(classes)) => {
             judge_classes(&one.stored, bands, classes)
@@ -407,7 +414,7 @@ fn judge_numbers(
             worst = worst.max(if stored.is_empty() {
                 f64::INFINITY
             } else {
-                misfit(stored, &scaled)
+                measure_misfit(stored, &scaled)
             });
             all.push(scaled);
         }
@@ -439,7 +446,7 @@ fn scale_statistics(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
 }
 
 /// Deviation in units of the tolerance: up to 1 is accepted.
-fn misfit(stored: &[f64], right: &[f64]) -> f64 {
+fn measure_misfit(stored: &[f64], right: &[f64]) -> f64 {
     let ([low, high, ..], [_, _, _, _, valid, ..], [_, _, _, _, right_valid, ..]) =
         (right, stored, right)
     else {
@@ -689,18 +696,21 @@ mod tests {
         assert_eq!(classes, [0, 1, 2]);
         let shares = vec![vec![8.0 / 96.0, 0.25, 64.0 / 96.0]];
         assert_eq!(
-            judge(&lost, Some(&classes)),
+            judge_statistics(&lost, Some(&classes)),
             StatisticsVerdict::ClassLost(shares)
         );
         assert_eq!(
-            (judge(&whole, Some(&classes)), judge(&one, Some(&classes))),
+            (
+                judge_statistics(&whole, Some(&classes)),
+                judge_statistics(&one, Some(&classes))
+            ),
             (StatisticsVerdict::Right, StatisticsVerdict::Right)
         );
         assert_eq!(
-            judge(&other, Some(&classes)),
+            judge_statistics(&other, Some(&classes)),
             StatisticsVerdict::Wrong(vec![vec![0.5, 0.5, 0.0]])
         );
-        assert_eq!(judge(&whole, None), StatisticsVerdict::Unknown);
+        assert_eq!(judge_statistics(&whole, None), StatisticsVerdict::Unknown);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::header_cache::{HeaderCache, HeaderLook};
+use super::readable_tree::read_tree;
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
@@ -25,7 +26,7 @@ pub(super) fn header_fault(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<Arc<str>>> {
-    if size == 0 || path.remote_file().is_some() || !claims(id, path) {
+    if size == 0 || path.remote_file().is_some() || !claims_to_be_raster(id, path) {
         return Ok(None);
     }
     let looked = cache.look(path, Some((size, modified)))?;
@@ -39,7 +40,7 @@ pub(super) fn header_fault(
     })
 }
 
-fn claims(id: &str, path: &AssetPath) -> bool {
+fn claims_to_be_raster(id: &str, path: &AssetPath) -> bool {
     let has_name = matches!(path, AssetPath::File(_) | AssetPath::Packed(_));
     claims_raster(id) || (has_name && path.file_name().is_some_and(|name| claims_raster(&name)))
 }
@@ -64,11 +65,8 @@ pub(super) fn check(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let tree = match reader.levels().skeleton(ctx) {
-        Ok(tree) => tree,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Unreadable levels are reported by the level checks.
-        Err(_) => return Ok(()),
+    let Some(tree) = read_tree(reader, ctx)? else {
+        return Ok(());
     };
     for (depth, level) in tree.levels.iter().enumerate() {
         let is_file = |row: &u32| !level.folder[*row as usize] && !is_padding(level.id(*row));

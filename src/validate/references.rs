@@ -4,6 +4,7 @@
 
 use rayon::prelude::*;
 
+use super::readable_tree::read_tree;
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -24,11 +25,8 @@ pub(super) fn check(
     if !deep && is_remote(&reader.info().path) {
         return Ok(());
     }
-    let tree = match reader.levels().skeleton(ctx) {
-        Ok(tree) => tree,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Unreadable levels are reported by the level checks.
-        Err(_) => return Ok(()),
+    let Some(tree) = read_tree(reader, ctx)? else {
+        return Ok(());
     };
     for (depth, level) in tree.levels.iter().enumerate() {
         let rows: Vec<u32> = (0..level.len() as u32)

@@ -5,7 +5,7 @@ use arrow::datatypes::DataType;
 use super::columns::column_location;
 use super::pit::sample_location;
 use crate::model::{
-    Dataset, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name,
+    Dataset, Report, Rule, Skeleton, Tortilla, check_field_name, dtype_name, list_tortillas_below,
 };
 
 /// Compares the schemas of all tortillas of a level with the most frequent one.
@@ -13,21 +13,11 @@ pub fn check_draft(dataset: &Dataset, tree: &Skeleton, report: &mut Report) {
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..tree.levels.len() {
         let owners: Vec<u32> = match depth.checked_sub(1) {
-            Some(above) => (0..tree.levels[above].len() as u32)
-                .filter(|&row| tree.levels[above].folder[row as usize])
-                .collect(),
+            Some(above) => tree.levels[above].list_folders().collect(),
             None => Vec::new(),
         };
         check_level(depth, &tortillas, &owners, tree, report);
-        tortillas = tortillas
-            .iter()
-            .flat_map(|t| {
-                t.samples
-                    .iter()
-                    .filter_map(Sample::children)
-                    .map(AsRef::as_ref)
-            })
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
 }
 

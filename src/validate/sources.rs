@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
     AssetPath, Dataset, Location, MAX_LEVELS, Modified, PackedCodec, Payload, Report, Rule, Sample,
-    SamplePath, Skeleton, Stamp, Tortilla, is_padding, is_remote,
+    SamplePath, Skeleton, Stamp, Tortilla, is_padding, is_remote, list_tortillas_below,
 };
 use crate::raster::{
     FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in,
@@ -80,11 +80,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
                 message,
             );
         }
-        tortillas = samples
-            .into_iter()
-            .filter_map(Sample::children)
-            .map(AsRef::as_ref)
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
     check_layout(dataset, &cache, &mut report, ctx)?;
     report.fold();
@@ -150,13 +146,13 @@ fn source_fault(
     if let Some(message) = hidden_data_message(sample) {
         return Ok(fault_of(Rule::IdCharacters, message));
     }
-    if let Some(message) = fault(sample, containers) {
+    if let Some(message) = describe_source_fault(sample, containers) {
         return Ok(fault_of(Rule::SourceMissing, message));
     }
     if let Some((rule, message)) = reference_problem(sample) {
         return Ok(fault_of(rule, message));
     }
-    if let Some(message) = unreadable(sample, cache, ctx)? {
+    if let Some(message) = describe_unreadable_header(sample, cache, ctx)? {
         return Ok(fault_of(Rule::RasterRead, message));
     }
     if let Some(message) = beside.left(sample) {
@@ -199,7 +195,11 @@ fn local_file(sample: &Sample) -> Option<&Path> {
 }
 
 /// A message for a raster whose header can't be read.
-fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
+fn describe_unreadable_header(
+    sample: &Sample,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Option<String>> {
     let Payload::Asset {
         path,
         size,
@@ -402,7 +402,7 @@ fn bytes_of(sample: &Sample) -> u64 {
     }
 }
 
-fn fault(
+fn describe_source_fault(
     sample: &Sample,
     containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>,
 ) -> Option<String> {

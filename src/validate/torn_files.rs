@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
+use super::readable_tree::read_tree;
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -63,11 +64,8 @@ pub(super) fn check(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let tree = match reader.levels().skeleton(ctx) {
-        Ok(tree) => tree,
-        Err(error) if error.is_cancelled() => return Err(error),
-        // Unreadable levels are reported by the level checks.
-        Err(_) => return Ok(()),
+    let Some(tree) = read_tree(reader, ctx)? else {
+        return Ok(());
     };
     ctx.stage(tr!("Looking for rasters of several files"), None);
     for (depth, level) in tree.levels.iter().enumerate() {

@@ -145,7 +145,7 @@ fn check_chain(
 
 /// The classes of a tortilla with these columns: `stac-tortilla`, `rai-tortilla`, both or neither.
 pub fn classes(names: &HashSet<&str>) -> Vec<&'static str> {
-    let whole = |wanted: &[&str]| wanted.iter().all(|name| has(names, name));
+    let whole = |wanted: &[&str]| wanted.iter().all(|name| has_column(names, name));
     [
         ("stac-tortilla", whole(&STAC)),
         ("rai-tortilla", whole(&RAI)),
@@ -155,7 +155,7 @@ pub fn classes(names: &HashSet<&str>) -> Vec<&'static str> {
     .collect()
 }
 
-fn has(names: &HashSet<&str>, name: &str) -> bool {
+fn has_column(names: &HashSet<&str>, name: &str) -> bool {
     let other = OTHER_NAMES
         .iter()
         .find(|(known, _)| *known == name)
@@ -173,7 +173,7 @@ fn check_class(
     let missing: Vec<&str> = wanted
         .iter()
         .copied()
-        .filter(|name| !has(names, name))
+        .filter(|name| !has_column(names, name))
         .collect();
     // Other columns of the namespace do not indicate the class.
     if !missing.is_empty() && missing.len() < wanted.len() {

@@ -28,6 +28,23 @@ pub use stores::{Emulator, StoreKind};
 /// other work too.
 const LIMIT: Duration = Duration::from_secs(600);
 
+/// Compares a file with what the code makes of it; with the variable `write` set it is written anew
+/// first.
+#[track_caller]
+pub fn expect_generated(path: &Path, wanted: &str, write: &str) {
+    if std::env::var_os(write).is_some() {
+        fs::write(path, wanted).expect("writes");
+    }
+    let found = fs::read_to_string(path).unwrap_or_default();
+    let mut lines = found.lines().zip(wanted.lines());
+    let first = lines.find(|(found, wanted)| found != wanted);
+    assert!(
+        found == wanted,
+        "{} is stale: run the tests with {write}=1. The first line that differs: {first:?}",
+        path.display()
+    );
+}
+
 /// `full` in the nightly run (`./packaging/test --nightly`), else `quick`: the number of parts,
 /// rounds or rows that a test takes.
 pub fn nightly_or(quick: usize, full: usize) -> usize {

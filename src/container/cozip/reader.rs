@@ -673,9 +673,7 @@ fn read_part(
         .collect();
     let mut sources: Vec<Arc<str>> = Vec::new();
     if let CozipStore::Index { .. } = store {
-        let names = table
-            .strings(SOURCE)?
-            .ok_or_else(|| Error::format(format!("the table has no column {SOURCE}")))?;
+        let names = table.require_strings(SOURCE, "the table")?;
         let mut last: Arc<str> = Arc::default();
         for row in 0..rows {
             let name = if names.is_valid(row) {

@@ -68,7 +68,7 @@ impl EarlyReader {
                 .read_to_end(&mut bytes)
                 .io_at("read", &file)?;
             let table = read_avro(&bytes, &budget, ctx);
-            tables.push(table.map_err(|error| unreadable(&name, error).at_path(path))?);
+            tables.push(table.map_err(|error| unreadable_table_error(&name, error).at_path(path))?);
             members.push(file);
         }
         let tables_version =
@@ -92,7 +92,7 @@ impl EarlyReader {
             .zip(&tree.files)
             .map(|(table, files)| with_gdal_paths(table, gdal_paths(files, path)));
         let levels = LevelSet::of_tables(tables.collect::<Result<_>>()?);
-        let notes = vec![note(tr!(
+        let notes = vec![make_note(tr!(
             "The level tables are Avro, as tacotoolbox 0.9 to 0.15 wrote them; TACO 2.0 has \
                 Parquet."
         ))];
@@ -143,7 +143,7 @@ impl EarlyReader {
             .notes()
             .iter()
             .filter(|other| other.rule != Rule::ZipHeader);
-        let notes = others.cloned().chain([note(found)]).collect();
+        let notes = others.cloned().chain([make_note(found)]).collect();
         let opening = OpeningFacts::new(
             info,
             LevelSet::of_tables(level_tables(levels)?),
@@ -213,11 +213,11 @@ fn gdal_paths(files: &[Option<Box<str>>], folder: &Path) -> StringArray {
         .collect()
 }
 
-fn note(message: impl Into<String>) -> Finding {
+fn make_note(message: impl Into<String>) -> Finding {
     Finding::new(Rule::EarlyLayout, Location::Dataset, message)
 }
 
-fn unreadable(name: &str, error: Error) -> Error {
+fn unreadable_table_error(name: &str, error: Error) -> Error {
     if error.is_cancelled() {
         error
     } else {

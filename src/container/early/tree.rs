@@ -48,13 +48,13 @@ impl EarlyTree {
         };
         let mut above: Vec<String> = Vec::new();
         for (depth, table) in tables.iter().enumerate() {
-            let missing = |name: &str| Error::format(format!("level {depth} has no column {name}"));
-            let ids = table.strings("id")?.ok_or_else(|| missing("id"))?;
+            let owner = format!("level {depth}");
+            let ids = table.require_strings("id", &owner)?;
             let ids: Vec<String> = ids
                 .iter()
                 .map(|id| id.unwrap_or_default().to_owned())
                 .collect();
-            let types = table.strings("type")?.ok_or_else(|| missing("type"))?;
+            let types = table.require_strings("type", &owner)?;
             let folder: Vec<bool> = types
                 .iter()
                 .map(|kind| matches!(kind, Some("FOLDER" | OLD_FOLDER)))

@@ -85,7 +85,7 @@ impl JoinedReader {
         let sources = JoinedSources::new(paths.to_vec(), options);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
         let looked: Vec<DatasetFacts> =
-            try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
+            try_map(0..paths.len(), |_, index| read_facts(&sources, index, ctx))?;
         let info = ContainerInfo {
             format: Format::Joined,
             path: first.clone(),
@@ -312,7 +312,7 @@ impl JoinedReader {
     }
 }
 
-fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<DatasetFacts> {
+fn read_facts(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<DatasetFacts> {
     ctx.check()?;
     let reader = sources.get(index, ctx)?;
     let name = sources
@@ -360,7 +360,7 @@ fn make_nullable_schema(fields: &[FieldSpec]) -> Schema {
     )
 }
 
-/// As [`look`] for a part by its name in a list of datasets.
+/// As [`read_facts`] for a part by its name in a list of datasets.
 fn look_at_part(
     sources: &JoinedSources,
     index: usize,
@@ -387,7 +387,7 @@ fn look_at_part(
             Error::format("a list of datasets can't be part of another list").at_path(place),
         );
     }
-    look(sources, index, ctx)
+    read_facts(sources, index, ctx)
 }
 
 /// True when a level of one of the datasets has the column.

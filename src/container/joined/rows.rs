@@ -76,7 +76,7 @@ impl LevelRows<'_> {
         ctx: &JobContext,
         sink: &mut dyn FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
-        let place = whole(self.reader.info().path.clone());
+        let place = make_path_absolute(self.reader.info().path.clone());
         let trusted = self.positions_hold(ctx)?;
         let mut first = 0;
         let mut each =
@@ -217,7 +217,7 @@ impl LevelRows<'_> {
                 let paths: Vec<Option<Arc<Path>>> = parts
                     .names
                     .iter()
-                    .map(|name| Some(whole(index.part_path(name).ok()?).into()))
+                    .map(|name| Some(make_path_absolute(index.part_path(name).ok()?).into()))
                     .collect();
                 let path_of = |row: usize| paths.get(*parts.rows.get(row)? as usize)?.as_ref();
                 rows.map(|row| locate_row(&positions, row, path_of(row)?))
@@ -250,7 +250,7 @@ impl LevelRows<'_> {
 }
 
 /// Absolute form of a local path; an address is unchanged.
-fn whole(path: PathBuf) -> PathBuf {
+fn make_path_absolute(path: PathBuf) -> PathBuf {
     if path.exists() {
         std::path::absolute(&path).unwrap_or(path)
     } else {

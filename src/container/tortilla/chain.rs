@@ -14,8 +14,7 @@ use bytes::Bytes;
 use super::header::HEADER_SIZE;
 use super::join::join;
 use super::scan::{
-    Footers, NESTED, POINTER, ScannedLevel, footer_slice, is_range_within, require_integers,
-    require_texts, unreadable_footer_error,
+    Footers, POINTER, ScannedLevel, footer_slice, is_range_within, unreadable_footer_error,
 };
 use crate::container::LocalFile;
 use crate::error::{Error, Result};
@@ -24,6 +23,9 @@ use crate::model::MAX_LEVELS;
 use crate::raster::ChunkLayout;
 use crate::table::{DecodeBudget, LevelTable, ParquetOptions, ParquetSink, TableHead};
 use crate::text::PrintableLine;
+
+/// Names the table of chunks in errors.
+const CHUNKS: &str = "the table of chunks";
 
 /// The column with the parent's row.
 pub const ROOT: &str = "tortilla:root";
@@ -132,9 +134,9 @@ pub fn chained_level(
     data: std::ops::Range<u64>,
 ) -> Result<ScannedLevel> {
     let owner = "an object of the footer";
-    let number = |name| require_integers(table, name, owner);
-    let ids = require_texts(table, "tortilla:id", owner)?;
-    let formats = require_texts(table, "tortilla:file_format", owner)?;
+    let number = |name| table.require_integers(name, owner);
+    let ids = table.require_strings("tortilla:id", owner)?;
+    let formats = table.require_strings("tortilla:file_format", owner)?;
     let (offsets, lengths, parents) = (
         number("tortilla:offset")?,
         number("tortilla:length")?,
@@ -145,14 +147,7 @@ pub fn chained_level(
         ..ScannedLevel::default()
     };
     for row in 0..table.rows() {
-        level.ids.push(if ids.is_valid(row) {
-            ids.value(row).to_owned()
-        } else {
-            String::new()
-        });
-        level
-            .folder
-            .push(formats.is_valid(row) && formats.value(row) == NESTED);
+        level.push_sample(&ids, &formats, row);
         let parent = parents
             .is_valid(row)
             .then(|| u32::try_from(parents.value(row)).ok())
@@ -284,15 +279,9 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
 }
 
 fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns
-        .iter()
-        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
-        .collect();
-    RecordBatch::try_new(
-        Arc::new(Schema::new(fields)),
-        columns.into_iter().map(|(_, array)| array).collect(),
-    )
-    .map_err(|error| Error::internal("the chunks don't make a table").because(error))
+    let columns = columns.into_iter();
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+        .map_err(|error| Error::internal("the chunks don't make a table").because(error))
 }
 
 /// Chunk `index` of the sample at `row` of `level`.
@@ -303,9 +292,9 @@ fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
 /// invalid.
 pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<SampleChunk> {
     let (levels, rows, indices) = (
-        read_chunk_numbers(table, "chunk:level")?,
-        read_chunk_numbers(table, ROOT)?,
-        read_chunk_numbers(table, "chunk:index")?,
+        table.require_integers("chunk:level", CHUNKS)?,
+        table.require_integers(ROOT, CHUNKS)?,
+        table.require_integers("chunk:index", CHUNKS)?,
     );
     let of_sample: Vec<usize> = (0..table.rows())
         .filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row))
@@ -384,12 +373,6 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     })
 }
 
-fn read_chunk_numbers(table: &LevelTable, name: &str) -> Result<Int64Array> {
-    table
-        .integers(name)?
-        .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
-}
-
 /// A row of the table of chunks.
 struct ChunkTableRow<'a> {
     table: &'a LevelTable,
@@ -400,7 +383,7 @@ struct ChunkTableRow<'a> {
 
 impl ChunkTableRow<'_> {
     fn read_number(&self, name: &str) -> Result<u64> {
-        let value = read_chunk_numbers(self.table, name)?.value(self.row);
+        let value = self.table.require_integers(name, CHUNKS)?.value(self.row);
         u64::try_from(value)
             .map_err(|_| Error::format(format!("{name} of chunk {} is {value}", self.index)))
     }
@@ -410,7 +393,7 @@ impl ChunkTableRow<'_> {
         let place = self
             .table
             .column_index(name)
-            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
+            .ok_or_else(|| Error::format(format!("{CHUNKS} has no column {name}")))?;
         let crate::model::Value::List(items) = self.table.value(self.row, place) else {
             return Err(Error::format(format!("{name} of chunk {index} is no list")));
         };

@@ -61,7 +61,7 @@ impl TortillaReader {
         for (number, (part, file)) in parts.iter().zip(&files).enumerate() {
             ctx.check()?;
             let root = read_tortilla(file, number, (0, file.size_bytes()), &footers, ctx);
-            roots.push(root.map_err(|error| unreadable(error, part))?);
+            roots.push(root.map_err(|error| unreadable_part_error(error, part))?);
         }
         let mut notes = Report::default();
         let chained = match (roots.as_mut_slice(), files.as_slice()) {
@@ -84,7 +84,7 @@ impl TortillaReader {
             None => {
                 let scanned = scan(&files, roots.clone(), &footers, ctx);
                 let TortillaScan { levels, findings } =
-                    scanned.map_err(|error| unreadable(error, path))?;
+                    scanned.map_err(|error| unreadable_part_error(error, path))?;
                 notes.absorb(findings);
                 (levels, None)
             }
@@ -311,7 +311,7 @@ fn read_chained_objects(
     Ok((places, (levels, chunks)))
 }
 
-fn unreadable(error: Error, part: &Path) -> Error {
+fn unreadable_part_error(error: Error, part: &Path) -> Error {
     match error.kind() {
         Kind::Format => Error::format("this TORTILLA or TACO can't be opened")
             .because(error)

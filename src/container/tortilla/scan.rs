@@ -70,6 +70,16 @@ pub struct ScannedLevel {
     pub ranges: Vec<Option<(u64, u64)>>,
 }
 
+impl ScannedLevel {
+    /// Adds the id of a row of a footer, and whether it is a FOLDER.
+    pub(super) fn push_sample(&mut self, ids: &StringArray, formats: &StringArray, row: usize) {
+        let id = ids.is_valid(row).then(|| ids.value(row).to_owned());
+        self.ids.push(id.unwrap_or_default());
+        self.folder
+            .push(formats.is_valid(row) && formats.value(row) == NESTED);
+    }
+}
+
 /// Result of a traversal.
 #[derive(Default)]
 pub struct TortillaScan {
@@ -482,22 +492,15 @@ pub(super) fn read_level(
     let mut twice: BTreeSet<String> = BTreeSet::new();
     for tortilla in tortillas {
         twice.extend(duplicate_names(&tortilla.table));
-        let texts = |name| require_texts(&tortilla.table, name, "the footer");
-        let integers = |name| require_integers(&tortilla.table, name, "the footer");
+        let texts = |name| tortilla.table.require_strings(name, "the footer");
+        let integers = |name| tortilla.table.require_integers(name, "the footer");
         let (ids, formats) = (texts("tortilla:id")?, texts("tortilla:file_format")?);
         let (offsets, lengths) = (integers("tortilla:offset")?, integers("tortilla:length")?);
         // Samples lie between header and footer.
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
-            level.ids.push(if ids.is_valid(row) {
-                ids.value(row).to_owned()
-            } else {
-                String::new()
-            });
-            level
-                .folder
-                .push(formats.is_valid(row) && formats.value(row) == NESTED);
+            level.push_sample(&ids, &formats, row);
             level.parents.push(tortilla.parent.unwrap_or(here));
             level.parts.push(tortilla.part as u32);
             let stated = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
@@ -548,20 +551,6 @@ pub(super) fn read_level(
 pub(super) fn is_range_within((offset, length): (u64, u64), outer: &std::ops::Range<u64>) -> bool {
     let end = offset.checked_add(length);
     offset >= outer.start && end.is_some_and(|end| end <= outer.end)
-}
-
-/// A column of texts. `owner` is what has no such column in the error.
-pub(super) fn require_texts(table: &LevelTable, name: &str, owner: &str) -> Result<StringArray> {
-    table
-        .strings(name)?
-        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
-}
-
-/// As [`require_texts`] for integers.
-pub(super) fn require_integers(table: &LevelTable, name: &str, owner: &str) -> Result<Int64Array> {
-    table
-        .integers(name)?
-        .ok_or_else(|| Error::format(format!("{owner} has no column {name}")))
 }
 
 /// The finding for a duplicate column name in a footer.

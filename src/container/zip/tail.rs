@@ -195,7 +195,7 @@ impl TailEdit {
             files,
             tables: Vec::new(),
         };
-        let written = put(&file, tail, start, members, path, ctx);
+        let written = write_tail_at(&file, tail, start, members, path, ctx);
         let (first, header, end) = written.inspect_err(|_| {
             // The old metadata was not overwritten.
             let _ = file.set_len(size);
@@ -243,7 +243,7 @@ fn is_stored_as_planned(entry: &DirectoryEntry, source: &RowSource, planned: &Pl
 
 /// Writes metadata and directory at `start` and syncs them; returns the member TACO_HEADER, its
 /// data, and the end of the archive.
-fn put(
+fn write_tail_at(
     file: &File,
     tail: Tail,
     start: u64,

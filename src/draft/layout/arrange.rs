@@ -125,7 +125,11 @@ impl PathReading {
             key.push_str(&split.to_lowercase());
         }
         // A part that another repeats adds nothing: `scene_1/scene_1_B02`.
-        let lower: Vec<String> = self.parts.iter().map(|part| plain(part)).collect();
+        let lower: Vec<String> = self
+            .parts
+            .iter()
+            .map(|part| normalize_words(part))
+            .collect();
         for (index, part) in lower.iter().enumerate() {
             let again = lower.iter().enumerate().any(|(other, text)| {
                 other != index
@@ -160,7 +164,7 @@ impl PathReading {
 }
 
 /// Lower case, with `_` between the words.
-fn plain(text: &str) -> String {
+fn normalize_words(text: &str) -> String {
     let words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())

@@ -265,7 +265,7 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
-            LevelKind::Products if contain_years(main, at) => {
+            LevelKind::Products if have_years_in_names(main, at) => {
                 &[FolderRole::Position, FolderRole::Root]
             }
             LevelKind::Products => &[
@@ -324,8 +324,9 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
     all.take(READINGS_TRIED).collect()
 }
 
-/// Years of products are no parts of scenes: images_2006, images_2012.
-fn contain_years(main: &[&ParsedPath], depth: usize) -> bool {
+/// True where folders at this depth have a year in their names, as images_2006 and images_2012:
+/// they are not numbered products of one scene.
+fn have_years_in_names(main: &[&ParsedPath], depth: usize) -> bool {
     main.iter()
         .filter_map(|path| path.folders.get(depth))
         .any(|folder| folder.words.iter().any(is_year_token))

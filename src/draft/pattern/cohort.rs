@@ -66,7 +66,7 @@ impl Cohort {
                 .map(|file| &file.path)
                 .chain(examples.iter().map(|example| &example.file)),
         );
-        let name = |path: &Path| TokenizedPath::from_text(relative(path, &folder), fine);
+        let name = |path: &Path| TokenizedPath::from_text(relative_path_text(path, &folder), fine);
         let names: Vec<TokenizedPath> =
             examples.iter().map(|example| name(&example.file)).collect();
         let templates = templates(&names, examples)?;
@@ -110,7 +110,7 @@ impl Cohort {
         let mut kept = Vec::with_capacity(fitting.len());
         let mut moved = vec![usize::MAX; fitting.len()];
         for (place, (file, name, template)) in fitting.into_iter().enumerate() {
-            let misfit = misfit(&name, &templates[template], &digits);
+            let misfit = describe_misfit(&name, &templates[template], &digits);
             match (misfit, file) {
                 (Some(why), Some(file)) if !example_rows.contains(&place) => {
                     nearly.push(Nearly { file, why })
@@ -169,7 +169,7 @@ fn common_folder<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     folder
 }
 
-fn relative(path: &Path, folder: &Path) -> String {
+fn relative_path_text(path: &Path, folder: &Path) -> String {
     let rest = path.strip_prefix(folder).unwrap_or(path);
     crate::files::with_slashes(&rest.to_string_lossy()).into_owned()
 }
@@ -323,7 +323,11 @@ fn digits_of(
 }
 
 /// Why a name of the right shape does not match.
-fn misfit(name: &TokenizedPath, template: &ExampleTemplate, digits: &[Digits]) -> Option<String> {
+fn describe_misfit(
+    name: &TokenizedPath,
+    template: &ExampleTemplate,
+    digits: &[Digits],
+) -> Option<String> {
     for (index, token) in name.tokens.iter().enumerate() {
         let text = name.token(index);
         let Some(model) = template.name.tokens.get(index) else {

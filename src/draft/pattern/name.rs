@@ -107,7 +107,7 @@ impl TokenizedPath {
                     kind: TokenKind::Ending,
                 });
             } else {
-                cut(&text, word.clone(), fine, &mut tokens);
+                cut_word(&text, word.clone(), fine, &mut tokens);
             }
             at = word.end;
         }
@@ -140,7 +140,7 @@ fn is_ending(text: &str) -> bool {
         && !text.chars().all(|c| c.is_ascii_digit())
 }
 
-fn cut(text: &str, word: Range<usize>, fine: bool, tokens: &mut Vec<Token>) {
+fn cut_word(text: &str, word: Range<usize>, fine: bool, tokens: &mut Vec<Token>) {
     let part = &text[word.clone()];
     let mut push = |span: Range<usize>, kind| tokens.push(Token { span, kind });
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

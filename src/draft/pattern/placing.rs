@@ -52,8 +52,9 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
         };
         let mut alone = None;
         for Placement { position, file, .. } in placements {
-            let found = content.tray.get(*file as usize);
-            let found = found
+            let found = content
+                .tray
+                .get(*file as usize)
                 .ok_or_else(|| Error::usage("the tray has changed since the pattern was found"))?;
             let sample = |id: &str| found.sample(id);
             match position.last() {

@@ -125,7 +125,7 @@ pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
                 let fields = parser.fields(&key)?;
                 let fields = fields
                     .into_iter()
-                    .map(|(name, value)| (name, plain(&value)))
+                    .map(|(name, value)| (name, strip_latex(&value)))
                     .collect();
                 entries.push(BibtexEntry { kind, key, fields });
             }
@@ -274,7 +274,7 @@ fn unfinished_entry_error(entry: &str) -> Error {
 }
 
 /// The text without LaTeX markup: accents as letters, no braces, single spaces.
-fn plain(text: &str) -> String {
+fn strip_latex(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().filter(|c| !matches!(c, '{' | '}')).peekable();
     while let Some(letter) = letters.next() {

@@ -89,7 +89,7 @@ fn make(given: &Json) -> Result<Extension> {
 }
 
 /// Rounded to float32 as stored, so that the draft shows the value that readers get.
-fn single(value: f64) -> Value {
+fn round_to_float32(value: f64) -> Value {
     Value::Float(f64::from(value as f32))
 }
 
@@ -234,11 +234,11 @@ fn collect_statistic(rows: &[Option<Vec<f64>>], at: usize) -> Value {
     let numbers = rows.iter().map(|row| row.as_ref()?.get(at).copied());
     Value::List(
         numbers
-            .map(|number| number.map_or(Value::Null, single))
+            .map(|number| number.map_or(Value::Null, round_to_float32))
             .collect(),
     )
 }
 
 fn list_singles(numbers: Vec<f64>) -> Value {
-    Value::List(numbers.into_iter().map(single).collect())
+    Value::List(numbers.into_iter().map(round_to_float32).collect())
 }

@@ -115,14 +115,6 @@ impl MajorTomGrid {
         })
     }
 
-    /// A grid with the official tool's default limits of ±85 degrees latitude.
-    ///
-    /// # Errors
-    /// As [`MajorTomGrid::new`].
-    pub fn with_spacing(dist_km: f64) -> Result<Self> {
-        Self::new(dist_km, (-85.0, 85.0), (-180.0, 180.0), "_")
-    }
-
     /// The cell code of a point in degrees, such as `0100km_0003U_0005R`; `None` for non-finite
     /// coordinates.
     pub fn code(&self, lon: f64, lat: f64) -> Option<String> {
@@ -178,6 +170,11 @@ fn label(index: u64, zero: u64, up: char, down: char) -> String {
 mod tests {
     use super::*;
 
+    /// A grid with the official tool's default limits of ±85 degrees latitude.
+    fn usual_grid(dist_km: f64) -> Result<MajorTomGrid> {
+        MajorTomGrid::new(dist_km, (-85.0, 85.0), (-180.0, 180.0), "_")
+    }
+
     #[test]
     fn codes_are_those_of_the_official_tool() {
         let vectors = include_str!("../../../tests/fixtures/vectors/majortom.json");
@@ -191,9 +188,7 @@ mod tests {
                     lon,
                     lat,
                     code,
-                    MajorTomGrid::with_spacing(*dist)
-                        .expect("a grid")
-                        .code(*lon, *lat),
+                    usual_grid(*dist).expect("a grid").code(*lon, *lat),
                 )
             })
             .filter(|(.., code, ours)| ours.as_ref() != Some(*code))
@@ -209,7 +204,7 @@ mod tests {
     #[test]
     fn a_fine_grid_costs_no_more_than_a_coarse_one() {
         let started = std::time::Instant::now();
-        let grid = MajorTomGrid::with_spacing(0.001).expect("a grid");
+        let grid = usual_grid(0.001).expect("a grid");
         for step in 0..1000 {
             let lon = f64::from(step) * 0.35 - 175.0;
             assert!(grid.code(lon, 12.0).expect("a code").starts_with("0000km_"));
@@ -224,15 +219,7 @@ mod tests {
     #[test]
     fn limits_that_leave_nothing_are_an_error() {
         assert!(MajorTomGrid::new(100.0, (20.0, 10.0), (-180.0, 180.0), "_").is_err());
-        assert!(
-            MajorTomGrid::with_spacing(0.0).is_err()
-                && MajorTomGrid::with_spacing(f64::NAN).is_err()
-        );
-        assert_eq!(
-            MajorTomGrid::with_spacing(100.0)
-                .expect("a grid")
-                .code(f64::NAN, 0.0),
-            None
-        );
+        assert!(usual_grid(0.0).is_err() && usual_grid(f64::NAN).is_err());
+        assert_eq!(usual_grid(100.0).expect("a grid").code(f64::NAN, 0.0), None);
     }
 }

@@ -110,7 +110,7 @@ impl NameColumns {
 
 impl TortillaExtension for NameColumns {
     fn schema(&self) -> Vec<FieldSpec> {
-        self.pattern.parts().iter().map(describe_part).collect()
+        self.pattern.parts().iter().map(make_part_field).collect()
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
@@ -158,7 +158,7 @@ impl TortillaExtension for NameColumns {
     }
 }
 
-fn describe_part(part: &NamePart) -> FieldSpec {
+fn make_part_field(part: &NamePart) -> FieldSpec {
     FieldSpec {
         name: part.name.clone(),
         dtype: dtype_of(part.kind),

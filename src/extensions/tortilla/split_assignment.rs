@@ -92,14 +92,16 @@ pub fn assign(
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut parts = vec![0; count];
     match method {
-        SplitMethod::Random => deal(&mut parts, vec![(0..count).collect()], shares, &mut random),
+        SplitMethod::Random => {
+            assign_strata(&mut parts, vec![(0..count).collect()], shares, &mut random)
+        }
         SplitMethod::Stratified { classes } => {
             expect_all(count, classes.len())?;
             let mut strata: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
             for (index, class) in classes.iter().enumerate() {
                 strata.entry(class.as_deref()).or_default().push(index);
             }
-            deal(
+            assign_strata(
                 &mut parts,
                 strata.into_values().collect(),
                 shares,
@@ -133,7 +135,12 @@ fn expect_all(count: usize, given: usize) -> Result<()> {
 
 /// Assigns each stratum independently: rounded-down shares first, then the remainder to the parts
 /// with the largest deficit.
-fn deal(parts: &mut [usize], strata: Vec<Vec<usize>>, shares: &Shares, random: &mut ChaCha8Rng) {
+fn assign_strata(
+    parts: &mut [usize],
+    strata: Vec<Vec<usize>>,
+    shares: &Shares,
+    random: &mut ChaCha8Rng,
+) {
     let mut given = vec![0u64; shares.0.len()];
     let mut seen = 0u64;
     for mut stratum in strata {

@@ -198,7 +198,7 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
                 while let Some((_, hole)) = parts.next_if(|(kind, _)| *kind == OutlineKind::Hole) {
                     rings.push(hole.iter().map(place).collect());
                 }
-                fill(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
+                fill_area(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
                 match around_pole(outer) {
                     Some(around) => open_line(
                         &mut scene.mesh,
@@ -261,7 +261,7 @@ pub fn around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
 }
 
 /// Fills an area: the triangles of its outer ring without its holes.
-fn fill(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
+fn fill_area(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
     let count: usize = rings.iter().map(Vec::len).sum();
     if count > FILLED_VERTICES {
         return;
@@ -411,7 +411,7 @@ mod tests {
         let hole = [(10.0, 10.0), (20.0, 10.0), (20.0, 20.0), (10.0, 20.0)]
             .map(|(x, y)| pos2(x, y))
             .to_vec();
-        fill(&mut mesh, &[ring, hole], Color32::RED);
+        fill_area(&mut mesh, &[ring, hole], Color32::RED);
         let corner = |index: u32| mesh.vertices[index as usize].pos;
         let area = |corners: &[u32]| {
             let [a, b, c] = [0, 1, 2].map(|at| corner(corners[at]));

@@ -118,7 +118,7 @@ pub(super) fn each_place(
     ctx: &JobContext,
     mut see: impl FnMut(PlacedRow),
 ) -> Result<()> {
-    let mut stays = shows(request);
+    let mut stays = make_row_filter(request);
     for (row, middle) in request.projected.middles.iter().enumerate() {
         if row % 8192 == 0 {
             ctx.check()?;
@@ -150,7 +150,7 @@ pub(super) fn each_place(
 }
 
 /// Iterates over the rows that match the filter, in order.
-fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
+fn make_row_filter(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request
         .kept
         .as_ref()

@@ -168,7 +168,7 @@ impl Projected {
                 .push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
             boxes.push(b);
         }
-        made.bounds = enclosing(&boxes);
+        made.bounds = enclose_boxes(&boxes);
         made
     }
 }
@@ -180,7 +180,7 @@ const SAVED_SHARE: f64 = 0.8;
 const STEPS: usize = 1024;
 
 /// The box around boxes `[left, top, right, bottom]` on the plane, whose x goes round.
-fn enclosing(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
+fn enclose_boxes(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
     let usual = bounds_from(boxes, 0.0)?;
     let mut taken = [false; STEPS];
     for [left, _, right, _] in boxes {
@@ -257,7 +257,7 @@ mod tests {
                 .iter()
                 .map(|&[west, east]| [x_of(west), 0.4, x_of(east), 0.6])
                 .collect();
-            enclosing(&boxes).map(|[left, _, right, _]| {
+            enclose_boxes(&boxes).map(|[left, _, right, _]| {
                 [lon_of(left), lon_of(right)].map(|lon| (lon * 1e6).round() / 1e6)
             })
         };

@@ -5,7 +5,7 @@ use egui::{Rect, Role, Ui, WidgetInfo, pos2};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, EmptyState, RowScroll, VirtualRows, paint};
+use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
 use crate::studio::LogLevel;
 
 /// Draws the panel.
@@ -13,13 +13,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let lines = cx.studio.log_lines();
     if lines.is_empty() {
-        let state = EmptyState {
-            icon: icons::TERMINAL_WINDOW,
-            title: tr!("Nothing logged yet"),
-            why: tr!("Errors, warnings and finished work show here."),
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(
+            ui,
+            icons::TERMINAL_WINDOW,
+            tr!("Nothing logged yet"),
+            tr!("Errors, warnings and finished work show here."),
+        );
         return;
     }
     let id = ui.scope_id().with("log-scroll");

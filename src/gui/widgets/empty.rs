@@ -17,8 +17,9 @@ pub struct EmptyState<'a> {
     pub actions: &'a [&'a str],
 }
 
-/// Draws it in the centre of the available space. Returns the index of the clicked action.
-pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
+/// Draws an empty state in the centre of the available space. Returns the index of the clicked
+/// action.
+pub fn draw_empty_state_with_actions(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
     let height = 116.0 + if state.actions.is_empty() { 0.0 } else { 34.0 };
     let free = ui.available_height() - height;
     if free >= 0.0 {
@@ -40,7 +41,7 @@ pub fn draw_empty_state(ui: &mut Ui, icon: &'static str, title: &str, why: &str)
         why,
         actions: &[],
     };
-    let _ = empty_state(ui, &state);
+    let _ = draw_empty_state_with_actions(ui, &state);
 }
 
 fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> {
@@ -124,7 +125,7 @@ mod tests {
                     why: "There is nothing.",
                     actions: &["Open"],
                 };
-                found.set(found.get().or(empty_state(ui, &state)));
+                found.set(found.get().or(draw_empty_state_with_actions(ui, &state)));
             });
         harness.run_steps(2);
         harness.get_by_label("Open").scroll_to_me();

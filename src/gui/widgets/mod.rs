@@ -34,7 +34,7 @@ pub use checks::{checkbox, radio};
 pub use choice_card::{ChoiceCard, choice_card};
 pub use code::code_ui;
 pub use combo::combo;
-pub use empty::{EmptyState, draw_empty_state, empty_state};
+pub use empty::{EmptyState, draw_empty_state, draw_empty_state_with_actions};
 pub use field::{FieldNote, TextField, note_ui};
 pub use header::{collapsing_header, section_header, tab};
 pub use logo::{logo, logo_image};

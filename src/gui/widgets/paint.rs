@@ -146,6 +146,20 @@ pub fn row_background(
     }
 }
 
+/// Draws the background of a row above the line at its bottom.
+pub fn row_with_line(
+    painter: &Painter,
+    t: &ThemeTokens,
+    rect: Rect,
+    selected: bool,
+    hovered: bool,
+) {
+    let line = Stroke::new(1.0, t.line);
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, line);
+    let above = rect.with_max_y(rect.bottom() - 1.0);
+    row_background(painter, t, above, selected, hovered);
+}
+
 /// `1234567` as `1 234 567`, with thin spaces.
 pub fn format_grouped_number(number: u64) -> String {
     grouped_digits(&number.to_string())

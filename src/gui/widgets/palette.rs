@@ -344,7 +344,9 @@ fn rank_entries(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
         .collect()
 }
 
-/// The rank of an entry for one word, best first; its texts are in lower case.
+/// The rank of an entry for one word: less is better, `None` for an entry without the word. A word
+/// at the start of a word of `text` comes first, then one inside of it, at the start of a synonym,
+/// anywhere in the description or the synonyms. All texts are in lower case.
 fn rank_word(word: &str, text: &str, about: &str, synonyms: &str) -> Option<usize> {
     let starts =
         |at: usize| at == 0 || text[..at].ends_with(|letter: char| !letter.is_alphanumeric());

@@ -261,7 +261,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             why: "The map needs istac:geometry or stac:centroid. Level 2 has stac:centroid.",
             actions: &actions,
         };
-        let _ = empty_state(ui, &state);
+        let _ = draw_empty_state_with_actions(ui, &state);
     });
     ui.allocate_ui(vec2(ui.available_width(), 190.0), |ui| {
         TableWidget::new("Level 0", &ExampleRows::new())

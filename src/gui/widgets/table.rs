@@ -510,18 +510,7 @@ impl<'a> TableWidget<'a> {
         hovered: bool,
     ) {
         let painter = ui.painter();
-        painter.hline(
-            rect.x_range(),
-            rect.bottom() - 0.5,
-            Stroke::new(1.0, t.line),
-        );
-        paint::row_background(
-            painter,
-            t,
-            rect.with_max_y(rect.bottom() - 1.0),
-            selected,
-            hovered,
-        );
+        paint::row_with_line(painter, t, rect, selected, hovered);
         self.source.mark(row).paint(
             painter,
             t,

@@ -62,7 +62,6 @@ impl PropertyColumn {
 /// The metadata of Items, by columns.
 #[derive(Default)]
 pub(super) struct PropertyColumns {
-    items: usize,
     /// Values as texts of JSON, by the names of the properties. A column that is shorter than
     /// others ends in nulls.
     properties: BTreeMap<String, LargeStringBuilder>,
@@ -75,10 +74,11 @@ pub(super) struct PropertyColumns {
 impl PropertyColumns {
     /// Adds the metadata of an Item.
     pub fn add(&mut self, item: ItemMetadata) {
+        let items = self.collections.len();
         for (name, value) in item.properties {
             if !value.is_null() {
                 let texts = self.properties.entry(name).or_default();
-                texts.append_nulls(self.items - texts.len());
+                texts.append_nulls(items - texts.len());
                 texts.append_value(value.to_string());
             }
         }
@@ -87,7 +87,6 @@ impl PropertyColumns {
             .append_option(item.geometry.as_ref().map(write_wkb));
         self.boxes
             .append_option(item.bbox.map(|bbox| bbox.map(Some)));
-        self.items += 1;
     }
 
     /// The columns of the Items: their properties in the order of their names, collection,
@@ -96,9 +95,10 @@ impl PropertyColumns {
     /// # Errors
     /// When the job is cancelled.
     pub fn finish(mut self, ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
+        let items = self.collections.len();
         let mut columns = Vec::with_capacity(self.properties.len() + 3);
         for (name, mut texts) in self.properties {
-            let values = values_of(&texts.finish(), self.items)?;
+            let values = values_of(&texts.finish(), items)?;
             columns.extend(column(&name, values, ctx)?);
         }
         add_item_column(

@@ -254,9 +254,13 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
 /// Those of [`find_layout`].
 pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLayout>> {
     let request = LayoutRequest::of_folder(folder);
-    let found = find_files_of(&request, ctx)?;
+    let files_found = find_files_of(&request, ctx)?;
     let mut scenes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (scene, below) in found.paths.iter().filter_map(|path| path.split_once('/')) {
+    for (scene, below) in files_found
+        .paths
+        .iter()
+        .filter_map(|path| path.split_once('/'))
+    {
         scenes.entry(scene).or_default().push(below);
     }
     let mut shapes: HashMap<&[&str], usize> = HashMap::new();
@@ -269,12 +273,12 @@ pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLay
             && !files
                 .iter()
                 .any(|file| file.contains(|c: char| c.is_ascii_digit()));
-        let are_scenes = folders_are_scenes(&found.paths) && (most > 1 || scenes.len() == 1);
+        let are_scenes = folders_are_scenes(&files_found.paths) && (most > 1 || scenes.len() == 1);
         if most * 2 >= scenes.len() && (are_positions || are_scenes) {
             return Ok(None);
         }
     }
-    let found = layout_of_files(&request, found, ctx)?;
+    let found = layout_of_files(&request, files_found, ctx)?;
     let is_shown = match &found {
         FoundLayout::Proposal(proposal) => !proposal.is_plain,
         FoundLayout::Question(question) => question.reason != UnclearLayout::NothingShared,

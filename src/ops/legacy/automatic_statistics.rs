@@ -10,7 +10,7 @@ use super::columns::STATISTICS;
 use crate::error::Result;
 use crate::extensions::{CallTarget, ExtensionCall};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Payload, Sample, Tortilla};
+use crate::model::{AssetPath, Dataset, Payload, Tortilla, list_tortillas_below};
 use crate::ops::extend_draft;
 
 /// The draft with `stats:mean`, `stats:min`, `stats:max` and `stats:std` on the levels with
@@ -69,11 +69,7 @@ fn make_statistics_call(level: usize) -> ExtensionCall {
 fn tortillas_of(root: &Tortilla, level: usize) -> Vec<&Tortilla> {
     let mut tortillas = vec![root];
     for _ in 0..level {
-        let samples = tortillas.into_iter().flat_map(|tortilla| &tortilla.samples);
-        tortillas = samples
-            .filter_map(Sample::children)
-            .map(|children| &**children)
-            .collect();
+        tortillas = list_tortillas_below(&tortillas);
     }
     tortillas
 }

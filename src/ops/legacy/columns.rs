@@ -9,7 +9,7 @@ use arrow::array::{
     RecordBatch, StringArray,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Field, Int64Type, TimeUnit};
 
 use crate::error::{Error, Result};
 use crate::extensions::pooled_statistics::looks_continuous;
@@ -269,15 +269,9 @@ pub fn footer_of(rows: FooterRows, form: FooterForm, losses: &mut Losses) -> Res
     ];
     columns.extend(split.map(|split| ("tortilla:data_split".into(), split)));
     columns.extend(more);
-    let fields: Vec<Field> = columns
-        .iter()
-        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
-        .collect();
-    RecordBatch::try_new(
-        Arc::new(Schema::new(fields)),
-        columns.into_iter().map(|(_, array)| array).collect(),
-    )
-    .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
+    let columns = columns.into_iter();
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)))
+        .map_err(|error| Error::internal("a footer does not fit its columns").because(error))
 }
 
 /// Core columns of a stac-tortilla.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Profile, is_remote};
 use crate::ops::migrate::is_other_generation;
-use crate::ops::operation::{Operation, PathUse, PathVisitor, WrittenFile};
+use crate::ops::operation::{Operation, PathUse, PathVisitor, WrittenFile, visit_edited_dataset};
 use crate::ops::write::{refuse_new_errors, warn_of_classes};
 use crate::table::{KeyedTable, LevelTable};
 use crate::text::PrintableLine;
@@ -99,18 +99,7 @@ impl Operation for EditRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        let is_copy = self.output.is_some();
-        visit(
-            if is_copy {
-                PathUse::Read
-            } else {
-                PathUse::Write
-            },
-            &mut self.input,
-        );
-        self.output
-            .iter_mut()
-            .for_each(|output| visit(PathUse::Write, output));
+        visit_edited_dataset(&mut self.input, &mut self.output, visit);
         self.metadata
             .iter_mut()
             .for_each(|table| visit(PathUse::Read, table));
@@ -215,8 +204,10 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
 /// The first byte behind the last sample.
 fn data_end(root: &TortillaFile) -> Result<u64> {
     let (offsets, lengths) = (
-        require_integers(&root.table, "tortilla:offset")?,
-        require_integers(&root.table, "tortilla:length")?,
+        root.table
+            .require_integers("tortilla:offset", "the footer")?,
+        root.table
+            .require_integers("tortilla:length", "the footer")?,
     );
     let ends = offsets.iter().zip(&lengths).map(|(offset, length)| {
         let end = u64::try_from(offset?)
@@ -237,13 +228,6 @@ fn data_end(root: &TortillaFile) -> Result<u64> {
         .max()
         .unwrap_or(container::HEADER_SIZE)
         .max(container::HEADER_SIZE))
-}
-
-/// A column of numbers of a footer.
-fn require_integers(footer: &LevelTable, name: &str) -> Result<Int64Array> {
-    footer
-        .integers(name)?
-        .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
 }
 
 /// The table, with text where the footer has text: 007 is no number there. Columns that a studio

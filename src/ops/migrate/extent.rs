@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::collection::{CollectionMapping, FieldAction};
+use super::collection_mapping::{CollectionMapping, FieldAction};
 use super::joined_extent::join_extents;
 use crate::footprint::box_of_extent;
 use crate::model::Collection;

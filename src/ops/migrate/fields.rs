@@ -366,7 +366,8 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
     let dtype = array.data_type();
     match conversion {
         Conversion::Seconds if dtype.is_numeric() => {
-            let seconds = cast(array, &DataType::Float64).map_err(|error| misfit(dtype, error))?;
+            let seconds =
+                cast(array, &DataType::Float64).map_err(|error| misfit_error(dtype, error))?;
             let seconds = seconds.as_primitive::<Float64Type>();
             let new: TimestampMicrosecondArray = seconds
                 .iter()
@@ -383,7 +384,7 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
             Ok((conversion, nulls, Vec::new()))
         }
         Conversion::Point if is_text(dtype) => {
-            let text = cast(array, &DataType::Utf8).map_err(|error| misfit(dtype, error))?;
+            let text = cast(array, &DataType::Utf8).map_err(|error| misfit_error(dtype, error))?;
             let text = text.as_string::<i32>();
             let mut new = BinaryBuilder::new();
             for point in text {
@@ -412,12 +413,12 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
             }
         }
         _ if matches!(dtype, DataType::LargeUtf8 | DataType::Utf8View) => {
-            let new = cast(array, &DataType::Utf8).map_err(|error| misfit(dtype, error))?;
+            let new = cast(array, &DataType::Utf8).map_err(|error| misfit_error(dtype, error))?;
             Ok((Conversion::Text, new, Vec::new()))
         }
-        _ => match loadable(dtype) {
+        _ => match find_loadable_type(dtype) {
             Some(target) => {
-                let new = cast(array, &target).map_err(|error| misfit(dtype, error))?;
+                let new = cast(array, &target).map_err(|error| misfit_error(dtype, error))?;
                 let lost = lost_rows(array, &new);
                 Ok((Conversion::Loadable, new, lost))
             }
@@ -434,7 +435,7 @@ fn seconds_to_micros(seconds: f64) -> Option<i64> {
 
 /// The next type for one that the readers of 2.0 can't load (rule META-12), also inside lists;
 /// `None` where they can.
-fn loadable(dtype: &DataType) -> Option<DataType> {
+fn find_loadable_type(dtype: &DataType) -> Option<DataType> {
     match dtype {
         DataType::Float16 => Some(DataType::Float32),
         DataType::Decimal256(precision, scale) if (0..=38).contains(scale) => {
@@ -451,11 +452,11 @@ fn loadable(dtype: &DataType) -> Option<DataType> {
 }
 
 fn make_item_loadable(field: &Arc<Field>) -> Option<Arc<Field>> {
-    let dtype = loadable(field.data_type())?;
+    let dtype = find_loadable_type(field.data_type())?;
     Some(Arc::new(field.as_ref().clone().with_data_type(dtype)))
 }
 
-fn misfit(dtype: &DataType, error: arrow::error::ArrowError) -> Error {
+fn misfit_error(dtype: &DataType, error: arrow::error::ArrowError) -> Error {
     Error::format(format!(
         "a column of {} can't be converted",
         dtype_name(dtype)
@@ -597,7 +598,7 @@ mod tests {
         );
         let inside = DataType::List(Arc::new(Field::new("item", DataType::Float16, true)));
         assert!(matches!(
-            loadable(&inside),
+            find_loadable_type(&inside),
             Some(DataType::List(item)) if *item.data_type() == DataType::Float32
         ));
     }

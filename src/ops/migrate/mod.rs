@@ -4,11 +4,13 @@
 
 mod align_ids;
 mod collection;
+mod collection_mapping;
+mod extension_fields;
 mod extent;
 mod fields;
 mod joined_extent;
 
-pub use collection::{CollectionMapping, FieldAction};
+pub use collection_mapping::{CollectionMapping, FieldAction};
 pub use fields::{Conversion, FieldChoice, FieldMapping};
 
 use std::collections::HashSet;

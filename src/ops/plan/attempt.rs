@@ -175,7 +175,7 @@ impl AttemptRecord {
         let (of_thread, own, ctx) = (path.clone(), attempt.clone(), ctx.clone());
         let thread = std::thread::Builder::new()
             .name("record".into())
-            .spawn(move || beat(&of_thread, &own, &ctx, &stopped));
+            .spawn(move || write_heartbeats(&of_thread, &own, &ctx, &stopped));
         let thread = thread.map_err(|error| {
             Error::internal("could not start a thread for the record").because(error)
         })?;
@@ -236,7 +236,7 @@ impl Drop for AttemptRecord {
     }
 }
 
-fn beat(path: &Path, attempt: &PartAttempt, ctx: &JobContext, stopped: &Receiver<()>) {
+fn write_heartbeats(path: &Path, attempt: &PartAttempt, ctx: &JobContext, stopped: &Receiver<()>) {
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
         if let Err(error) = write_json(path, &with_progress(attempt, ctx)) {
             tracing::warn!(

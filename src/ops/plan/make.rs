@@ -63,8 +63,8 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let mut split = options.parts.take().unwrap_or_default();
     split.check(options.format)?;
     options.parquet.check()?;
-    options.target = absolute(&options.target)?;
-    let folder = absolute(&request.folder)?;
+    options.target = make_path_absolute(&options.target)?;
+    let folder = make_path_absolute(&request.folder)?;
     // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
     let (mut assembly, calls) = arrange_assembly(
@@ -97,11 +97,11 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         let number = at as u32 + 1;
         let piece = assembly.of_roots(&part.roots, ctx)?;
         let path = place.join(file_stem(number) + ".part");
-        if number == 1 {
-            expect_storable(&piece, &path, ctx)?;
-        }
-        let bytes = encode_assembly(&piece, ctx)?;
-        std::fs::write(&path, &bytes).io_at("write the plan", &path)?;
+        let bytes = if number == 1 {
+            write_storable_part(&piece, &path, ctx)?
+        } else {
+            write_part(&piece, &path, ctx)?
+        };
         let level = piece
             .tree
             .levels
@@ -291,17 +291,29 @@ fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> 
         .try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
 }
 
-/// Refuses column types and values that the file of a part can't store without loss: some roots at
-/// a time are written to `path` and read again, as a part may have all samples of a dataset.
-fn expect_storable(piece: &Assembly, path: &Path, ctx: &JobContext) -> Result<()> {
+/// Writes the file of a part; returns its bytes.
+fn write_part(piece: &Assembly, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
+    let bytes = encode_assembly(piece, ctx)?;
+    std::fs::write(path, &bytes).io_at("write the plan", path)?;
+    Ok(bytes)
+}
+
+/// As [`write_part`]. Refuses column types and values that the file can't store without loss: what
+/// is written is read again, some roots at a time, as a part may have all samples of a dataset.
+fn write_storable_part(piece: &Assembly, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
     let roots = piece.tree.levels.first().map_or(0, |level| level.len()) as u32;
     let roots: Vec<u32> = (0..roots).collect();
+    if roots.len() <= COMPARED_ROOTS {
+        let bytes = write_part(piece, path, ctx)?;
+        expect_same(piece, &decode_assembly(path, ctx)?)?;
+        return Ok(bytes);
+    }
     for roots in roots.chunks(COMPARED_ROOTS) {
         let some = piece.of_roots(roots, ctx)?;
-        std::fs::write(path, encode_assembly(&some, ctx)?).io_at("write the plan", path)?;
+        write_part(&some, path, ctx)?;
         expect_same(&some, &decode_assembly(path, ctx)?)?;
     }
-    Ok(())
+    write_part(piece, path, ctx)
 }
 
 /// # Errors
@@ -322,7 +334,7 @@ fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
     Ok(())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
+fn make_path_absolute(path: &Path) -> Result<PathBuf> {
     if is_remote(path) {
         return Ok(path.to_owned());
     }
@@ -339,7 +351,7 @@ fn input_of(path: &Path) -> Result<PlanInput> {
     let is_file = std::fs::metadata(path).io_at("look at", path)?.is_file();
     let stamp = if is_file { stamp_at(path)? } else { None };
     Ok(PlanInput {
-        path: absolute(path)?,
+        path: make_path_absolute(path)?,
         stamp,
     })
 }
@@ -350,7 +362,7 @@ fn make_absolute(assembly: &mut Assembly) -> Result<()> {
         if path.is_absolute() || is_remote(path) {
             Ok(None)
         } else {
-            absolute(path).map(Some)
+            make_path_absolute(path).map(Some)
         }
     })
 }

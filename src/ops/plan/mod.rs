@@ -291,6 +291,23 @@ impl Plan {
             .collect())
     }
 
+    /// As [`Self::paths_in`], with the folders that are read in place of others.
+    ///
+    /// # Errors
+    /// As [`Self::paths_in`].
+    fn paths_with_relocated(
+        folder: &Path,
+        relocated: &[(PathBuf, PathBuf)],
+    ) -> Result<Vec<(PathUse, PathBuf)>> {
+        let mut paths = Self::paths_in(folder)?;
+        paths.extend(
+            relocated
+                .iter()
+                .map(|(_, here)| (PathUse::Read, here.clone())),
+        );
+        Ok(paths)
+    }
+
     /// Path of a part.
     pub fn output_of(&self, folder: &Path, part: &PlanPart) -> PathBuf {
         self.dataset_in(folder).with_file_name(&part.name)

@@ -80,14 +80,7 @@ impl Operation for RunRequest {
     }
 
     fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
-        let relocated = self
-            .relocate
-            .iter()
-            .map(|(_, here)| (PathUse::Read, here.clone()));
-        Ok(Plan::paths_in(&self.folder)?
-            .into_iter()
-            .chain(relocated)
-            .collect())
+        Plan::paths_with_relocated(&self.folder, &self.relocate)
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PartRun> {
@@ -203,7 +196,7 @@ fn build(
     // The writer compares it again: here before the extensions run.
     piece.version.expect_unchanged()?;
     let (computed, failures) = compute(plan, &mut piece, ctx)?;
-    let whole_extent = settle(plan, folder, &mut piece, ctx)?;
+    let whole_extent = settle_extent(plan, folder, &mut piece, ctx)?;
     let options = BuildOptions {
         target: plan.output_of(folder, part),
         format: plan.format,
@@ -276,7 +269,7 @@ fn compute(
         .iter()
         .flat_map(crate::extensions::RunNote::lines)
         .for_each(|line| ctx.warn(line));
-    fill(piece, &run)?;
+    fill_columns(piece, &run)?;
     refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
     let failures = run.failures.iter().map(record_failure).collect();
     Ok((run.computed, failures))
@@ -291,7 +284,7 @@ fn record_failure(failure: &crate::extensions::Failure) -> SampleFailure {
 }
 
 /// Stores computed values in the null columns of the plan.
-fn fill(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
+fn fill_columns(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
     for (level, columns) in piece.levels.iter_mut().zip(&run.columns) {
         let schema = level.batch.schema();
         let mut arrays = level.batch.columns().to_vec();
@@ -320,7 +313,7 @@ fn fill(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
 /// Sets the extent of the part: that of its own samples, or without footprints that of the whole
 /// dataset, which is returned. If the plan's calls may compute footprints, the latter is known only
 /// after all other parts are written.
-fn settle(
+fn settle_extent(
     plan: &Plan,
     folder: &Path,
     piece: &mut Assembly,

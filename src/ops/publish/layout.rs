@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::container::Format;
-use crate::export::{CatalogueDocument, escape_html};
+use crate::export::{CatalogueDocument, escape_html, format_yaml_list, quote_yaml};
 use crate::model::{Address, Collection, Scheme};
 use crate::ops::command_line;
 
@@ -278,7 +278,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
                 .iter()
                 .all(|licence| spdx::license_id(licence).is_some()) =>
         {
-            text += &write_yaml_list(
+            text += &format_yaml_list(
                 "license",
                 &known
                     .iter()
@@ -303,7 +303,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
             categories.push(category.to_owned());
         }
     }
-    text += &write_yaml_list("task_categories", &categories);
+    text += &format_yaml_list("task_categories", &categories);
     let own = ["taco".to_owned(), "earth-observation".to_owned()];
     let tags: Vec<String> = own
         .into_iter()
@@ -314,7 +314,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
                 .map(str::to_owned),
         )
         .collect();
-    text += &write_yaml_list("tags", &tags);
+    text += &format_yaml_list("tags", &tags);
     let bounds = [
         (1_000, "n<1K"),
         (10_000, "1K<n<10K"),
@@ -327,23 +327,6 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
         .find(|(most, _)| samples < *most)
         .map_or("10M<n<100M", |(_, name)| *name);
     text + &format!("size_categories:\n- {size}\n---\n")
-}
-
-fn quote_yaml(text: &str) -> String {
-    Json::from(text).to_string()
-}
-
-/// Empty without items.
-fn write_yaml_list(name: &str, items: &[String]) -> String {
-    let lines: String = items
-        .iter()
-        .map(|item| format!("- {}\n", quote_yaml(item)))
-        .collect();
-    if items.is_empty() {
-        String::new()
-    } else {
-        format!("{name}:\n{lines}")
-    }
 }
 
 /// The metadata of a deposit.

@@ -62,7 +62,7 @@ pub(super) fn open_published(
         .map(|level| own.levels().rows(level) as u64)
         .collect();
     if rows != wanted {
-        return Err(differs(
+        return Err(differs_error(
             path,
             &format!("its levels have {rows:?} rows, those of the dataset here {wanted:?}"),
         ));
@@ -87,7 +87,7 @@ fn traffic_here() -> ActionTraffic {
     traffic_of(jobs::current().map(|job| job.id))
 }
 
-fn differs(path: &Path, what: &str) -> Error {
+fn differs_error(path: &Path, what: &str) -> Error {
     Error::new(
         Kind::Damaged,
         format!("the published dataset differs: {what}"),
@@ -135,7 +135,7 @@ fn compare(
             first_bytes(own, level, row)?,
         );
         if one != other {
-            return Err(differs(
+            return Err(differs_error(
                 path,
                 &format!("the sample {} has other bytes", tree.path(level, row)),
             ));

@@ -2,8 +2,6 @@
 //! credentials, links to private servers and e-mail addresses. Changes nothing, and quotes no
 //! secret.
 
-use std::sync::LazyLock;
-
 use regex::Regex;
 
 use super::check::CheckKind;
@@ -90,10 +88,6 @@ impl PrivatePatterns {
     }
 }
 
-/// Compiled at the first use. A test checks that all patterns compile.
-static PATTERNS: LazyLock<Option<PrivatePatterns>> =
-    LazyLock::new(|| PrivatePatterns::compile().ok());
-
 /// The text without leading `/vsi…/` prefixes of GDAL, which look like absolute paths.
 fn without_vsi(text: &str) -> &str {
     let mut rest = text;
@@ -115,6 +109,8 @@ fn without_vsi(text: &str) -> &str {
 /// Searches texts for private content, with the login name of the user.
 pub(super) struct PrivateText {
     user: Option<Regex>,
+    /// A test checks that all patterns compile.
+    patterns: Option<PrivatePatterns>,
 }
 
 impl PrivateText {
@@ -143,6 +139,7 @@ impl PrivateText {
                 ))
                 .ok()
             }),
+            patterns: PrivatePatterns::compile().ok(),
         }
     }
 
@@ -150,7 +147,7 @@ impl PrivateText {
     pub fn found_in(&self, text: &str) -> Vec<CheckKind> {
         let mut found = Vec::new();
         let may_have = |letters: &[u8]| text.bytes().any(|byte| letters.contains(&byte));
-        let Some(patterns) = PATTERNS.as_ref() else {
+        let Some(patterns) = &self.patterns else {
             return found;
         };
         if may_have(b"/\\") && patterns.paths.is_match(without_vsi(text)) {

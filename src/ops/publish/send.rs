@@ -24,7 +24,7 @@ use crate::container::{
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
-use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_read_dataset};
 use crate::ops::training_facts::training_facts;
 use crate::table::ParquetOptions;
 
@@ -122,10 +122,7 @@ impl Operation for PublishRequest {
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        visit(PathUse::Read, &mut self.input);
-        self.open
-            .paths_mut()
-            .for_each(|path| visit(PathUse::Read, path));
+        visit_read_dataset(&mut self.input, &mut self.open, visit);
         visit(PathUse::Write, &mut self.target);
     }
 

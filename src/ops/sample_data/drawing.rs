@@ -38,12 +38,12 @@ const HIDDEN: u8 = 6;
 /// The options of the extension `labels` that name the classes in the collection.
 pub fn label_options() -> Json {
     json!({
-        "classes": CLASSES.iter().enumerate().map(describe_class).collect::<Vec<_>>(),
+        "classes": CLASSES.iter().enumerate().map(write_sample_class).collect::<Vec<_>>(),
         "description": "What changed between the two dates",
     })
 }
 
-fn describe_class((category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))) -> Json {
+fn write_sample_class((category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))) -> Json {
     json!({
         "name": name,
         "category": category,

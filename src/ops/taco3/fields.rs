@@ -116,7 +116,7 @@ pub fn level_fields(
             continue;
         }
         let written = written_field(field);
-        let (array, dtype) = match storable(array, written.data_type())? {
+        let (array, dtype) = match convert_to_storable(array, written.data_type())? {
             Some((array, note)) => {
                 if !note.is_empty() {
                     moved.note = note.to_owned();
@@ -287,7 +287,10 @@ fn is_split(array: &ArrayRef) -> bool {
 
 /// The array in a type that Parquet and the library both store, and what changed; `None` where
 /// there is none.
-fn storable(array: &ArrayRef, written: &DataType) -> Result<Option<(ArrayRef, &'static str)>> {
+fn convert_to_storable(
+    array: &ArrayRef,
+    written: &DataType,
+) -> Result<Option<(ArrayRef, &'static str)>> {
     let (target, note) = match written {
         DataType::Null
         | DataType::Union(..)

@@ -14,7 +14,7 @@ use sqlparser::tokenizer::Token;
 
 use super::super::filter::is_binary;
 use super::super::source_span::StatementSource;
-use super::super::sql_dialect;
+use super::super::statement_parser;
 use super::expression::{Comparison, Expression, column_named};
 use super::{Area, AreaWith, LevelFile, StatementStep, Test, corners_of, instant, keys};
 use crate::error::{Error, Result};
@@ -191,8 +191,8 @@ fn print_intersection(geometry: &str, outlines: &[Vec<[f64; 2]>]) -> String {
 /// A condition as it was written, with its names in quotes as the table has them.
 fn quote_condition_names(sql: &str, columns: &[FieldSpec]) -> Result<String> {
     let source = StatementSource::alone(sql);
-    let tokens = sql_dialect::tokens(&source)?;
-    let mut tree = sql_dialect::condition(&source, &tokens, &|name| {
+    let tokens = statement_parser::tokens(&source)?;
+    let mut tree = statement_parser::condition(&source, &tokens, &|name| {
         columns.iter().any(|column| column.name == name)
     })?;
     let find = |wanted: &str| column_named(columns, wanted);

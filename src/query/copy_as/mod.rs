@@ -15,11 +15,11 @@ use geo::{LineString, Polygon, Validation};
 
 use self::expression::{Comparison, ConditionConversion, DAY, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box, check_polygon, choose_column,
-    is_binary, is_count, is_text, no_time, unit_of_counts,
+    Filter, GEOMETRIES, TIMES, check_box, check_polygon, choose_column, is_binary,
 };
 use super::source_span::StatementSource;
-use super::sql_dialect;
+use super::statement_parser;
+use super::time_range::{TimeBound, TimeRange, is_count, is_text, no_time, unit_of_counts};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
 use crate::model::FieldSpec;
@@ -298,8 +298,8 @@ fn tests<'a>(
             ParquetEngine::DuckDb => tests.push(Test::Condition(condition)),
             _ => {
                 let source = StatementSource::alone(condition);
-                let tokens = sql_dialect::tokens(&source)?;
-                let tree = sql_dialect::condition(&source, &tokens, &|name| {
+                let tokens = statement_parser::tokens(&source)?;
+                let tree = statement_parser::condition(&source, &tokens, &|name| {
                     columns.iter().any(|column| column.name == name)
                 })?;
                 match (ConditionConversion {
@@ -484,7 +484,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
         }
         dtype if is_count(dtype) => {
             let per_second = unit_of_counts(field)?;
-            let count = |micros: i64| count_units(micros, per_second);
+            let count = |micros: i64| express_time_as_count(micros, per_second);
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
                 last.map(|last| {
@@ -539,7 +539,7 @@ fn require_day(bound: TimeBound, column: &str) -> Result<i64> {
 }
 
 /// A time as a number of units, of which a second has so many.
-fn count_units(micros: i64, per_second: i64) -> Expression {
+fn express_time_as_count(micros: i64, per_second: i64) -> Expression {
     let parts = i128::from(micros) * i128::from(per_second);
     match (parts % 1_000_000, i64::try_from(parts / 1_000_000)) {
         (0, Ok(whole)) => Expression::Int(whole),

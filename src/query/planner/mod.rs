@@ -3,20 +3,23 @@
 //! functions, names and clauses have the same semantics at every depth.
 //!
 //! A query is planned here with its WITH, ORDER BY and LIMIT, `recursion` and `set_operation`; a
-//! SELECT in `select`: the rows of its FROM in `from_clause` (`pivoting`), the names of its
-//! expressions in `name_binding`, their subqueries in `subquery_rewrite`, its GROUP BY in
-//! `group_keys`.
+//! SELECT in `select`: the rows of its FROM in `from_clause` (`joins`, `unnesting`, `pivoting`),
+//! the names of its expressions in `name_binding`, their subqueries in `subquery_rewrite`, its
+//! GROUP BY in `group_keys`.
 
 mod conditions;
 mod context;
 mod from_clause;
 mod group_keys;
+mod joined_frame;
+mod joins;
 mod name_binding;
 mod pivoting;
 mod recursion;
 mod select;
 mod set_operation;
 mod subquery_rewrite;
+mod unnesting;
 
 use std::cell::Cell;
 

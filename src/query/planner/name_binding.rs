@@ -219,27 +219,16 @@ impl<'b, 'a> Binder<'b, 'a> {
 
     fn enter_expression(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
-            // `x = ANY (SELECT …)` is `x IN (SELECT …)`.
+            // `x = ANY (SELECT …)` is `x IN (SELECT …)`; `x <> ALL (SELECT …)` is `x NOT IN` of it.
             Expr::AnyOp {
                 left,
-                compare_op: BinaryOperator::Eq,
+                compare_op: compare_op @ BinaryOperator::Eq,
                 right,
                 ..
-            } if matches!(right.as_ref(), Expr::Subquery(_)) => {
-                let Expr::Subquery(subquery) = right.as_ref().clone() else {
-                    return Ok(());
-                };
-                *expr = Expr::InSubquery {
-                    expr: left.clone(),
-                    subquery,
-                    negated: false,
-                };
-                self.subquery(expr)
             }
-            // `x <> ALL (SELECT …)` is `x NOT IN (SELECT …)`.
-            Expr::AllOp {
+            | Expr::AllOp {
                 left,
-                compare_op: BinaryOperator::NotEq,
+                compare_op: compare_op @ BinaryOperator::NotEq,
                 right,
             } if matches!(right.as_ref(), Expr::Subquery(_)) => {
                 let Expr::Subquery(subquery) = right.as_ref().clone() else {
@@ -248,7 +237,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 *expr = Expr::InSubquery {
                     expr: left.clone(),
                     subquery,
-                    negated: true,
+                    negated: *compare_op == BinaryOperator::NotEq,
                 };
                 self.subquery(expr)
             }
@@ -270,7 +259,7 @@ impl<'b, 'a> Binder<'b, 'a> {
                 right,
             } => {
                 if let (Expr::Subquery(query), Some(opposite)) =
-                    (right.as_ref(), opposite(compare_op))
+                    (right.as_ref(), negate_comparison(compare_op))
                 {
                     *expr = expression("(NOT _0)", vec![compared_with_any(left, &opposite, query)]);
                 }
@@ -375,7 +364,7 @@ impl<'b, 'a> Binder<'b, 'a> {
 }
 
 /// The comparison that is false where `op` is true, and true where it is false.
-fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
+fn negate_comparison(op: &BinaryOperator) -> Option<BinaryOperator> {
     Some(match op {
         BinaryOperator::Eq => BinaryOperator::NotEq,
         BinaryOperator::NotEq => BinaryOperator::Eq,

@@ -16,7 +16,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
 use super::context::{Ctes, Planner};
-use super::from_clause::JoinedFrame;
+use super::joined_frame::JoinedFrame;
 use super::name_binding::Binder;
 use crate::error::{Error, Result};
 use crate::query::column_names;

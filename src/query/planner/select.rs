@@ -10,10 +10,10 @@ use sqlparser::ast::{
 
 use super::conditions::conjuncts;
 use super::context::{Ctes, PlannedQuery, Planner};
-use super::from_clause::unnested_together;
 use super::name_binding::Binder;
 use super::sort_frame;
 use super::subquery_rewrite::{Attached, count_of};
+use super::unnesting::unnested_together;
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, strip_parentheses};
 use crate::query::engine::EngineExpr;

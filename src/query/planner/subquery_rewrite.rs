@@ -268,11 +268,11 @@ pub(super) fn without_rows(query: &Query) -> Query {
 
 /// The only value of a column under a name.
 fn single_value(column: &str, name: &str) -> EngineExpr {
-    single().call(vec![col(column)]).alias(name)
+    only_value().call(vec![col(column)]).alias(name)
 }
 
 /// The only value of a column, null for no rows; fails for several rows.
-fn single() -> UserDefinedFunction {
+fn only_value() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| take_single_value(columns);
     let mut function = UserDefinedFunction::new(
         "single".into(),

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::file::Project;
 use super::file_mark::{FileMark, ProjectFile};
-use super::journal::{Journal, JournalEntry, JournalStart, forget};
+use super::journal::{Journal, JournalEntry, JournalStart};
+use super::journal_files::forget;
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
@@ -388,7 +389,8 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{BYTES_MAX, restore};
+    use super::super::journal::BYTES_MAX;
+    use super::super::journal_reader::restore;
     use super::super::recovery::recoverable;
     use super::*;
     use crate::draft::Draft;

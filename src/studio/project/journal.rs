@@ -2,48 +2,45 @@
 //! as base. After a crash at most the last edit is lost; an incomplete line is ignored.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::Value as Json;
 
-use super::file::{Project, open_project_of, save_project};
+use super::file::{Project, save_project};
 use super::file_mark::{FileMark, ProjectFile};
+use super::journal_files::{ENDING, base_name, forget, hide, lock, remove_bases};
 use super::source_paths::{ProjectFolder, real_path};
-use crate::container::is_same_file;
-use crate::draft::{Draft, Edit};
-use crate::error::{Error, IoContext, Kind, Result};
+use crate::draft::Edit;
+use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset};
 
-/// File extension of journals.
-pub(super) const ENDING: &str = "journal";
 /// Journals above this size in bytes are compacted by writing the draft as a new base.
 pub(super) const BYTES_MAX: u64 = 8 << 20;
 /// Maximum bytes of a line: an edit of a column of millions of rows.
-const LINE_MAX: u64 = 256 << 20;
+pub(super) const LINE_MAX: u64 = 256 << 20;
 /// Maximum bytes of the first line.
-const HEAD_MAX: u64 = 1 << 20;
+pub(super) const HEAD_MAX: u64 = 1 << 20;
 /// History limit while replaying a journal: none.
-const BUDGET: u64 = u64::MAX;
+pub(super) const BUDGET: u64 = u64::MAX;
 
 /// First line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct JournalHead {
-    tacostudio_journal: u32,
+    pub tacostudio_journal: u32,
     /// The project that the draft was opened from or saved to.
     pub project: Option<PathBuf>,
     /// The mark of that file at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    mark: Option<FileMark>,
+    pub mark: Option<FileMark>,
     /// Base file beside the journal; `None` for an empty draft.
     pub base: Option<String>,
     /// Folder to which source paths in the base are relative.
-    folder: PathBuf,
+    pub folder: PathBuf,
     /// Collection id in the base, where known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
@@ -169,66 +166,6 @@ fn id_of(edit: &Edit) -> Option<&str> {
         Edit::Batch { edits, .. } => edits.iter().rev().find_map(id_of),
         _ => None,
     }
-}
-
-pub(super) fn lock_of(journal: &Path) -> PathBuf {
-    journal.with_extension("lock")
-}
-
-fn base_name(journal: &Path, generation: u32) -> String {
-    let stem = journal.file_stem().unwrap_or_default().to_string_lossy();
-    format!("{stem}-{generation}.tacostudio")
-}
-
-/// Locks a journal; `None` while another process holds it.
-pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
-    let path = lock_of(journal);
-    loop {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        let file = open_private(options, &path).io_at("lock the journal", &path)?;
-        match file.try_lock() {
-            // A process that removed the lock meanwhile leaves a file that nobody else would find.
-            Ok(()) if !is_at(&file, &path) => {}
-            Ok(()) => return Ok(Some(file)),
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            // On file systems without locks, assume no other process.
-            Err(std::fs::TryLockError::Error(_)) => return Ok(Some(file)),
-        }
-    }
-}
-
-/// True when `path` is this open file still.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let inode = |about: std::fs::Metadata| (about.dev(), about.ino());
-    matches!(
-        (file.metadata().map(inode), std::fs::metadata(path).map(inode)),
-        (Ok(open), Ok(named)) if open == named
-    )
-}
-
-/// Elsewhere the name of an open file is not free before it is closed.
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
-}
-
-/// Locks a journal that is about to be restored or deleted; `None` when it does not exist.
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] while another window has the draft open.
-pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
-    if !journal.exists() {
-        return Ok(None);
-    }
-    let file = lock(journal)?.ok_or_else(|| {
-        Error::usage("this draft is open in another window")
-            .at_path(journal)
-            .hint("go on there, or close it there first")
-    })?;
-    Ok(Some(file))
 }
 
 impl Journal {
@@ -419,373 +356,19 @@ fn begin_file(path: &Path, head: &JournalHead) -> Result<u64> {
     Ok(line.len() as u64)
 }
 
-/// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are
-/// ever deleted as journals.
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] for every other path.
-pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf> {
-    let refused = || foreign_journal_error(path);
-    let folder = folder.ok_or_else(refused)?;
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .ok_or_else(refused)?;
-    let is_same = |above: &Path| above == folder || is_same_file(above, folder);
-    let here = path
-        .parent()
-        .is_some_and(|above| above.as_os_str().is_empty() || is_same(above));
-    let journal = folder.join(name);
-    let plain = std::fs::symlink_metadata(&journal).map_or_else(
-        |error| error.kind() == std::io::ErrorKind::NotFound,
-        |meta| meta.is_file(),
-    );
-    if is_numbered(path) && here && plain {
-        Ok(journal)
-    } else {
-        Err(refused())
-    }
-}
-
-fn foreign_journal_error(path: &Path) -> Error {
-    let error =
-        Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
-    error.hint("name a file draft-….journal of the folder of autosave")
-}
-
-/// Makes a base file readable by the owner only.
-fn hide(base: &Path) -> Result<()> {
-    File::open(base)
-        .and_then(|file| make_file_private(&file))
-        .io_at("write the journal", base)
-}
-
-/// Removes a file, retrying once: a virus scanner may hold it open briefly.
-pub(super) fn remove(path: impl AsRef<Path>) {
-    let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
-}
-
-/// Deletes a journal, its bases and its lock.
-pub(super) fn forget(path: &Path) {
-    remove(path);
-    remove_bases(path, None);
-    remove(lock_of(path));
-}
-
-/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no
-/// head.
-fn remove_bases(journal: &Path, keep: Option<&str>) {
-    let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else {
-        return;
-    };
-    let stem = format!("{}-", stem.to_string_lossy());
-    let names = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name());
-    for name in names.map(|name| name.to_string_lossy().into_owned()) {
-        if name.starts_with(&stem) && Some(name.as_str()) != keep {
-            remove(folder.join(name));
-        }
-    }
-}
-
 /// A line with the checksum of its text before it.
 fn line_of(text: &str) -> String {
     format!("{:08x} {text}\n", crc32fast::hash(text.as_bytes()))
-}
-
-/// The text of a line whose checksum agrees.
-fn text_of(line: &[u8]) -> Option<&[u8]> {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let (sum, text) = line.split_at_checked(8)?;
-    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?, 16).ok()?;
-    let text = text.strip_prefix(b" ")?;
-    (crc32fast::hash(text) == sum).then_some(text)
-}
-
-/// A journal opened for reading.
-pub(super) struct OpenedJournal {
-    pub head: JournalHead,
-    pub entries: JournalEntries,
-    /// Why the head is not the journal's own but what the files beside it tell.
-    pub damage: Option<Error>,
-}
-
-/// Opens a journal. One whose head is damaged begins with the newest base beside it.
-///
-/// # Errors
-/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Unsupported`] for one of a newer version;
-/// [`crate::error::Kind::Format`] for a file that is no journal.
-pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
-    let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
-    let mut line = Vec::new();
-    (&mut reader)
-        .take(HEAD_MAX)
-        .read_until(b'\n', &mut line)
-        .io_at("read the journal", path)?;
-    let entries = JournalEntries {
-        reader,
-        line: 1,
-        damage: None,
-        ended: false,
-    };
-    match read_head(&line, path) {
-        Ok(head) => Ok(OpenedJournal {
-            head,
-            entries,
-            damage: None,
-        }),
-        Err(error) if error.kind() == Kind::Format && is_numbered(path) => Ok(OpenedJournal {
-            head: head_by_neighbours(path),
-            entries,
-            damage: Some(error),
-        }),
-        Err(error) => Err(error),
-    }
-}
-
-fn read_head(line: &[u8], path: &Path) -> Result<JournalHead> {
-    // Journals of earlier versions have no checksum there.
-    let text = if line.starts_with(b"{") {
-        line
-    } else {
-        text_of(line).ok_or_else(|| damaged_head_error(path))?
-    };
-    let head: JournalHead =
-        serde_json::from_slice(text).map_err(|error| damaged_head_error(path).because(error))?;
-    if head.tacostudio_journal > 1 {
-        return Err(Error::unsupported(
-            "this journal was written by a newer version of the studio",
-        )
-        .at_path(path));
-    }
-    Ok(head)
-}
-
-fn damaged_head_error(path: &Path) -> Error {
-    Error::format("the first line of the journal is damaged, or this is no journal of the studio")
-        .at_path(path)
-}
-
-/// True for the names that autosave gives: `draft-….journal`.
-fn is_numbered(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let number = name
-        .strip_prefix("draft-")
-        .and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
-    number.is_some_and(|number| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
-}
-
-/// A head with the newest base beside the journal, of the draft that it belongs to.
-fn head_by_neighbours(path: &Path) -> JournalHead {
-    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let stem = format!(
-        "{}-",
-        path.file_stem().unwrap_or_default().to_string_lossy()
-    );
-    let names = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name());
-    let bases = names.filter_map(|name| {
-        let name = name.into_string().ok()?;
-        let generation: u32 = name
-            .strip_prefix(&stem)?
-            .strip_suffix(".tacostudio")?
-            .parse()
-            .ok()?;
-        Some((generation, name))
-    });
-    let base = bases.max().map(|(_, name)| name);
-    JournalHead {
-        tacostudio_journal: 1,
-        project: None,
-        mark: None,
-        base,
-        folder,
-        id: String::new(),
-        steps: 0,
-    }
-}
-
-/// The entries of a journal, up to the first damaged or incomplete line.
-pub(super) struct JournalEntries {
-    reader: BufReader<File>,
-    /// Lines read, with the head.
-    line: u64,
-    damage: Option<String>,
-    ended: bool,
-}
-
-impl JournalEntries {
-    /// What is damaged, after all entries were read. An incomplete last line is none: a crash
-    /// leaves one.
-    pub fn damage(&self) -> Option<&str> {
-        self.damage.as_deref()
-    }
-
-    /// Why the entries end at this line; the lines after it are counted.
-    fn end(&mut self, is_whole: bool) {
-        self.ended = true;
-        let after = lines_after(&mut self.reader);
-        if is_whole || after > 0 {
-            let line = self.line;
-            self.damage = Some(match after {
-                0 => format!("line {line} of the journal is damaged, so the last change is lost"),
-                after => format!(
-                    "line {line} of the journal is damaged, so the last {} changes are lost",
-                    after + 1
-                ),
-            });
-        }
-    }
-}
-
-impl Iterator for JournalEntries {
-    type Item = JournalEntry;
-
-    fn next(&mut self) -> Option<JournalEntry> {
-        if self.ended {
-            return None;
-        }
-        let mut line = Vec::new();
-        if let Err(error) = (&mut self.reader)
-            .take(LINE_MAX)
-            .read_until(b'\n', &mut line)
-        {
-            self.ended = true;
-            self.damage = Some(format!("the journal can't be read further: {error}"));
-            return None;
-        }
-        if line.is_empty() {
-            self.ended = true;
-            return None;
-        }
-        self.line += 1;
-        // The last line may lack its newline; a truncated line has a wrong checksum.
-        let entry = text_of(&line).and_then(|text| serde_json::from_slice(text).ok());
-        if entry.is_none() {
-            self.end(line.ends_with(b"\n"));
-        }
-        entry
-    }
-}
-
-/// Number of lines that are left, without keeping them.
-fn lines_after(reader: &mut impl BufRead) -> u64 {
-    let (mut lines, mut is_open) = (0, false);
-    while let Ok(bytes) = reader.fill_buf() {
-        if bytes.is_empty() {
-            break;
-        }
-        lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        is_open = !bytes.ends_with(b"\n");
-        let length = bytes.len();
-        reader.consume(length);
-    }
-    lines + u64::from(is_open)
-}
-
-/// A draft restored from its journal.
-pub(super) struct Restored {
-    pub draft: Draft,
-    pub recipe: Vec<ExtensionCall>,
-    pub view: Json,
-    pub project: Option<ProjectFile>,
-    /// Why the remaining entries could not be applied.
-    pub trouble: Option<String>,
-}
-
-/// Replays a journal. The undo history goes back to the journal's base.
-///
-/// # Errors
-/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a
-/// file that is no journal; cancellation. A damaged line or an entry that fails ends the replay and
-/// is reported in `trouble`.
-pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
-    let OpenedJournal {
-        head,
-        mut entries,
-        damage,
-    } = open_journal(path)?;
-    let project = match &head.base {
-        None => {
-            let dataset = Dataset {
-                collection: Collection::template(),
-                ..Dataset::default()
-            };
-            let content = crate::draft::Content {
-                dataset,
-                ..crate::draft::Content::default()
-            };
-            Project {
-                content,
-                ..Project::default()
-            }
-        }
-        Some(base) if base.contains(['/', '\\']) => {
-            return Err(Error::format("the journal names a base elsewhere").at_path(path));
-        }
-        Some(base) => {
-            let file = path.parent().unwrap_or(Path::new(".")).join(base);
-            open_project_of(
-                &file,
-                &ProjectFolder::from_project_file(&head.folder.join("project")),
-                ctx,
-            )?
-        }
-    };
-    let mut draft = Draft::with_content(project.content);
-    draft.set_budget(BUDGET);
-    let (mut recipe, mut trouble) = (project.recipe, None);
-    for entry in entries.by_ref() {
-        ctx.check()?;
-        let done = match entry {
-            JournalEntry::Do(edit) => draft.apply(edit),
-            JournalEntry::Undo => draft.undo(),
-            JournalEntry::Redo => draft.redo(),
-            JournalEntry::Recipe(calls) => {
-                recipe = calls;
-                continue;
-            }
-        };
-        if let Err(error) = done {
-            trouble = Some(error.to_string());
-            break;
-        }
-    }
-    let damage = damage.map(|error| error.to_string());
-    let trouble = [damage, trouble, entries.damage().map(str::to_owned)]
-        .into_iter()
-        .flatten()
-        .reduce(|all, one| format!("{all}; {one}"));
-    draft.set_budget(Draft::BUDGET_BYTES);
-    draft.mark_unsaved();
-    let file = head.project.map(|path| ProjectFile {
-        path,
-        mark: head.mark,
-    });
-    Ok(Restored {
-        draft,
-        recipe,
-        view: project.view,
-        project: file,
-        trouble,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::recovery::recoverable;
     use super::*;
+    use crate::draft::Draft;
+    use crate::error::Kind;
+    use crate::studio::project::journal_files::hold;
+    use crate::studio::project::journal_reader::restore;
 
     fn title(text: &str) -> JournalEntry {
         JournalEntry::Do(Edit::SetCollection {

@@ -5,6 +5,8 @@ mod commands;
 mod file;
 mod file_mark;
 mod journal;
+mod journal_files;
+mod journal_reader;
 mod recovery;
 mod source_paths;
 mod tables;

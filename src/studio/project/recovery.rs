@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::journal::{
-    ENDING, Followed, OpenedJournal, Recoverable, lock, lock_of, open_journal, remove,
-};
+use super::journal::{Followed, Recoverable};
+use super::journal_files::{ENDING, lock, lock_of, remove};
+use super::journal_reader::{OpenedJournal, open_journal};
 use crate::error::Kind;
 
 /// Removes bases that no journal names, and locks without a journal.

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{
     AssetPath, FieldSpec, PackedMember, Payload, Sample, Schema, Stamp, Tortilla, Value,
+    find_schema,
 };
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
@@ -63,11 +64,7 @@ struct FlatSamples<'a> {
 
 impl<'a> FlatSamples<'a> {
     fn schema(&mut self, schema: &Schema) -> u32 {
-        let known = self
-            .schemas
-            .iter()
-            .position(|known| Arc::ptr_eq(known, schema));
-        let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
+        let known = find_schema(&self.schemas, schema);
         known.unwrap_or_else(|| {
             self.schemas.push(schema.clone());
             self.of_schema.push(Vec::new());

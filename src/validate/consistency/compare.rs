@@ -137,20 +137,20 @@ impl<'a> Context<'a> {
         let rasters = || group.rasters.iter().copied();
         if wanted(Property::DataType) {
             *position.agreement_mut(Property::DataType) =
-                exact(rasters(), |header| Some(header.dtype), &|key| {
+                compare_exactly(rasters(), |header| Some(header.dtype), &|key| {
                     self.find_text(*key)
                 });
         }
         if wanted(Property::Bands) {
             *position.agreement_mut(Property::Bands) =
-                exact(rasters(), |header| Some(header.bands), &|key: &u32| {
+                compare_exactly(rasters(), |header| Some(header.bands), &|key: &u32| {
                     key.to_string().into()
                 });
         }
         if wanted(Property::Size) {
             let name = |(width, height): &(u32, u32)| format!("{width} × {height}").into();
             *position.agreement_mut(Property::Size) =
-                exact(rasters(), |header| Some(header.size), &name);
+                compare_exactly(rasters(), |header| Some(header.size), &name);
         }
         let systems = self.systems(group);
         // Pixel sizes in different units are not comparable.
@@ -163,7 +163,7 @@ impl<'a> Context<'a> {
         }
         if wanted(Property::Nodata) {
             *position.agreement_mut(Property::Nodata) =
-                exact(rasters(), |header| Some(header.nodata), &|key| {
+                compare_exactly(rasters(), |header| Some(header.nodata), &|key| {
                     self.find_text(*key)
                 });
         }
@@ -262,9 +262,9 @@ impl<'a> Context<'a> {
         for header in &group.rasters {
             known
                 .entry(header.crs)
-                .or_insert_with(|| self.find_system_kind(header.crs));
+                .or_insert_with(|| self.classify_crs(header.crs));
         }
-        let mut agreement = exact(
+        let mut agreement = compare_exactly(
             group.rasters.iter().copied(),
             |header| known.get(&header.crs).cloned(),
             &|kind| self.name_system_kind(kind, group),
@@ -287,7 +287,7 @@ impl<'a> Context<'a> {
         system.kind.as_ref()
     }
 
-    fn find_system_kind(&self, crs: Option<u32>) -> SystemKind {
+    fn classify_crs(&self, crs: Option<u32>) -> SystemKind {
         match self.find_crs_kind(crs) {
             Some(kind) if kind.utm_zone.is_some() => SystemKind::Utm(kind.datum.clone()),
             _ => SystemKind::Other(crs),
@@ -419,7 +419,7 @@ impl<'a> Context<'a> {
 }
 
 /// The most frequent value, and the rasters that differ from it.
-fn exact<'a, K: Eq + Hash + Clone>(
+fn compare_exactly<'a, K: Eq + Hash + Clone>(
     rasters: impl Iterator<Item = &'a Header>,
     key: impl Fn(&Header) -> Option<K>,
     name: &dyn Fn(&K) -> Arc<str>,
@@ -807,7 +807,7 @@ mod tests {
             named.set(named.get() + 1);
             bands.to_string().into()
         };
-        let found = exact(rasters.iter(), |header| Some(header.bands), &name);
+        let found = compare_exactly(rasters.iter(), |header| Some(header.bands), &name);
         assert_eq!(
             (found.common.as_str(), found.agreeing, found.outliers.len()),
             ("3", 200, 100)

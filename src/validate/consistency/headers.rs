@@ -71,13 +71,13 @@ pub fn read(
 ) -> Result<Headers> {
     let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
     for (depth, level) in input.tree.levels.iter().enumerate() {
-        let files = (0..level.len() as u32).filter(|&row| !level.folder[row as usize]);
+        let files = level.list_files();
         wanted.extend(files.filter_map(|row| Some((depth, row, places.node(depth, row)?))));
     }
     ctx.stage(tr!("Reading headers"), Some(wanted.len() as u64));
     let looked = try_map(&wanted, |_, &(level, row, _)| {
         ctx.check()?;
-        let looked = look(input, level, row, cache, missing)?;
+        let looked = look_up_header(input, level, row, cache, missing)?;
         ctx.step(1);
         Ok(looked)
     })?;
@@ -121,7 +121,7 @@ pub fn read(
 }
 
 /// The header of a sample; `None` when it is not in the cache and `missing` is false.
-fn look(
+fn look_up_header(
     input: &Input<'_>,
     level: usize,
     row: u32,

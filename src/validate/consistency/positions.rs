@@ -61,8 +61,7 @@ impl SamplePositions {
         // For each position above, the most frequent list of children; the first among equally
         // frequent ones.
         let mut lists: HashMap<(NodeId, u64), (usize, u32)> = HashMap::new();
-        let parents = || (0..above.len() as u32).filter(|&row| above.folder[row as usize]);
-        for row in parents() {
+        for row in above.list_folders() {
             let node = self.node[depth - 1][row as usize];
             let mut hasher = DefaultHasher::new();
             above
@@ -108,7 +107,7 @@ impl SamplePositions {
             children.insert(parent, (made, ids));
         }
         let (mut node, mut root) = (vec![NOWHERE; level.len()], vec![0; level.len()]);
-        for row in parents() {
+        for row in above.list_folders() {
             let Some((known, ids)) = children.get(&self.node[depth - 1][row as usize]) else {
                 continue;
             };

@@ -374,7 +374,7 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
         for (row, interval) in intervals.iter().enumerate() {
             if let (Some(bbox), Some([lon, lat])) = (spatial, places.stated_location(row).centroid)
             {
-                outside += u64::from(!holds(bbox, lon, lat));
+                outside += u64::from(!box_contains(bbox, lon, lat));
             }
             if let (Some(first), Some(last), Some(start)) = (time(0), time(1), interval[0]) {
                 untimely += u64::from(start < first || start > last);
@@ -403,7 +403,7 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
 }
 
 /// True for a point in a box, whose west may be greater than its east.
-fn holds([west, south, east, north]: [f64; 4], lon: f64, lat: f64) -> bool {
+fn box_contains([west, south, east, north]: [f64; 4], lon: f64, lat: f64) -> bool {
     let is_between = |west: f64, east: f64| lon >= west - CENTRE && lon <= east + CENTRE;
     let along = if west <= east {
         is_between(west, east)
@@ -448,13 +448,13 @@ mod tests {
     #[test]
     fn points_are_in_a_box_on_the_circle_of_longitudes() {
         assert!(
-            holds([170.0, -10.0, -170.0, 10.0], 175.0, 0.0)
-                && holds([170.0, -10.0, -170.0, 10.0], -175.0, 0.0)
+            box_contains([170.0, -10.0, -170.0, 10.0], 175.0, 0.0)
+                && box_contains([170.0, -10.0, -170.0, 10.0], -175.0, 0.0)
         );
         assert!(
-            !holds([170.0, -10.0, -170.0, 10.0], 0.0, 0.0)
-                && !holds([0.0, 0.0, 1.0, 1.0], 12.0, 45.0)
+            !box_contains([170.0, -10.0, -170.0, 10.0], 0.0, 0.0)
+                && !box_contains([0.0, 0.0, 1.0, 1.0], 12.0, 45.0)
         );
-        assert!(holds([-180.0, -10.0, 0.0, 10.0], 180.0, 0.0));
+        assert!(box_contains([-180.0, -10.0, 0.0, 10.0], 180.0, 0.0));
     }
 }

@@ -102,7 +102,7 @@ impl BadRows {
     }
 }
 
-fn place(table: &Taco3Table) -> Location {
+fn table_location(table: &Taco3Table) -> Location {
     Location::Member(table.member.printable_line().to_string())
 }
 
@@ -150,7 +150,7 @@ impl Checked<'_> {
         {
             report.add(
                 Rule::Taco3Collection,
-                place(table),
+                table_location(table),
                 tr!("taco:structure has no level of this name."),
             );
         }
@@ -168,11 +168,11 @@ impl Checked<'_> {
                     stated,
                     name = table.name.as_str()
                 );
-                report.add(Rule::Taco3Schema, place(table), message);
+                report.add(Rule::Taco3Schema, table_location(table), message);
             }
             None => report.add(
                 Rule::Taco3Schema,
-                place(table),
+                table_location(table),
                 tr!("The schema has no taco:level."),
             ),
         }
@@ -195,7 +195,7 @@ impl Checked<'_> {
                 "The column {name} is missing.",
                 name = name.printable_line()
             );
-            report.add(Rule::Taco3Schema, place(table), message);
+            report.add(Rule::Taco3Schema, table_location(table), message);
         }
         for field in schema.fields() {
             let name = field.name();
@@ -205,7 +205,7 @@ impl Checked<'_> {
                         "taco:metadata does not have the column {name}.",
                         name = name.printable_line()
                     );
-                    report.add(Rule::Taco3Schema, place(table), message);
+                    report.add(Rule::Taco3Schema, table_location(table), message);
                 }
                 continue;
             };
@@ -227,7 +227,7 @@ impl Checked<'_> {
                     found,
                     stated
                 );
-                report.add(Rule::Taco3Schema, place(table), message);
+                report.add(Rule::Taco3Schema, table_location(table), message);
             }
         }
     }
@@ -271,7 +271,7 @@ impl Checked<'_> {
                 n = bad.count,
                 first = bad.first
             );
-            report.add(Rule::Taco3RowId, place(table), message);
+            report.add(Rule::Taco3RowId, table_location(table), message);
         }
     }
 
@@ -320,7 +320,7 @@ impl Checked<'_> {
                 n = orphans.count,
                 first = orphans.first
             );
-            report.add(Rule::ParentLink, place(table), message);
+            report.add(Rule::ParentLink, table_location(table), message);
         }
         if elsewhere.count > 0 {
             let message = tr_n!(
@@ -332,7 +332,7 @@ impl Checked<'_> {
                 n = elsewhere.count,
                 first = elsewhere.first
             );
-            report.add(Rule::Taco3Path, place(table), message);
+            report.add(Rule::Taco3Path, table_location(table), message);
         }
     }
 
@@ -386,7 +386,7 @@ impl Checked<'_> {
             };
             let sample = samples.and_then(|(_, rows)| rows.get(source, parent));
             let at = sample.map_or_else(
-                || place(table),
+                || table_location(table),
                 |row| Location::Sample {
                     level: 0,
                     row,
@@ -456,7 +456,7 @@ fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> R
             n = without.count,
             first = without.first
         );
-        report.add(Rule::Taco3SampleId, place(table), message);
+        report.add(Rule::Taco3SampleId, table_location(table), message);
     }
     if twice.count > 0 {
         let id = ids.value(twice.first).printable_line().to_string();
@@ -468,7 +468,7 @@ fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> R
             first = twice.first,
             id
         );
-        report.add(Rule::Taco3SampleId, place(table), message);
+        report.add(Rule::Taco3SampleId, table_location(table), message);
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             why: tr!("Start a draft, or open a dataset."),
             actions: &[tr!("New dataset")],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             cx.request(Request::Do(Action::New));
         }
         return;

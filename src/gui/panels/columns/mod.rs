@@ -11,7 +11,7 @@ use crate::gui::filters::{self, FilterKey};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, TextField, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, TextField, VirtualRows, paint};
 use crate::gui::{icons, sql};
 use crate::model::dtype_name;
 use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
@@ -24,13 +24,7 @@ use state::ColumnRow;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
-        let state = EmptyState {
-            icon: icons::COLUMNS,
-            title,
-            why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::COLUMNS, title, why);
         return;
     };
     Frame::NONE
@@ -182,8 +176,13 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     13.0,
                     t.tx3,
                 );
-                let end =
-                    paint::text_right(ui.painter(), inner, short(kind), font::mono(10.5), t.tx3);
+                let end = paint::text_right(
+                    ui.painter(),
+                    inner,
+                    shorten_kind(kind),
+                    font::mono(10.5),
+                    t.tx3,
+                );
                 let text = Rect::from_min_max(
                     pos2(inner.left() + 38.0, rect.top()),
                     pos2(end - 6.0, rect.bottom()),
@@ -220,7 +219,7 @@ fn is_chosen_column(row: &ColumnRow, chosen: Option<&SummaryRequest>) -> bool {
 }
 
 /// Shortens the names of nested types.
-fn short(kind: &str) -> &str {
+fn shorten_kind(kind: &str) -> &str {
     if kind.len() > 18 {
         kind.split(['<', '[', '(']).next().unwrap_or(kind)
     } else {

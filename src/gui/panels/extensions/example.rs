@@ -11,10 +11,10 @@ use super::targets::TargetGroup;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, ExtensionEntry, builtin};
 use crate::gui::action::Action;
+use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure::fix::sample_counted;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Tone, note_ui, paint};
 use crate::jobs::JobContext;
@@ -169,7 +169,7 @@ type ShownExample = (
     Option<String>,
 );
 
-fn current(
+fn find_shown_example(
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) -> std::result::Result<ShownExample, String> {
@@ -219,7 +219,7 @@ fn count_target_samples(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 
 /// Draws the columns to be added.
 pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let found = current(cx, document);
+    let found = find_shown_example(cx, document);
     let example = found
         .as_ref()
         .ok()
@@ -390,7 +390,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     ui.painter().rect_filled(rect, 0, t.bg2);
     ui.painter()
         .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let found = current(cx, document);
+    let found = find_shown_example(cx, document);
     let clash = found
         .as_ref()
         .ok()
@@ -431,7 +431,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                             (example.root_s * roots / cores).clamp(0.0, 1e9),
                         );
                         let (samples, time) = (
-                            sample_counted(samples),
+                            counted_texts::count_samples(samples),
                             crate::gui::panels::jobs::time_text(time),
                         );
                         let head = tr!("{samples}, about {time}", samples, time);

@@ -167,7 +167,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             why,
             actions: &[action],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             let action = if document.draft().is_none() {
                 Action::EditCopy
             } else {
@@ -387,7 +387,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
     let chosen: Vec<ExtensionEntry> = entries
         .iter()
-        .filter(|entry| has_chosen_targets(state, entry))
+        .filter(|entry| runs_over_samples(state, entry))
         .copied()
         .collect();
     if chosen.is_empty() {
@@ -526,7 +526,8 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-fn has_chosen_targets(state: &ExtensionsState, entry: &ExtensionEntry) -> bool {
+/// True for a ticked extension of samples or tortillas, whose levels are to be chosen.
+fn runs_over_samples(state: &ExtensionsState, entry: &ExtensionEntry) -> bool {
     entry.scope != ExtensionScope::Collection
         && state
             .choices

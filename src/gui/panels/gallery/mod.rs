@@ -182,19 +182,7 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
 
 /// The file of a sample at these positions.
 fn file_at(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
-    let mut at = RowRef { level: 0, row };
-    for &position in path {
-        let row = *document
-            .tree()
-            .levels
-            .get(at.level)?
-            .children(at.row)
-            .get(position as usize)?;
-        at = RowRef {
-            level: at.level + 1,
-            row,
-        };
-    }
+    let at = document.find_descendant(RowRef { level: 0, row }, path)?;
     let level = document.tree().levels.get(at.level)?;
     (!*level.folder.get(at.row as usize)?).then_some(at)
 }

@@ -9,14 +9,13 @@ use egui::{Frame, Id, Key, Margin, ScrollArea, Ui, vec2};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
+use crate::gui::counted_texts;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{
-    self, Button, EmptyState, FieldNote, StatusMark, TextField, Tone, note_ui, paint,
-};
+use crate::gui::widgets::{self, Button, FieldNote, StatusMark, TextField, Tone, note_ui, paint};
 use crate::model::{
     FieldSpec, IdFault, Payload, SampleKind, StudioLink, Value, check_sample_id, dtype_name,
     is_padding,
@@ -95,14 +94,11 @@ pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
-        let _ = widgets::empty_state(
+        widgets::draw_empty_state(
             ui,
-            &EmptyState {
-                icon: icons::CURSOR,
-                title: tr!("No sample"),
-                why: tr!("Open a dataset first."),
-                actions: &[],
-            },
+            icons::CURSOR,
+            tr!("No sample"),
+            tr!("Open a dataset first."),
         );
         return;
     };
@@ -140,12 +136,7 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     for level in 0..document.tree().levels.len() {
         let fields = document.fields(level).len();
         let rows = document.rows(level);
-        let samples = tr_n!(
-            rows,
-            "{n} sample",
-            "{n} samples",
-            n = paint::format_grouped_number(rows as u64)
-        );
+        let samples = counted_texts::count_samples(rows as u64);
         let fields = tr_n!(fields, "{n} field", "{n} fields", n = fields);
         pair(
             ui,

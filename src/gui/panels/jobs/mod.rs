@@ -11,7 +11,7 @@ use egui::{Frame, Margin, ScrollArea, Ui, UiBuilder};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, Tone, paint};
+use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::jobs::Progress;
 use crate::studio::{Command, JobView};
 use state::End;
@@ -21,13 +21,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let running: Vec<JobView> = cx.session.jobs.running().cloned().collect();
     if running.is_empty() && cx.session.jobs.ended.is_empty() {
-        let state = EmptyState {
-            icon: icons::QUEUE,
-            title: tr!("No jobs"),
-            why: tr!("Opening, checking and writing show here while they run."),
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(
+            ui,
+            icons::QUEUE,
+            tr!("No jobs"),
+            tr!("Opening, checking and writing show here while they run."),
+        );
         return;
     }
     let area = ui.available_rect_before_wrap();

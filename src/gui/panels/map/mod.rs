@@ -1,6 +1,8 @@
 //! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range
 //! are filters of the dataset.
 
+mod area_filter;
+mod base_map_layer;
 mod canvas;
 mod raster_state;
 pub mod rasters;

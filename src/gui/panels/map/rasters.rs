@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::gui::document_key::revision;
 use crate::gui::map::{MapView, x_of, y_of};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::panels::preview::{first_file, siblings_of};
+use crate::gui::panels::preview::{first_file, list_files_around};
 use crate::gui::textures;
 use crate::jobs::JobContext;
 use crate::raster::{PreviewRequest, RasterInfo, RasterSource, preview};
@@ -49,7 +49,7 @@ pub fn ui(
         return cx.session.map.rasters.list.clear();
     };
     let rows = if shown == ShownRasters::Siblings {
-        siblings_of(document, at, MOST)
+        list_files_around(document, at, MOST)
     } else {
         vec![at]
     };

@@ -145,7 +145,7 @@ fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     Some((first, last))
 }
 
-fn set(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
+fn set_range(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
     let text = format!("{}/{}", day_text(from.min(to)), day_text(from.max(to)));
     let level = cx.session.map.level;
     let filter = Filter {
@@ -274,7 +274,7 @@ fn typed_ui(
         } else {
             range.1 = day
         }
-        set(cx, column, range);
+        set_range(cx, column, range);
     }
 }
 
@@ -368,7 +368,7 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         .widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
     paint::focus_ring(ui, &drawn.response, 2);
     brush_ui(ui, cx, bars, column, now, &drawn);
-    play(ui, cx, bars, column, now);
+    play_range(ui, cx, bars, column, now);
 }
 
 /// The days of the bar under `day` and its numbers of rows.
@@ -456,14 +456,14 @@ fn brush_ui(
     if response.drag_stopped()
         && let Some(brush) = cx.session.map.brush.take()
     {
-        set(cx, column, (brush.from, brush.to));
+        set_range(cx, column, (brush.from, brush.to));
     }
     let (whole, end) = plot::arrow_steps(ui, response);
     if (whole, end) != (0, 0) {
         let (from, to) = now.unwrap_or((bars.first, last));
         let by =
             (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
-        set(
+        set_range(
             cx,
             column,
             (
@@ -501,7 +501,7 @@ fn brush_ui(
 }
 
 /// Moves the range on by its own length; past the end it begins anew.
-fn play(
+fn play_range(
     ui: &Ui,
     cx: &mut PanelContext<'_>,
     bars: &TimeBars,
@@ -521,7 +521,7 @@ fn play(
         } else {
             from + length
         };
-        set(cx, column, (from, from + length - 1));
+        set_range(cx, column, (from, from + length - 1));
         cx.session.map.next_step_s = Some(time + STEP_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));

@@ -12,6 +12,7 @@ use egui::{
 
 use crate::draft::{Alternative, Example, PatternToken, TokenRole};
 use crate::gui::action::Action;
+use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
@@ -38,7 +39,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             why,
             actions: &actions,
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             cx.request(Request::Do(Action::EditCopy));
         }
         return;
@@ -55,7 +56,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             why,
             actions: &actions,
         };
-        match widgets::empty_state(ui, &state) {
+        match widgets::draw_empty_state_with_actions(ui, &state) {
             Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
             Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
             None => {}
@@ -333,18 +334,8 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn describe_placed_files(way: &Alternative) -> String {
-    let files = tr_n!(
-        way.placed.len(),
-        "{n} file",
-        "{n} files",
-        n = paint::format_grouped_number(way.placed.len() as u64)
-    );
-    let roots = tr_n!(
-        way.roots,
-        "{n} root",
-        "{n} roots",
-        n = paint::format_grouped_number(way.roots as u64)
-    );
+    let files = counted_texts::count_files(way.placed.len() as u64);
+    let roots = counted_texts::count_roots(way.roots as u64);
     match way.new_roots {
         0 => tr!("{files} into {roots}", files, roots),
         new => {

@@ -41,7 +41,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ),
             actions: &[tr!("Choose a folder…")],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             choose_folder(cx);
         }
         return;
@@ -77,7 +77,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         ),
                         actions: &[tr!("Choose a folder…")],
                     };
-                    if widgets::empty_state(ui, &state).is_some() {
+                    if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
                         choose_folder(cx);
                     }
                 }

@@ -9,7 +9,7 @@ use super::throughput::clock;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, paint};
+use crate::gui::widgets::{self, Button, paint};
 use crate::model::SamplePath;
 use crate::ops::command_line;
 use crate::ops::plan::{AttemptState, PartState, PartStatus, RunRequest, log_tail};
@@ -36,13 +36,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .find(|part| Some(part.number) == selected)
     });
     let (Some(folder), Some(part)) = (folder, part) else {
-        let state = EmptyState {
-            icon: icons::FILE_ZIP,
-            title: tr!("No part is selected"),
-            why: tr!("Select a part of the plan to see its attempts, its log and why it failed."),
-            actions: &[],
-        };
-        widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(
+            ui,
+            icons::FILE_ZIP,
+            tr!("No part is selected"),
+            tr!("Select a part of the plan to see its attempts, its log and why it failed."),
+        );
         return;
     };
     let (jobs, state) = (cx.jobs, &mut cx.session.plan);

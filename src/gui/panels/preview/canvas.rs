@@ -8,7 +8,7 @@ use egui::{
 
 use super::picture::Picture;
 use super::picture_request::{plain, read_picture};
-use super::sibling_rows::sibling;
+use super::sibling_rows::find_sibling_file;
 use super::state::CompareMode;
 use super::transform::Transform;
 use super::{chunks, difference, play_stretch, scale_bar};
@@ -46,18 +46,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
         return;
     };
     let (width, height) = (info.width.max(1) as f64, info.height.max(1) as f64);
-    let fit = fit_of(rect, [width, height]);
-    let (middle, scale) = cx
-        .session
-        .preview
-        .view
-        .place
-        .unwrap_or(([width / 2.0, height / 2.0], fit));
-    let mut transform = Transform {
-        screen: rect.center(),
-        middle,
-        scale,
-    };
+    let (mut transform, fit) = shown_transform(cx, rect, [width, height]);
     if navigate(ui, cx, &response, &mut transform, fit) {
         let state = &mut cx.session.preview;
         transform.middle = [
@@ -130,6 +119,19 @@ pub fn want_probe(cx: &mut PanelContext<'_>) {
                 probe(&other, column, row, ctx)
             });
     }
+}
+
+/// Where the raster or plane is shown, and the scale at which all of it is.
+pub fn shown_transform(cx: &PanelContext<'_>, rect: Rect, size: [f64; 2]) -> (Transform, f64) {
+    let fit = fit_of(rect, size);
+    let all = (size.map(|length| length / 2.0), fit);
+    let (middle, scale) = cx.session.preview.view.place.unwrap_or(all);
+    let transform = Transform {
+        screen: rect.center(),
+        middle,
+        scale,
+    };
+    (transform, fit)
 }
 
 /// Points per pixel at which a raster of this size fits the canvas.
@@ -340,7 +342,7 @@ pub fn navigate(
         if steps != 0
             && let (Some(document), Some(at)) =
                 (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
-            && let Some(to) = sibling(document, at, steps.signum())
+            && let Some(to) = find_sibling_file(document, at, steps.signum())
         {
             cx.request(Request::Select(Some(to)));
         }

@@ -49,7 +49,7 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey,
         });
 }
 
-fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
+fn covers_pixel(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
     let inside = |axis: usize, at: usize| {
         (chunk.start[axis]..chunk.start[axis] + chunk.count[axis]).contains(&(at as u64))
     };
@@ -127,9 +127,10 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
     let pinned = cx.session.preview.side.pinned;
     let state = &mut cx.session.preview.chunks;
     // A pinned pixel selects its chunk.
-    if let Some(under) = pinned.and_then(|pixel| places.iter().find(|chunk| covers(chunk, pixel)))
+    if let Some(under) =
+        pinned.and_then(|pixel| places.iter().find(|chunk| covers_pixel(chunk, pixel)))
         && !places.iter().any(|chunk| {
-            chunk.index == state.chosen && pinned.is_some_and(|pixel| covers(chunk, pixel))
+            chunk.index == state.chosen && pinned.is_some_and(|pixel| covers_pixel(chunk, pixel))
         })
     {
         state.chosen = under.index;
@@ -377,8 +378,8 @@ mod tests {
             size: 1,
             dtype: None,
         };
-        assert!(covers(&chunk, (256, 128)) && covers(&chunk, (319, 255)));
-        assert!(!covers(&chunk, (320, 128)) && !covers(&chunk, (256, 127)));
+        assert!(covers_pixel(&chunk, (256, 128)) && covers_pixel(&chunk, (319, 255)));
+        assert!(!covers_pixel(&chunk, (320, 128)) && !covers_pixel(&chunk, (256, 127)));
         assert_eq!(rows_text(&chunk), "rows 128–255, columns 256–319");
     }
 }

@@ -68,7 +68,7 @@ pub fn refresh(ui: &Ui, state: &mut PreviewState) {
 }
 
 /// The texts at the ends of the colour bar and in its middle; `None` without a difference to show.
-fn ends(apart: &BandDifference) -> Option<[String; 3]> {
+fn format_bar_ends(apart: &BandDifference) -> Option<[String; 3]> {
     let (limit, [low, high]) = (apart.limit?, apart.range?);
     if limit.to_f64() <= 0.0 {
         return None;
@@ -129,7 +129,7 @@ fn colours_ui(ui: &Ui, rect: Rect) {
 /// Paints the colour bar in the upper part of `rect`, and its numbers below.
 fn scale_ui(ui: &mut Ui, apart: &BandDifference, rect: Rect) {
     let t = theme::tokens(ui);
-    let Some([low, middle, high]) = ends(apart) else {
+    let Some([low, middle, high]) = format_bar_ends(apart) else {
         paint::text_left(
             ui.painter(),
             rect,
@@ -191,7 +191,7 @@ pub fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         Sense::hover(),
     );
     response.widget_info(|| {
-        let text = match ends(&apart) {
+        let text = match format_bar_ends(&apart) {
             Some([low, _, high]) => {
                 tr!("Colours of the difference, from {low} to {high}", low, high)
             }
@@ -359,17 +359,20 @@ mod tests {
     fn the_legend_has_signed_numbers_at_its_ends() {
         let integer = PixelNumber::Integer;
         assert_eq!(
-            ends(&apart(integer(150), integer(150), integer(150))),
+            format_bar_ends(&apart(integer(150), integer(150), integer(150))),
             Some(["-150", "0", "+150"].map(String::from))
         );
-        assert_eq!(ends(&apart(integer(0), integer(0), integer(0))), None);
+        assert_eq!(
+            format_bar_ends(&apart(integer(0), integer(0), integer(0))),
+            None
+        );
         let beyond = apart(
             PixelNumber::Real(0.5),
             PixelNumber::Real(-0.25),
             PixelNumber::Real(80.0),
         );
         assert_eq!(
-            ends(&beyond),
+            format_bar_ends(&beyond),
             Some(["-0.5000", "0", "≥ +0.5000"].map(String::from))
         );
     }

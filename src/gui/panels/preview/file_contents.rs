@@ -10,7 +10,7 @@ use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, EmptyState, VirtualRows, paint};
+use crate::gui::widgets::{self, VirtualRows, paint};
 use crate::studio::RowRef;
 
 /// Draws the contents of a file; `why` is the reason for the missing picture.
@@ -30,13 +30,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
     let view = match state.view.get(&(key, at)) {
         Some(Ok(view)) => view.clone(),
         Some(Err(_)) => {
-            let state = EmptyState {
-                icon: icons::FILE,
-                title: tr!("No picture of this file"),
-                why,
-                actions: &[],
-            };
-            let _ = widgets::empty_state(ui, &state);
+            widgets::draw_empty_state(ui, icons::FILE, tr!("No picture of this file"), why);
             return;
         }
         None => {

@@ -11,7 +11,7 @@ use super::canvas;
 use super::picture::{Picture, PictureLook};
 use super::picture_options::beside_key;
 use super::picture_request::BesideKey;
-use super::sibling_rows::siblings_of;
+use super::sibling_rows::list_files_around;
 use super::state::{LinkedState, PreviewSibling};
 use super::transform::Transform;
 use crate::gui::document_key::DocumentKey;
@@ -32,7 +32,7 @@ impl LinkedState {
     /// layout is stable.
     fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
         if self.made_for != Some(key) || !self.rows.contains(&at) {
-            self.rows = siblings_of(document, at, MOST);
+            self.rows = list_files_around(document, at, MOST);
             self.made_for = Some(key);
         }
         let rows = &self.rows;

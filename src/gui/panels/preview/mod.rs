@@ -47,7 +47,7 @@ use picture_request::{WHOLE, fit_bands_to_raster, plain, read_picture, resamplin
 use sidebar::SIDE;
 use state::{CompareMode, LinkedState};
 
-pub use sibling_rows::siblings_of;
+pub use sibling_rows::list_files_around;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -154,7 +154,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn nothing_ui(ui: &mut Ui, title: &str, why: &str, actions: &[&str]) -> Option<usize> {
-    widgets::empty_state(
+    widgets::draw_empty_state_with_actions(
         ui,
         &EmptyState {
             icon: icons::IMAGE,

@@ -142,7 +142,7 @@ pub fn number(value: f64) -> String {
         return value.to_string();
     }
     if is_written_whole(value) {
-        return whole(value as i128);
+        return format_whole(value as i128);
     }
     match value.abs() {
         size if !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
@@ -159,7 +159,7 @@ fn is_written_whole(value: f64) -> bool {
 /// Formats a value of a band: integers with all digits, others as [`number`].
 pub fn number_of(value: PixelNumber) -> String {
     match value {
-        PixelNumber::Integer(value) => whole(value),
+        PixelNumber::Integer(value) => format_whole(value),
         PixelNumber::Real(value) => number(value),
     }
 }
@@ -180,7 +180,7 @@ pub fn complex(real: PixelNumber, imaginary: f64) -> String {
     format!("{} {sign} {} i", number_of(real), number(imaginary.abs()))
 }
 
-fn whole(value: i128) -> String {
+fn format_whole(value: i128) -> String {
     let sign = if value < 0 { "-" } else { "" };
     format!(
         "{sign}{}",
@@ -221,7 +221,7 @@ pub fn mark_text(value: f64, step: f64) -> String {
 pub fn numbers_apart([low, high]: [PixelNumber; 2]) -> [String; 2] {
     let least = (high.to_f64() - low.to_f64()).abs() / 10.0;
     [low, high].map(|value| match value {
-        PixelNumber::Integer(value) => whole(value),
+        PixelNumber::Integer(value) => format_whole(value),
         PixelNumber::Real(value) => number_apart(value, least),
     })
 }

@@ -20,12 +20,12 @@ impl SiblingRows<'_> {
 }
 
 /// The siblings of `at` as rows (all rows for level 0), and the index of `at` among them.
-fn find_siblings(document: &Document, at: RowRef) -> Option<(SiblingRows<'_>, usize)> {
+fn locate_among_siblings(document: &Document, at: RowRef) -> Option<(SiblingRows<'_>, usize)> {
     let tree = document.tree();
     let level = tree.levels.get(at.level)?;
-    let siblings = match at.level {
-        0 => None,
-        above => Some(tree.levels[above - 1].children(*level.parents.get(at.row as usize)?)),
+    let siblings = match at.level.checked_sub(1) {
+        Some(above) => Some(tree.levels[above].children(*level.parents.get(at.row as usize)?)),
+        None => None,
     };
     let place = match siblings {
         None => at.row as usize,
@@ -41,8 +41,8 @@ fn find_siblings(document: &Document, at: RowRef) -> Option<(SiblingRows<'_>, us
 }
 
 /// The FILE `step` positions after `at` among its siblings.
-pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
-    let (siblings, place) = find_siblings(document, at)?;
+pub fn find_sibling_file(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
+    let (siblings, place) = locate_among_siblings(document, at)?;
     let level = document.tree().levels.get(at.level)?;
     let mut index = place as i64;
     loop {
@@ -58,19 +58,22 @@ pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
 }
 
 /// At most `room` FILEs around `at`, in order.
-pub fn siblings_of(document: &Document, at: RowRef, room: usize) -> Vec<RowRef> {
+pub fn list_files_around(document: &Document, at: RowRef, room: usize) -> Vec<RowRef> {
     let mut found = std::collections::VecDeque::from([at]);
-    let (mut before, mut after) = (sibling(document, at, -1), sibling(document, at, 1));
+    let (mut before, mut after) = (
+        find_sibling_file(document, at, -1),
+        find_sibling_file(document, at, 1),
+    );
     while found.len() < room && (before.is_some() || after.is_some()) {
         if let Some(next) = after.take() {
             found.push_back(next);
-            after = sibling(document, next, 1);
+            after = find_sibling_file(document, next, 1);
         }
         if found.len() < room
             && let Some(next) = before.take()
         {
             found.push_front(next);
-            before = sibling(document, next, -1);
+            before = find_sibling_file(document, next, -1);
         }
     }
     found.into()

@@ -7,7 +7,7 @@ use egui::{
     Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
-use super::sibling_rows::siblings_of;
+use super::sibling_rows::list_files_around;
 use super::state::SiblingsState;
 use super::tools;
 use crate::gui::document_key::revision;
@@ -76,7 +76,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     }
     state.upload(ui.ctx());
     let room = (((rect.width() - 16.0 + GAP) / (WIDTH + GAP)).floor() as usize).max(1);
-    let shown = siblings_of(document, at, room);
+    let shown = list_files_around(document, at, room);
     let place = shown.iter().position(|&other| other == at).unwrap_or(0);
     // Nearest first.
     let mut order: Vec<usize> = (0..shown.len()).collect();

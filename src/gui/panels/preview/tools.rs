@@ -5,7 +5,7 @@ use std::time::Duration;
 use egui::{Frame, Margin, Ui, vec2};
 
 use super::names::{band_name, band_names, classes_of, short_name};
-use super::sibling_rows::{sibling, siblings_of};
+use super::sibling_rows::{find_sibling_file, list_files_around};
 use super::state::{Compare, CompareMode};
 use super::variable;
 use crate::gui::icons;
@@ -23,7 +23,8 @@ pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<Ro
     if matches!(compare.mode, CompareMode::Off | CompareMode::Linked) {
         return None;
     }
-    let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
+    let beside =
+        || find_sibling_file(document, at, -1).or_else(|| find_sibling_file(document, at, 1));
     compare
         .with
         .filter(|&other| other != at && document.id(other).is_some() && other.level == at.level)
@@ -114,7 +115,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
 }
 
 fn is_alone(document: &Document, at: RowRef) -> bool {
-    sibling(document, at, 1).is_none() && sibling(document, at, -1).is_none()
+    find_sibling_file(document, at, 1).is_none() && find_sibling_file(document, at, -1).is_none()
 }
 
 /// Draws the buttons for the previous and next sibling and for playback.
@@ -137,7 +138,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
         (icons::CARET_RIGHT, tr!("Next sibling"), 1),
     ];
     for (icon, name, step) in ways {
-        let to = sibling(document, at, step);
+        let to = find_sibling_file(document, at, step);
         let blocked = to
             .is_none()
             .then_some(tr!("There is no other file beside it"));
@@ -400,7 +401,7 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
         return;
     };
     compare.other_name = document.id(other).unwrap_or_default().to_owned();
-    let around: Vec<RowRef> = siblings_of(document, at, 64)
+    let around: Vec<RowRef> = list_files_around(document, at, 64)
         .into_iter()
         .filter(|&row| row != at)
         .collect();
@@ -488,8 +489,8 @@ pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef)
     let now = ui.input(|input| input.time);
     // Playback waits for a picture that is still pending.
     if now >= next && cx.session.preview.whole.is_some() {
-        let to =
-            sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
+        let to = find_sibling_file(document, at, 1)
+            .or_else(|| list_files_around(document, at, 4096).first().copied());
         cx.request(Request::Select(to));
         cx.session.preview.next_step_s = Some(now + PLAY_S);
     }

@@ -10,7 +10,7 @@ use egui::{
 
 use super::picture::Picture;
 use super::picture_options::{beside_key, look_of, shows_classes};
-use super::sibling_rows::siblings_of;
+use super::sibling_rows::list_files_around;
 use super::sidebar::SIDE;
 use super::state::CanvasView;
 use super::transform::Transform;
@@ -43,7 +43,7 @@ pub fn ui(
 ) {
     let by_class = shows_classes(cx, document);
     let wanted = (at, beside_key(cx, key, by_class));
-    let asked = siblings_of(document, at, ASKED_MOST)
+    let asked = list_files_around(document, at, ASKED_MOST)
         .into_iter()
         .filter(|&sibling| sibling != at);
     let state = &mut cx.session.preview.vector;
@@ -140,18 +140,7 @@ fn canvas_ui(
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let [width, height] = view.plane.size;
-    let fit = canvas::fit_of(rect, view.plane.size);
-    let (middle, scale) = cx
-        .session
-        .preview
-        .view
-        .place
-        .unwrap_or(([width / 2.0, height / 2.0], fit));
-    let mut transform = Transform {
-        screen: rect.center(),
-        middle,
-        scale,
-    };
+    let (mut transform, fit) = canvas::shown_transform(cx, rect, view.plane.size);
     if canvas::navigate(ui, cx, &response, &mut transform, fit) {
         transform.middle = [
             transform.middle[0].clamp(0.0, width),

@@ -5,7 +5,7 @@ pub mod state;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Role, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
 use crate::draft::{Care, Fix, FixPlan};
@@ -16,7 +16,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, EmptyState, Tone, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
 use state::{ProblemLine, ProblemsState};
@@ -94,15 +94,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         } else {
             icons::WARNING_OCTAGON
         };
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState {
-                icon,
-                title,
-                why,
-                actions: &[],
-            },
-        );
+        widgets::draw_empty_state(ui, icon, title, why);
         return;
     }
     let mut state = std::mem::take(&mut cx.session.problems);
@@ -512,18 +504,7 @@ fn line_ui(
 ) {
     let t = theme::tokens(ui);
     let painter = ui.painter();
-    painter.hline(
-        rect.x_range(),
-        rect.bottom() - 0.5,
-        Stroke::new(1.0, t.line),
-    );
-    paint::row_background(
-        painter,
-        t,
-        rect.with_max_y(rect.bottom() - 1.0),
-        chosen,
-        hovered,
-    );
+    paint::row_with_line(painter, t, rect, chosen, hovered);
     let middle = rect.center().y;
     let mut inner = Rect::from_min_max(
         pos2(rect.left() + 12.0, rect.top()),

@@ -392,7 +392,7 @@ fn plot_ui(
         x_ticks,
         x_text: Box::new(move |at| {
             if is_bars {
-                cut(&find_label(&for_ticks, at))
+                cut_label(&find_label(&for_ticks, at))
             } else {
                 bar_text(at, &tick_kind)
             }
@@ -503,7 +503,7 @@ fn make_bar([at, height]: [f64; 2], color: Color32) -> Bar {
 }
 
 /// A label of at most 14 characters.
-fn cut(text: &str) -> String {
+fn cut_label(text: &str) -> String {
     if text.chars().count() > 14 {
         text.chars().take(13).chain(['…']).collect()
     } else {

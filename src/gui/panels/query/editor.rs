@@ -168,7 +168,7 @@ fn text_ui(
     if state.closed.as_ref() == Some(&word) {
         return;
     }
-    let found = matching(words, &word);
+    let found = find_matching_words(words, &word);
     if found.is_empty()
         || found
             .iter()
@@ -199,7 +199,7 @@ fn lay_out_statement(
 }
 
 /// Words that begin with the typed text, then words that contain it.
-fn matching(words: &[Completion], typed: &str) -> Vec<Completion> {
+fn find_matching_words(words: &[Completion], typed: &str) -> Vec<Completion> {
     let typed = typed.to_lowercase();
     let begins = |word: &&Completion| word.plain.to_lowercase().starts_with(&typed);
     let holds = |word: &&Completion| {
@@ -383,7 +383,7 @@ mod tests {
             word("stac:crs"),
         ];
         let texts = |typed: &str| {
-            matching(&words, typed)
+            find_matching_words(&words, typed)
                 .into_iter()
                 .map(|word| word.plain)
                 .collect::<Vec<_>>()

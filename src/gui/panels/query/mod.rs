@@ -14,7 +14,7 @@ use egui::{Frame, Margin, Popup, PopupCloseBehavior, Ui, vec2};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, FieldNote, TextField, note_ui, paint};
+use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui, paint};
 use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
@@ -36,13 +36,7 @@ const LIMITS: [(&str, Option<usize>); 5] = [
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let why = tr!("Open a dataset first.");
-        let state = EmptyState {
-            icon: icons::DATABASE,
-            title: tr!("Nothing to query"),
-            why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::DATABASE, tr!("Nothing to query"), why);
         return;
     };
     refresh_words(cx, document);
@@ -471,15 +465,7 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             "Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with \
                 the levels above."
         );
-        let _ = widgets::empty_state(
-            ui,
-            &EmptyState {
-                icon: icons::DATABASE,
-                title: tr!("No rows yet"),
-                why,
-                actions: &[],
-            },
-        );
+        widgets::draw_empty_state(ui, icons::DATABASE, tr!("No rows yet"), why);
         return;
     };
     bar_ui(ui, cx, &result);

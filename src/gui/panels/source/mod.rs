@@ -41,7 +41,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ),
             actions: &[tr!("Open path or address…")],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             cx.request(Request::Do(crate::gui::action::Action::OpenPath));
         }
         return;

@@ -10,6 +10,7 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
 
 use crate::extensions::pooled_statistics::{BandMoments, Pooled, PooledReport};
 use crate::gui::action::Action;
+use crate::gui::counted_texts;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
@@ -355,12 +356,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
     let t = theme::tokens(ui);
     let names = band_names(Some(document));
     widgets::section_header(ui, tr!("Pooled by band"), |ui| {
-        let mut parts = vec![tr_n!(
-            report.samples,
-            "{n} sample",
-            "{n} samples",
-            n = paint::format_grouped_number(report.samples)
-        )];
+        let mut parts = vec![counted_texts::count_samples(report.samples)];
         if report.without > 0 {
             parts.push(tr!(
                 "{n} without statistics",

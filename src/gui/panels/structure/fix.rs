@@ -10,6 +10,7 @@ use super::matrix::state_word;
 use super::root_of;
 use super::state::{FixState, PlanKey, StructureFault, StructureSummary};
 use crate::draft::{self, Care, Fix, FixVerb, PatternCell, PositionState};
+use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -565,16 +566,6 @@ fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     response.clicked()
 }
 
-/// `1 sample`, `12 samples`.
-pub fn sample_counted(count: u64) -> String {
-    tr_n!(
-        count,
-        "{n} sample",
-        "{n} samples",
-        n = paint::format_grouped_number(count)
-    )
-}
-
 /// Description of a fix.
 fn explanation(fix: &Fix) -> String {
     match fix.verb {
@@ -586,7 +577,7 @@ fn explanation(fix: &Fix) -> String {
         FixVerb::Drop => {
             tr!(
                 "Takes {samples} out of the dataset. Files on disk stay.",
-                samples = sample_counted(fix.affects)
+                samples = counted_texts::count_samples(fix.affects)
             )
         }
         FixVerb::Rename => tr!("Only the id changes.").into(),
@@ -594,11 +585,11 @@ fn explanation(fix: &Fix) -> String {
         FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
         _ if fix.care == Care::Safe => tr!(
             "Changes {samples}. Removes nothing.",
-            samples = sample_counted(fix.affects)
+            samples = counted_texts::count_samples(fix.affects)
         ),
         _ => tr!(
             "Changes {samples}. Some are taken out; files on disk stay.",
-            samples = sample_counted(fix.affects)
+            samples = counted_texts::count_samples(fix.affects)
         ),
     }
 }

@@ -416,13 +416,12 @@ fn rows_ui(
         .map_or(lens.total(), |shown| shown.len() as u64);
     if rows == 0 {
         ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
-            let state = widgets::EmptyState {
-                icon: icons::CHECK_CIRCLE,
-                title: tr!("Every root fits the pattern"),
-                why: tr!("No root has a problem or padding."),
-                actions: &[],
-            };
-            let _ = widgets::empty_state(ui, &state);
+            widgets::draw_empty_state(
+                ui,
+                icons::CHECK_CIRCLE,
+                tr!("Every root fits the pattern"),
+                tr!("No root has a problem or padding."),
+            );
         });
         return;
     }

@@ -226,7 +226,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ),
             actions: &[tr!("Edit as a draft")],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             cx.request(Request::Do(Action::EditCopy));
         }
         return;
@@ -249,7 +249,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 &[],
             ),
         };
-        if widgets::empty_state(
+        if widgets::draw_empty_state_with_actions(
             ui,
             &EmptyState {
                 icon: icons::TREE_STRUCTURE,

@@ -8,6 +8,7 @@ use egui::{
 
 use super::state::StructureSummary;
 use crate::draft::{Overview, PositionState, overview};
+use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -33,12 +34,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         return;
     };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
-    let roots = tr_n!(
-        lens.total(),
-        "{n} root",
-        "{n} roots",
-        n = paint::format_grouped_number(lens.total())
-    );
+    let roots = counted_texts::count_roots(lens.total());
     paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
     let each = lens.total().div_ceil(view.rows.max(1) as u64);
     if each > 1 {

@@ -34,13 +34,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             tr!("No table"),
             tr!("A table shows one level of an open dataset."),
         );
-        let state = EmptyState {
-            icon: icons::TABLE,
-            title,
-            why,
-            actions: &[],
-        };
-        let _ = widgets::empty_state(ui, &state);
+        widgets::draw_empty_state(ui, icons::TABLE, title, why);
         return;
     };
     if document.rows(0) == 0 {
@@ -141,7 +135,7 @@ fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let both = [tr!("Add folder…"), tr!("Add files…")];
     let actions: &[&str] = if draft { &both } else { &[] };
     let title = tr!("No samples yet");
-    match widgets::empty_state(
+    match widgets::draw_empty_state_with_actions(
         ui,
         &EmptyState {
             icon: icons::TRAY_ARROW_DOWN,

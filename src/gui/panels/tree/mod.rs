@@ -71,7 +71,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             why: tr!("Drop files or folders into the window, or open a dataset."),
             actions: &[tr!("Open file…")],
         };
-        if widgets::empty_state(ui, &state).is_some() {
+        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
             cx.request(Request::Do(Action::OpenFile));
         }
         return;

@@ -11,6 +11,7 @@ use egui::{
 
 use crate::container::aside_of;
 use crate::gui::action::Action;
+use crate::gui::counted_texts;
 use crate::gui::dropped_paths;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -361,12 +362,7 @@ fn recent_row(
             t.info,
         );
     } else {
-        let roots = tr_n!(
-            recent.roots,
-            "{n} root",
-            "{n} roots",
-            n = paint::format_grouped_number(recent.roots)
-        );
+        let roots = counted_texts::count_roots(recent.roots);
         paint::text_right(painter, numbers, &roots, font::mono(11.0), t.tx);
         let size = recent.size_bytes.map_or(String::new(), paint::bytes);
         paint::text_right(painter, numbers_below, &size, font::mono(11.0), t.tx2);

@@ -83,7 +83,7 @@ pub(super) fn build(
     loop {
         ctx.check()?;
         match lines.recv_timeout(LOOK) {
-            Ok(line) => note(&line, ctx),
+            Ok(line) => note_ended_part(&line, ctx),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -117,7 +117,7 @@ pub(super) fn build(
 }
 
 /// One line of the program's output: a part that ended.
-fn note(line: &str, ctx: &JobContext) {
+fn note_ended_part(line: &str, ctx: &JobContext) {
     let Ok(ended) = serde_json::from_str::<serde_json::Value>(line) else {
         return;
     };

@@ -169,14 +169,7 @@ impl Operation for SubmitRequest {
     }
 
     fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
-        let relocated = self
-            .relocate
-            .iter()
-            .map(|(_, here)| (PathUse::Read, here.clone()));
-        Ok(Plan::paths_in(&self.folder)?
-            .into_iter()
-            .chain(relocated)
-            .collect())
+        Plan::paths_with_relocated(&self.folder, &self.relocate)
     }
 
     /// Programs that start on this machine or on workers; this executable itself is not listed.

@@ -1,16 +1,22 @@
 //! The checks before a publication, each of which returns one [`PublishCheck`]. Writes nothing, and
 //! only reads from the target.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod collection_checks;
+mod name_order;
+mod private_texts;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use arrow::datatypes::DataType;
+use collection_checks::{description, extent, licence, providers};
+use private_texts::{PrivateTexts, has_text, look_at_collection, look_at_text, texts_of};
 use serde_json::Value as Json;
 
 use super::check::{CheckKind, CheckLevel, Mend, PublishCheck};
 use super::contents::PublishedContents;
 use super::cost::Cost;
-use super::layout::{PublishLayout, read_contact_name};
+use super::layout::PublishLayout;
 use super::private_text::{KINDS, PrivateText};
 use super::request::{PublishRequest, is_plain_in_address};
 use super::target::TargetState;
@@ -19,35 +25,14 @@ use crate::error::Result;
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{
-    Collection, ExtentOrigin, Profile, Report, SampleKind, Severity, SkeletonLevel,
-    UNKNOWN_LICENCE, UNKNOWN_PROVIDER, Value, is_remote,
+    Collection, Profile, Report, SampleKind, Severity, SkeletonLevel, Value, is_remote,
 };
 use crate::ops::table_layout::{Advice, table_layouts};
 use crate::ops::{ColumnSummary, SummaryRequest, leakage_of_container, level_summary};
 use crate::text::PrintableLine;
 use crate::validate::{self, CheckOptions};
+use name_order::find_unsorted_pair;
 
-/// Accepted lengths of a description in characters.
-const DESCRIPTION: std::ops::RangeInclusive<usize> = 60..=20_000;
-/// Placeholders of a licence or provider.
-const FILLERS: [&str; 16] = [
-    "unknown",
-    "none",
-    "n/a",
-    "na",
-    "tbd",
-    "todo",
-    "fixme",
-    "xxx",
-    "example",
-    "your name",
-    "name",
-    "provider",
-    "licence",
-    "license",
-    "proprietary",
-    "placeholder",
-];
 /// Size in bytes above which a file is reported, as an interrupted transfer is expensive to repeat.
 const LARGE: u64 = 5 << 30;
 /// Mean size in bytes below which many parts are reported, as each costs readers requests.
@@ -712,124 +697,6 @@ fn is_class_column(name: &str) -> bool {
     CLASS_COLUMNS.contains(&own.to_lowercase().as_str())
 }
 
-/// True for a placeholder.
-fn is_filler(text: &str) -> bool {
-    let plain = text.trim().to_lowercase();
-    plain.is_empty()
-        || FILLERS.contains(&plain.as_str())
-        || plain.starts_with('<') && plain.ends_with('>')
-}
-
-fn licence(collection: &Collection) -> PublishCheck {
-    let (kind, mend) = (CheckKind::Licence, || Mend::Field("licenses".into()));
-    let list: Vec<&str> = collection
-        .get("licenses")
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
-        .collect();
-    let figure = list.join(", ");
-    if list.is_empty() {
-        return PublishCheck::blocks(
-            kind,
-            tr!("The dataset has no licence: nobody may use it"),
-            mend(),
-        );
-    }
-    if list
-        .iter()
-        .any(|licence| *licence == UNKNOWN_LICENCE || is_filler(licence))
-    {
-        return PublishCheck::blocks(kind, tr!("The licence is a placeholder"), mend())
-            .figure(figure);
-    }
-    match list
-        .iter()
-        .find(|licence| spdx::license_id(licence).is_none())
-    {
-        Some(other) => {
-            let message = tr!(
-                "The licence {other} is no SPDX identifier, so that catalogues can't name it",
-                other = other.printable_line()
-            );
-            PublishCheck::warning(kind, message, mend()).figure(figure)
-        }
-        None => PublishCheck::pass(kind, tr!("The licence is set")).figure(figure),
-    }
-}
-
-fn providers(collection: &Collection) -> PublishCheck {
-    let (kind, mend) = (CheckKind::Providers, || Mend::Field("providers".into()));
-    let list = collection.get("providers").and_then(Json::as_array);
-    let names: Vec<String> = list
-        .into_iter()
-        .flatten()
-        .map(|provider| read_contact_name(provider).unwrap_or_default().to_owned())
-        .collect();
-    if names.is_empty() {
-        return PublishCheck::blocks(
-            kind,
-            tr!("The dataset has no provider: nobody answers for it"),
-            mend(),
-        );
-    }
-    if names
-        .iter()
-        .any(|name| *name == UNKNOWN_PROVIDER || is_filler(name))
-    {
-        PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend())
-            .figure(names.join(", "))
-    } else {
-        PublishCheck::pass(kind, tr!("Providers are set")).figure(names.join(", "))
-    }
-}
-
-fn description(collection: &Collection) -> PublishCheck {
-    let (kind, mend) = (CheckKind::Description, || Mend::Field("description".into()));
-    let text = collection.text("description").trim();
-    let length = text.chars().count();
-    let figure = tr_n!(length, "{n} character", "{n} characters", n = length);
-    if is_filler(text) || collection.placeholders().contains(&"description") {
-        return PublishCheck::blocks(kind, tr!("The description is a placeholder"), mend())
-            .figure(figure);
-    }
-    let (least, most) = (DESCRIPTION.start(), DESCRIPTION.end());
-    match DESCRIPTION.contains(&length) {
-        true => PublishCheck::pass(kind, tr!("The description has a good length")).figure(figure),
-        false if length < *least => {
-            let message = tr!(
-                "The description has less than {least} characters: say what it is, of where and \
-                    when, and what for",
-                least
-            );
-            PublishCheck::warning(kind, message, mend()).figure(figure)
-        }
-        false => {
-            let message = tr!(
-                "The description has more than {most} characters: catalogues cut it",
-                most
-            );
-            PublishCheck::warning(kind, message, mend()).figure(figure)
-        }
-    }
-}
-
-fn extent(collection: &Collection) -> PublishCheck {
-    let kind = CheckKind::Extent;
-    match ExtentOrigin::from_collection(collection) {
-        None | Some(ExtentOrigin::Unknown) => {
-            let message =
-                tr!("The extent is unknown: no search by place or time finds the dataset");
-            PublishCheck::warning(kind, message, Mend::Field("extent".into()))
-        }
-        Some(ExtentOrigin::Samples) => {
-            PublishCheck::pass(kind, tr!("The extent is that of the samples"))
-        }
-        Some(ExtentOrigin::Stated) => PublishCheck::pass(kind, tr!("The extent is stated")),
-    }
-}
-
 /// The balance of a column of classes.
 fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
     let kind = CheckKind::Classes;
@@ -877,199 +744,6 @@ fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
     check.figure(place).at_places(shares)
 }
 
-/// Checks a text of a column for private content.
-fn look_at_text(
-    text: &str,
-    (level, name): (usize, &str),
-    recogniser: &PrivateText,
-    found: &mut PrivateTexts,
-) {
-    for kind in recogniser.found_in(text) {
-        let name = name.to_owned();
-        found.add(kind, Mend::Column { level, name }, text);
-    }
-}
-
-/// Checks every text of a collection for private content. Contacts may have e-mail addresses.
-fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: &mut PrivateTexts) {
-    for (key, value) in &collection.fields {
-        let is_contact = ["providers", "curators"].contains(&key.as_str());
-        texts_of(value, &mut |text| {
-            for kind in recogniser
-                .found_in(text)
-                .into_iter()
-                .filter(|kind| !(is_contact && *kind == CheckKind::Emails))
-            {
-                found.add(kind, Mend::Field(key.clone()), text);
-            }
-        });
-    }
-}
-
-/// Private texts by kind and location: their number, and the first one.
-#[derive(Default)]
-struct PrivateTexts(BTreeMap<CheckKind, Vec<(Mend, u64, String)>>);
-
-impl PrivateTexts {
-    fn add(&mut self, kind: CheckKind, place: Mend, text: &str) {
-        let places = self.0.entry(kind).or_default();
-        match places.iter_mut().find(|(known, ..)| *known == place) {
-            Some((_, count, _)) => *count += 1,
-            None => places.push((place, 1, example(kind, text))),
-        }
-    }
-
-    fn check(&self, kind: CheckKind) -> PublishCheck {
-        let Some((places, (first, ..))) = self
-            .0
-            .get(&kind)
-            .and_then(|places| Some((places, places.first()?)))
-        else {
-            return PublishCheck::pass(
-                kind,
-                match kind {
-                    CheckKind::UserNames => tr!("No name of a user of this machine"),
-                    CheckKind::Credentials => tr!("No credentials and no signed links"),
-                    CheckKind::PrivateLinks => tr!("No links into a private network"),
-                    CheckKind::Emails => tr!("No e-mail addresses outside the contacts"),
-                    _ => tr!("No absolute paths"),
-                },
-            );
-        };
-        let name = match first {
-            Mend::Column { name, .. } => name.clone(),
-            Mend::Field(field) => field.clone(),
-            _ => String::new(),
-        };
-        let lines = places.iter().map(|(place, count, example)| {
-            let at = match place {
-                Mend::Column { level, name } => format!("level{level} {name}"),
-                Mend::Field(field) => format!("collection {field}"),
-                _ => String::new(),
-            };
-            let first = if example.is_empty() {
-                String::new()
-            } else {
-                tr!(", first {example}", example)
-            };
-            tr_n!(
-                *count,
-                "{at}: {n} value{first}",
-                "{at}: {n} values{first}",
-                at,
-                n = count,
-                first
-            )
-        });
-        let made = match kind {
-            CheckKind::Paths => PublishCheck::blocks(
-                kind,
-                tr!("{name} shows folders of a machine", name),
-                first.clone(),
-            ),
-            CheckKind::Credentials => PublishCheck::blocks(
-                kind,
-                tr!("{name} has credentials or signed links", name),
-                first.clone(),
-            ),
-            CheckKind::UserNames => PublishCheck::blocks(
-                kind,
-                tr!("{name} shows the name of a user", name),
-                first.clone(),
-            ),
-            CheckKind::PrivateLinks => PublishCheck::warning(
-                kind,
-                tr!("{name} has links that only a private network reaches", name),
-                first.clone(),
-            ),
-            _ => PublishCheck::warning(
-                kind,
-                tr!("{name} has e-mail addresses", name),
-                first.clone(),
-            ),
-        };
-        made.at_places(lines)
-    }
-}
-
-/// Maximum length of an example in characters.
-const EXAMPLE: usize = 60;
-
-/// The end of a text as an example; empty for a text with a secret.
-fn example(kind: CheckKind, text: &str) -> String {
-    if kind == CheckKind::Credentials
-        || PrivateText::of_environment()
-            .found_in(text)
-            .contains(&CheckKind::Credentials)
-    {
-        return String::new();
-    }
-    let count = text.chars().count();
-    let end: String = text.chars().skip(count.saturating_sub(EXAMPLE)).collect();
-    if count > EXAMPLE {
-        format!("…{end}")
-    } else {
-        end
-    }
-}
-
-/// Calls `look` with every string of a JSON value.
-fn texts_of(value: &Json, look: &mut dyn FnMut(&str)) {
-    match value {
-        Json::String(text) => look(text),
-        Json::Array(list) => list.iter().for_each(|value| texts_of(value, look)),
-        Json::Object(map) => map.iter().for_each(|(key, value)| {
-            look(key);
-            texts_of(value, look);
-        }),
-        _ => {}
-    }
-}
-
-/// True for a type with strings at any depth.
-fn has_text(dtype: &DataType) -> bool {
-    match dtype {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => has_text(item.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| has_text(field.data_type())),
-        DataType::Dictionary(_, values) => has_text(values),
-        _ => false,
-    }
-}
-
-/// Two names, in text order, whose text order differs from the order of their numbers.
-fn find_unsorted_pair<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
-    let mut sorted = names.to_vec();
-    sorted.sort_unstable();
-    sorted
-        .windows(2)
-        .map(|two| (two[0], two[1]))
-        .find(|(one, other)| in_pieces(one) > in_pieces(other))
-}
-
-/// A name split into runs of digits, as numbers, and runs of other characters.
-fn in_pieces(name: &str) -> Vec<(bool, u128, &str)> {
-    let mut pieces = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        let is_number = first.is_ascii_digit();
-        let end = rest
-            .find(|letter: char| letter.is_ascii_digit() != is_number)
-            .unwrap_or(rest.len());
-        let (piece, below) = rest.split_at(end);
-        pieces.push(if is_number {
-            (true, piece.parse().unwrap_or(u128::MAX), "")
-        } else {
-            (false, 0, piece)
-        });
-        rest = below;
-    }
-    pieces
-}
-
 /// A size as text, in decimal units (kB, MB, GB).
 pub(super) fn size_text(bytes: u64) -> String {
     let mut size = bytes as f64;
@@ -1103,33 +777,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_without_leading_zeros_do_not_sort() {
-        assert_eq!(
-            find_unsorted_pair(&["p_part1.tacozip", "p_part2.tacozip", "p_part10.tacozip"]),
-            Some(("p_part10.tacozip", "p_part2.tacozip"))
-        );
-        assert_eq!(
-            find_unsorted_pair(&["p_part01.tacozip", "p_part10.tacozip", "p_part02.tacozip"]),
-            None
-        );
-        assert_eq!(find_unsorted_pair(&["a", "b_2", "b_3", "c"]), None);
-    }
-
-    #[test]
-    fn fillers_are_no_names() {
-        assert!(
-            [" Tbd ", "", "<your name>", "Unknown"]
-                .iter()
-                .all(|text| is_filler(text))
-        );
-        assert!(
-            !["ESA", "CC-BY-4.0", "Nameless institute"]
-                .iter()
-                .any(|text| is_filler(text))
-        );
-    }
-
-    #[test]
     fn a_rare_class_is_told() {
         let summary = |top: &[(&str, u64)]| ColumnSummary {
             name: "label".into(),
@@ -1153,17 +800,5 @@ mod tests {
             balance(&summary(&[("water", 9999), ("land", 1)]), 0).level,
             CheckLevel::Warning
         );
-    }
-
-    #[test]
-    fn an_example_shows_no_secret() {
-        assert_eq!(
-            example(
-                CheckKind::Paths,
-                "/home/ana/a.tif?X-Amz-Signature=1 https://h/a?sig=x"
-            ),
-            ""
-        );
-        assert!(example(CheckKind::Paths, &"/home/ana/".repeat(20)).starts_with('…'));
     }
 }

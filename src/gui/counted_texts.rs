@@ -1,0 +1,39 @@
+//! Counts of things as text: `1 sample`, `12 samples`.
+
+use super::widgets::paint::format_grouped_number;
+
+pub fn count_samples(count: u64) -> String {
+    tr_n!(
+        count,
+        "{n} sample",
+        "{n} samples",
+        n = format_grouped_number(count)
+    )
+}
+
+pub fn count_files(count: u64) -> String {
+    tr_n!(
+        count,
+        "{n} file",
+        "{n} files",
+        n = format_grouped_number(count)
+    )
+}
+
+pub fn count_roots(count: u64) -> String {
+    tr_n!(
+        count,
+        "{n} root",
+        "{n} roots",
+        n = format_grouped_number(count)
+    )
+}
+
+pub fn count_new_tray_files(count: u64) -> String {
+    tr_n!(
+        count,
+        "{n} new file in the tray",
+        "{n} new files in the tray",
+        n = format_grouped_number(count)
+    )
+}

@@ -1,0 +1,157 @@
+//! The files of a journal in the folder of the user: the journal, its lock, its bases.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use crate::container::is_same_file;
+use crate::error::{Error, IoContext, Result};
+use crate::folders::{make_file_private, open_private};
+
+/// File extension of journals.
+pub(super) const ENDING: &str = "journal";
+
+pub(super) fn lock_of(journal: &Path) -> PathBuf {
+    journal.with_extension("lock")
+}
+
+pub(super) fn base_name(journal: &Path, generation: u32) -> String {
+    let stem = journal.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}-{generation}.tacostudio")
+}
+
+/// Locks a journal; `None` while another process holds it.
+pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
+    let path = lock_of(journal);
+    loop {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let file = open_private(options, &path).io_at("lock the journal", &path)?;
+        match file.try_lock() {
+            // A process that removed the lock meanwhile leaves a file that nobody else would find.
+            Ok(()) if !is_at(&file, &path) => {}
+            Ok(()) => return Ok(Some(file)),
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            // On file systems without locks, assume no other process.
+            Err(std::fs::TryLockError::Error(_)) => return Ok(Some(file)),
+        }
+    }
+}
+
+/// True when `path` is this open file still.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let inode = |about: std::fs::Metadata| (about.dev(), about.ino());
+    matches!(
+        (file.metadata().map(inode), std::fs::metadata(path).map(inode)),
+        (Ok(open), Ok(named)) if open == named
+    )
+}
+
+/// Elsewhere the name of an open file is not free before it is closed.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Locks a journal that is about to be restored or deleted; `None` when it does not exist.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] while another window has the draft open.
+pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
+    if !journal.exists() {
+        return Ok(None);
+    }
+    let file = lock(journal)?.ok_or_else(|| {
+        Error::usage("this draft is open in another window")
+            .at_path(journal)
+            .hint("go on there, or close it there first")
+    })?;
+    Ok(Some(file))
+}
+
+/// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are
+/// ever deleted as journals.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for every other path.
+pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf> {
+    let refused = || foreign_journal_error(path);
+    let folder = folder.ok_or_else(refused)?;
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(refused)?;
+    let is_same = |above: &Path| above == folder || is_same_file(above, folder);
+    let here = path
+        .parent()
+        .is_some_and(|above| above.as_os_str().is_empty() || is_same(above));
+    let journal = folder.join(name);
+    let plain = std::fs::symlink_metadata(&journal).map_or_else(
+        |error| error.kind() == std::io::ErrorKind::NotFound,
+        |meta| meta.is_file(),
+    );
+    if is_numbered(path) && here && plain {
+        Ok(journal)
+    } else {
+        Err(refused())
+    }
+}
+
+fn foreign_journal_error(path: &Path) -> Error {
+    let error =
+        Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
+    error.hint("name a file draft-….journal of the folder of autosave")
+}
+
+/// Makes a base file readable by the owner only.
+pub(super) fn hide(base: &Path) -> Result<()> {
+    File::open(base)
+        .and_then(|file| make_file_private(&file))
+        .io_at("write the journal", base)
+}
+
+/// Removes a file, retrying once: a virus scanner may hold it open briefly.
+pub(super) fn remove(path: impl AsRef<Path>) {
+    let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
+}
+
+/// Deletes a journal, its bases and its lock.
+pub(super) fn forget(path: &Path) {
+    remove(path);
+    remove_bases(path, None);
+    remove(lock_of(path));
+}
+
+/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no
+/// head.
+pub(super) fn remove_bases(journal: &Path, keep: Option<&str>) {
+    let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else {
+        return;
+    };
+    let stem = format!("{}-", stem.to_string_lossy());
+    let names = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    for name in names.map(|name| name.to_string_lossy().into_owned()) {
+        if name.starts_with(&stem) && Some(name.as_str()) != keep {
+            remove(folder.join(name));
+        }
+    }
+}
+
+/// True for the names that autosave gives: `draft-….journal`.
+pub(super) fn is_numbered(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let number = name
+        .strip_prefix("draft-")
+        .and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
