@@ -108,7 +108,7 @@ impl App {
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(Some(path)),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
-            Request::Tool(tool, sample) => self.open_tool(tool, sample),
+            Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
             }
@@ -837,14 +837,13 @@ impl App {
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::shortcuts()),
             Action::About => self.dialogs.open(Dialog::about()),
-            tool if tool.tool().is_some() => tool
-                .tool()
-                .into_iter()
-                .for_each(|tool| self.open_tool(tool, None)),
-            panel => panel
-                .pane()
-                .into_iter()
-                .for_each(|pane| self.view.dock.show(pane)),
+            other => {
+                if let Some(pane) = other.pane() {
+                    self.view.dock.show(pane)
+                } else {
+                    self.open_form(other, None)
+                }
+            }
         }
     }
 

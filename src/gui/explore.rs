@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::App;
-use super::dialogs::{Dialog, ToolStart, start_of};
+use super::action::Action;
+use super::dialogs::{Dialog, OperationStart, start_of};
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use super::tool::Tool;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::container::{OpenOptions, dataset_around, folder_beside};
@@ -106,13 +106,19 @@ impl App {
         self.dialogs.open(Dialog::migrate(input, &self.folder()));
     }
 
-    /// Opens the dialog of a tool.
-    pub(super) fn open_tool(&mut self, tool: Tool, sample: Option<String>) {
-        let start = ToolStart {
+    /// Opens the form of an action, for this sample of level 0 alone.
+    pub(super) fn open_form(&mut self, action: Action, sample: Option<String>) {
+        let start = OperationStart {
             sample,
             ..start_of(self.studio.document(), self.folder())
         };
-        self.dialogs.open(Dialog::tool(tool, &start));
+        self.open_operation(action, &start);
+    }
+
+    fn open_operation(&mut self, action: Action, start: &OperationStart) {
+        if let Some(dialog) = Dialog::operation(action, start) {
+            self.dialogs.open(dialog);
+        }
     }
 
     /// Opens the dialog that repairs a copy of a dataset that is not open.
@@ -121,13 +127,13 @@ impl App {
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
-        let start = ToolStart {
+        let start = OperationStart {
             input: Some(path),
             id,
             folder,
-            ..ToolStart::default()
+            ..OperationStart::default()
         };
-        self.dialogs.open(Dialog::tool(Tool::Repair, &start));
+        self.open_operation(Action::Repair, &start);
     }
 
     /// Tells the end of a migration that no dialog waits for.

@@ -1,9 +1,10 @@
-//! The report of a tool: changes, remaining findings, and links to the output.
+//! The report of an operation: changes, remaining findings, and links to the output.
 
 use std::path::PathBuf;
 
 use super::bins::Bins;
-use super::line::{ToolLine, line_ui};
+use super::forms::prepare_taco3;
+use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
@@ -22,20 +23,20 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 /// Maximum number of shown lines; the copied report has all.
 const SHOWN: usize = 300;
 
-/// Result of a tool.
+/// Result of an operation.
 #[derive(Debug)]
-pub struct ToolReport {
+pub struct OperationReport {
     /// True when there is no warning or error.
     sound: bool,
     title: String,
-    lines: Vec<ToolLine>,
+    lines: Vec<ReportLine>,
     /// Path of the output, if it can be opened.
     open: Option<PathBuf>,
     /// The report as text for other programs.
     text: String,
 }
 
-impl ToolReport {
+impl OperationReport {
     /// Draws the report.
     pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
         let t = theme::tokens(ui);
@@ -75,7 +76,7 @@ impl ToolReport {
                     if more > 0 {
                         line_ui(
                             ui,
-                            &ToolLine::fact(tr_n!(
+                            &ReportLine::fact(tr_n!(
                                 more,
                                 "and {n} more line",
                                 "and {n} more lines",
@@ -113,8 +114,8 @@ impl ToolReport {
     }
 }
 
-/// The report of an event that ends a tool's job; `None` for others.
-pub fn report_of(event: &Event) -> Option<ToolReport> {
+/// The report of an event that ends the job of an operation; `None` for others.
+pub fn report_of(event: &Event) -> Option<OperationReport> {
     match event {
         Event::Written(built) => Some(report_written_dataset(built)),
         Event::Finished(output) => Some(report_of_output(output)),
@@ -122,7 +123,7 @@ pub fn report_of(event: &Event) -> Option<ToolReport> {
     }
 }
 
-fn report_of_output(output: &AnyOutput) -> ToolReport {
+fn report_of_output(output: &AnyOutput) -> OperationReport {
     match output {
         AnyOutput::Convert(built)
         | AnyOutput::Create(built)
@@ -135,19 +136,19 @@ fn report_of_output(output: &AnyOutput) -> ToolReport {
         AnyOutput::EditDataset(edited) => edits(edited),
         AnyOutput::Percentiles(found) => percentiles(found),
         AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
-        AnyOutput::EditTortilla(edited) => ToolReport {
+        AnyOutput::EditTortilla(edited) => OperationReport {
             sound: true,
             title: display_path(&edited.path),
-            lines: vec![ToolLine::good(tr!(
+            lines: vec![ReportLine::good(tr!(
                 "Footer and collection were written. Sample bytes are unchanged."
             ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
         },
-        other => ToolReport {
+        other => OperationReport {
             sound: other.is_sound(),
             title: String::new(),
-            lines: vec![ToolLine::good(other.summary())],
+            lines: vec![ReportLine::good(other.summary())],
             open: None,
             text: text_of(other),
         },
@@ -159,7 +160,7 @@ fn text_of(output: &dyn OperationOutput) -> String {
     serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
 }
 
-fn edits(edited: &Edited) -> ToolReport {
+fn edits(edited: &Edited) -> OperationReport {
     let n = paint::format_grouped_number(edited.replaced as u64);
     let files = tr_n!(
         edited.replaced,
@@ -171,16 +172,16 @@ fn edits(edited: &Edited) -> ToolReport {
         .written
         .map(|bytes| format!(", {}", paint::bytes(bytes)))
         .unwrap_or_default();
-    ToolReport {
+    OperationReport {
         sound: true,
         title: display_path(&edited.path),
-        lines: vec![ToolLine::good(format!("{files}{size}"))],
+        lines: vec![ReportLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
     }
 }
 
-fn report_written_dataset(built: &Built) -> ToolReport {
+fn report_written_dataset(built: &Built) -> OperationReport {
     let samples = tr_n!(
         built.samples,
         "{n} sample",
@@ -193,7 +194,7 @@ fn report_written_dataset(built: &Built) -> ToolReport {
         "{n} files",
         n = paint::format_grouped_number(built.files)
     );
-    let mut lines = vec![ToolLine::good(format!(
+    let mut lines = vec![ReportLine::good(format!(
         "{samples}, {files}, {}",
         paint::bytes(built.bytes)
     ))];
@@ -202,17 +203,18 @@ fn report_written_dataset(built: &Built) -> ToolReport {
             .parts
             .iter()
             .chain(&built.indexes)
-            .map(|path| ToolLine::row(display_path(path))),
+            .map(|path| ReportLine::row(display_path(path))),
     );
     lines.extend(built.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
     let unlike = built.unlike_source.iter();
     lines.extend(
-        unlike
-            .map(|difference| ToolLine::error(tr!("Not as its source: {difference}", difference))),
+        unlike.map(|difference| {
+            ReportLine::error(tr!("Not as its source: {difference}", difference))
+        }),
     );
-    ToolReport {
+    OperationReport {
         sound: built.is_sound(),
         title: display_path(&built.path),
         lines,
@@ -221,18 +223,18 @@ fn report_written_dataset(built: &Built) -> ToolReport {
     }
 }
 
-fn repairs(repaired: &Repaired) -> ToolReport {
+fn repairs(repaired: &Repaired) -> OperationReport {
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
-    let mut lines = vec![ToolLine::good(tr!(
+    let mut lines = vec![ReportLine::good(tr!(
         "{mended} repaired, {left} left",
         mended,
         left
     ))];
     lines.extend(repaired.left.iter().map(|finding| {
-        ToolLine::warning(tr!("Left: {finding}", finding = describe_finding(finding)))
+        ReportLine::warning(tr!("Left: {finding}", finding = describe_finding(finding)))
     }));
     lines.extend(repaired.mended.iter().map(|finding| {
-        ToolLine::good(tr!(
+        ReportLine::good(tr!(
             "Repaired: {finding}",
             finding = describe_finding(finding)
         ))
@@ -242,9 +244,9 @@ fn repairs(repaired: &Repaired) -> ToolReport {
             .built
             .damaged
             .iter()
-            .map(|path| ToolLine::warning(tr!("No checksum is stated for {path}", path))),
+            .map(|path| ReportLine::warning(tr!("No checksum is stated for {path}", path))),
     );
-    ToolReport {
+    OperationReport {
         sound: repaired.is_sound(),
         title: display_path(&repaired.built.path),
         lines,
@@ -262,11 +264,11 @@ fn describe_finding(finding: &Finding) -> String {
     )
 }
 
-fn optimisation(done: &Optimised) -> ToolReport {
+fn optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
-    let mut lines = vec![ToolLine::good(tr_n!(
+    let mut lines = vec![ReportLine::good(tr_n!(
         done.written,
         "{n} raster optimised: {before}, now {after}",
         "{n} rasters optimised: {before}, now {after}",
@@ -275,7 +277,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
         after
     ))];
     let n = paint::format_grouped_number(done.already);
-    lines.push(ToolLine::fact(tr_n!(
+    lines.push(ReportLine::fact(tr_n!(
         done.already,
         "{n} raster was a TOG already",
         "{n} rasters were TOGs already",
@@ -283,7 +285,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
     )));
     if done.others > 0 {
         let n = paint::format_grouped_number(done.others);
-        lines.push(ToolLine::fact(tr_n!(
+        lines.push(ReportLine::fact(tr_n!(
             done.others,
             "{n} file is no raster and was copied",
             "{n} files are no rasters and were copied",
@@ -293,19 +295,19 @@ fn optimisation(done: &Optimised) -> ToolReport {
     for kept in &done.kept {
         let (path, reason) = (&kept.path, &kept.reason);
         lines.push(if kept.failed {
-            ToolLine::error(tr!(
+            ReportLine::error(tr!(
                 "{path} could not be written and was copied: {reason}",
                 path,
                 reason
             ))
         } else {
-            ToolLine::fact(tr!("{path} was copied: {reason}", path, reason))
+            ReportLine::fact(tr!("{path} was copied: {reason}", path, reason))
         });
     }
     lines.extend(done.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
-    ToolReport {
+    OperationReport {
         sound: done.is_sound(),
         title: display_path(&done.path),
         lines,
@@ -314,18 +316,18 @@ fn optimisation(done: &Optimised) -> ToolReport {
     }
 }
 
-fn preparation(prepared: &Taco3Prepared) -> ToolReport {
+fn preparation(prepared: &Taco3Prepared) -> OperationReport {
     let mut lines = vec![match &prepared.library {
-        Some(said) => ToolLine::good(said.trim().to_owned()),
-        None => ToolLine::fact(tr!(
+        Some(said) => ReportLine::good(said.trim().to_owned()),
+        None => ReportLine::fact(tr!(
             "Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed."
         )),
     }];
-    lines.extend(super::prepare_taco3::lines(prepared));
+    lines.extend(prepare_taco3::lines(prepared));
     lines.extend(prepared.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
-    ToolReport {
+    OperationReport {
         sound: prepared.is_sound(),
         title: prepared
             .folder
@@ -338,7 +340,7 @@ fn preparation(prepared: &Taco3Prepared) -> ToolReport {
     }
 }
 
-fn percentiles(found: &Percentiles) -> ToolReport {
+fn percentiles(found: &Percentiles) -> OperationReport {
     let heads: Vec<String> = found
         .percents
         .iter()
@@ -355,7 +357,7 @@ fn percentiles(found: &Percentiles) -> ToolReport {
         };
         let n = paint::format_grouped_number(position.rasters);
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
-        lines.push(ToolLine::fact(format!("{sample}{place}, {rasters}")));
+        lines.push(ReportLine::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
             let values = found
                 .percents
@@ -368,14 +370,14 @@ fn percentiles(found: &Percentiles) -> ToolReport {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(ToolLine::row(tr!(
+            lines.push(ReportLine::row(tr!(
                 "band {number}:  {values}   (± {bin})",
                 number,
                 values,
                 bin = six_digits(band.bin)
             )));
             if let Some(histogram) = &band.histogram {
-                lines.push(ToolLine::histogram(Bins {
+                lines.push(ReportLine::histogram(Bins {
                     histogram: histogram.clone(),
                     percentiles: band.values.clone(),
                 }));
@@ -398,7 +400,7 @@ fn percentiles(found: &Percentiles) -> ToolReport {
         "{n} positions",
         n = found.positions.len()
     );
-    ToolReport {
+    OperationReport {
         sound: true,
         title,
         lines,

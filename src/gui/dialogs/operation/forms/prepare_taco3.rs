@@ -3,9 +3,15 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::consent::format_program;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -31,7 +37,7 @@ pub struct PrepareTaco3 {
 
 impl PrepareTaco3 {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         Self {
             input: start.input_text(),
             folder: start.output_text("-taco3", ""),
@@ -45,9 +51,9 @@ impl PrepareTaco3 {
     }
 }
 
-impl ToolForm for PrepareTaco3 {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for PrepareTaco3 {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::ARROW_FAT_LINE_UP,
             title: tr!("Prepare for TACO 3"),
             about: tr!(
@@ -59,7 +65,12 @@ impl ToolForm for PrepareTaco3 {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(
             ui,
             tr!("Dataset"),
@@ -143,9 +154,9 @@ impl ToolForm for PrepareTaco3 {
                 .collect();
             let replace = request.overwrite;
             let programs = request.programs();
-            let mut plan = ToolPreview::new(Command::operate(request));
+            let mut plan = OperationPreview::new(Command::operate(request));
             let start = |command: Vec<String>| {
-                ToolLine::warning(tr!("Starts: {program}", program = format_program(&command)))
+                ReportLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
             plan.lines.extend(programs.into_iter().map(start));
             plan.lines.extend(lines(&prepared));
@@ -160,12 +171,12 @@ impl ToolForm for PrepareTaco3 {
 }
 
 /// What was prepared, or would be.
-pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
-    let mut lines: Vec<ToolLine> = prepared
+pub fn lines(prepared: &Taco3Prepared) -> Vec<ReportLine> {
+    let mut lines: Vec<ReportLine> = prepared
         .findings
         .iter()
         .map(|finding| {
-            ToolLine::error(format!(
+            ReportLine::error(format!(
                 "{} {}: {}",
                 finding.rule.code(),
                 finding.at,
@@ -176,7 +187,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
     if prepared.is_possible() {
         let n = paint::format_grouped_number(prepared.samples);
         let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
-        lines.push(ToolLine::fact(tr!(
+        lines.push(ReportLine::fact(tr!(
             "{samples} of {paths}",
             samples,
             paths = prepared.structure.join(", ")
@@ -187,7 +198,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
         prepared
             .left_out
             .iter()
-            .map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id)))
+            .map(|id| ReportLine::warning(tr!("{id} is left out: it lacks files", id)))
             .collect(),
     );
     append_first_lines(
@@ -195,7 +206,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
         prepared
             .placeholders
             .iter()
-            .map(|path| ToolLine::warning(tr!("{path} is a file of one byte", path)))
+            .map(|path| ReportLine::warning(tr!("{path} is a file of one byte", path)))
             .collect(),
     );
     let renamed = prepared.renamed.iter();
@@ -203,7 +214,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
         &mut lines,
         renamed
             .map(|member| {
-                ToolLine::row(tr!(
+                ReportLine::row(tr!(
                     "{level}: {from} becomes {to}",
                     level = member.level,
                     from = member.from,
@@ -216,9 +227,9 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
         let to = field.to.as_deref().unwrap_or("–");
         let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
         if field.to.is_none() {
-            ToolLine::warning(line)
+            ReportLine::warning(line)
         } else {
-            ToolLine::row(line)
+            ReportLine::row(line)
         }
     });
     append_first_lines(&mut lines, fields.collect());
@@ -226,11 +237,11 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
 }
 
 /// Appends the first lines and the number of the others.
-fn append_first_lines(lines: &mut Vec<ToolLine>, all: Vec<ToolLine>) {
+fn append_first_lines(lines: &mut Vec<ReportLine>, all: Vec<ReportLine>) {
     let more = all.len().saturating_sub(SHOWN);
     lines.extend(all.into_iter().take(SHOWN));
     if more > 0 {
-        lines.push(ToolLine::fact(tr_n!(
+        lines.push(ReportLine::fact(tr_n!(
             more,
             "and {n} more line",
             "and {n} more lines",

@@ -1,26 +1,17 @@
-//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This
-//! module is the common frame; the input of a tool and its command are a [`ToolForm`] in a file of
-//! its own. A preview reads and never writes; it also builds the command that the button runs, so
-//! that the command matches the preview.
+//! The dialog of an operation: input, options, preview, run with progress and cancel, report. This
+//! module is the common frame; the input of an operation and its command are an [`OperationForm`] in
+//! a file of `forms`. A preview reads and never writes; it also builds the command that the button
+//! runs, so that the command matches the preview.
 
 mod bins;
-mod convert;
-mod fields;
-mod footer;
-mod histograms;
-mod index;
+pub mod fields;
+pub mod form;
+pub mod forms;
 mod line;
-mod older;
-mod optimise;
-mod pad;
-mod percentiles;
-mod prepare_taco3;
-mod repair;
+mod preview;
 mod report;
-mod several;
-mod sidecars;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
@@ -29,22 +20,17 @@ use super::dialog_job::{DialogJob, nothing_written};
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
-use crate::container::OpenOptions;
-use crate::error::Result;
-use crate::files::free_bytes;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font};
-use crate::gui::tool::Tool;
-use crate::gui::widgets::{self, Button, FieldNote, paint};
-use crate::jobs::{AsyncValue, JobContext, JobId};
-use crate::ops::DatasetOutline;
-use crate::studio::{Command, Document, Studio};
-use fields::ToolFields;
-pub(super) use fields::split_names;
-pub use line::ToolLine;
-use line::line_ui;
-use report::{ToolReport, report_of};
+use crate::gui::widgets::{self, Button, FieldNote};
+use crate::jobs::{AsyncValue, JobId};
+use crate::studio::Command;
+use fields::OperationFields;
+use form::{OperationForm, OperationTexts};
+use line::{ReportLine, line_ui};
+use preview::OperationPreview;
+use report::{OperationReport, report_of};
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 680.0;
@@ -53,194 +39,10 @@ const PREVIEW_SHARE: f32 = 0.45;
 /// Delay after the last keystroke before a preview reads files.
 const TYPING: Duration = Duration::from_millis(250);
 
-/// The open document, for the initial values of a tool.
-#[derive(Clone, Debug, Default)]
-pub struct ToolStart {
-    /// The opened dataset.
-    pub input: Option<PathBuf>,
-    /// Options with which it was opened.
-    pub open: OpenOptions,
-    /// A draft is open.
-    pub draft: bool,
-    /// The collection's id, or the file's name.
-    pub id: String,
-    /// Folder for outputs.
-    pub folder: PathBuf,
-    /// The selected sample of level 0.
-    pub sample: Option<String>,
-}
-
-impl ToolStart {
-    /// Path of the input as text; empty without one.
-    fn input_text(&self) -> String {
-        self.input
-            .as_ref()
-            .map(|path| path.display().to_string())
-            .unwrap_or_default()
-    }
-
-    /// A proposal for an output: `id-suffix.ending` in the output folder.
-    fn output_text(&self, suffix: &str, ending: &str) -> String {
-        let stem = match self.id.as_str() {
-            "" => self
-                .input
-                .as_ref()
-                .and_then(|path| path.file_name())
-                .map(|name| name.to_string_lossy().into_owned()),
-            id => Some(id.to_owned()),
-        };
-        let stem = stem.unwrap_or_else(|| "dataset".into());
-        let stem = stem
-            .split('.')
-            .next()
-            .filter(|stem| !stem.is_empty())
-            .unwrap_or("dataset")
-            .to_owned();
-        let stem = crate::model::portable_name(&stem);
-        self.folder
-            .join(format!("{stem}{suffix}{ending}"))
-            .display()
-            .to_string()
-    }
-}
-
-/// A preview: lines that describe the effects, and the command.
-#[derive(Debug)]
-pub struct ToolPreview {
-    lines: Vec<ToolLine>,
-    /// Why the command can't run.
-    obstacle: Option<String>,
-    /// `None`: the button only closes the dialog.
-    command: Option<Command>,
-}
-
-impl ToolPreview {
-    fn new(command: Command) -> Self {
-        Self {
-            lines: Vec::new(),
-            obstacle: None,
-            command: Some(command),
-        }
-    }
-
-    /// A preview of doing nothing.
-    fn without_command() -> Self {
-        Self {
-            lines: Vec::new(),
-            obstacle: None,
-            command: None,
-        }
-    }
-
-    fn line(mut self, line: ToolLine) -> Self {
-        self.lines.push(line);
-        self
-    }
-
-    /// Adds the outline of a dataset.
-    fn outline(self, outline: &DatasetOutline) -> Self {
-        let rows: Vec<String> = outline
-            .rows
-            .iter()
-            .enumerate()
-            .map(|(level, rows)| format!("L{level} {}", paint::format_grouped_number(*rows as u64)))
-            .collect();
-        let size = outline
-            .size_bytes
-            .map(|bytes| format!(", {}", paint::bytes(bytes)))
-            .unwrap_or_default();
-        let (format, generation) = (outline.format.badge(), outline.format.generation());
-        let text = tr!(
-            "Reads: {format}, generation {generation}, samples {rows}{size}",
-            format,
-            generation,
-            rows = rows.join(" "),
-            size
-        );
-        let mut plan = self.line(ToolLine::fact(text));
-        if let Some(lacking) = &outline.lacking {
-            let (opened, count) = (lacking.opened, lacking.count);
-            plan = plan.line(ToolLine::warning(tr!(
-                "{opened} of {count} parts of this dataset are open.",
-                opened,
-                count
-            )));
-        }
-        plan
-    }
-
-    /// Checks the destination: an existing one is an obstacle unless it is replaced.
-    fn destination(mut self, target: &Path, replace: bool) -> Self {
-        let shown = crate::gui::dropped_paths::display_path(target);
-        let free = free_bytes(target)
-            .map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes)))
-            .unwrap_or_default();
-        let exists = target.symlink_metadata().is_ok();
-        self.lines.push(match (exists, replace) {
-            (false, _) => ToolLine::fact(tr!("Writes: {path}{free}", path = shown, free)),
-            (true, true) => ToolLine::warning(tr!("Replaces: {path}{free}", path = shown, free)),
-            (true, false) => ToolLine::error(tr!(
-                "{path} exists already. Choose another name, or replace it.",
-                path = shown
-            )),
-        });
-        if exists && !replace {
-            self.obstacle
-                .get_or_insert_with(|| tr!("The destination exists already").into());
-        }
-        self
-    }
-
-    fn obstacle(mut self, why: impl Into<String>) -> Self {
-        self.obstacle.get_or_insert_with(|| why.into());
-        self
-    }
-}
-
-type PreviewWork = Box<dyn FnOnce(&JobContext) -> Result<ToolPreview> + Send>;
-
-/// Input and command of a tool.
-trait ToolForm: std::fmt::Debug {
-    /// Icon, title, button.
-    fn words(&self) -> ToolTexts;
-    /// Draws inputs and options.
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>);
-    /// The work of the preview.
-    ///
-    /// # Errors
-    /// A message for the user about missing or invalid input.
-    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<PreviewWork, String>;
-    /// Equal for equal inputs and options.
-    fn key(&self, _cx: &PanelContext<'_>) -> String {
-        format!("{self:?}")
-    }
-    /// An alternative command, with the text of its button.
-    fn instead(&self) -> Option<(&'static str, Command)> {
-        None
-    }
-    /// True for a command that ends the dialog when it starts.
-    fn closes(&self) -> bool {
-        false
-    }
-    /// Action of the window after the tool's job has succeeded.
-    fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
-        Vec::new()
-    }
-}
-
-struct ToolTexts {
-    icon: &'static str,
-    title: &'static str,
-    /// One sentence about its effects.
-    about: &'static str,
-    /// Text of the button that runs it.
-    verb: &'static str,
-}
-
-pub struct ToolDialog {
-    form: Box<dyn ToolForm>,
-    plan: AsyncValue<String, ToolPreview>,
-    job: DialogJob<ToolReport>,
+pub struct OperationDialog {
+    form: Box<dyn OperationForm>,
+    plan: AsyncValue<String, OperationPreview>,
+    job: DialogJob<OperationReport>,
     /// The field whose paths are chosen in the desktop's dialog.
     asked: Option<String>,
     /// Paths chosen for that field.
@@ -249,31 +51,8 @@ pub struct ToolDialog {
     preview_height: f32,
 }
 
-impl ToolDialog {
-    pub fn new(tool: Tool, start: &ToolStart) -> Self {
-        let form: Box<dyn ToolForm> = match tool {
-            Tool::Optimise => Box::new(optimise::Optimise::new(start)),
-            Tool::Histograms => Box::new(histograms::Histograms::new(start)),
-            Tool::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),
-            Tool::Repair => Box::new(repair::Repair::new(start)),
-            Tool::Convert => Box::new(convert::Convert::new(start)),
-            Tool::Index => Box::new(index::IndexForm::new(start)),
-            Tool::Older => Box::new(older::Older::new(start)),
-            Tool::PrepareTaco3 => Box::new(prepare_taco3::PrepareTaco3::new(start)),
-            Tool::Footer => Box::new(footer::Footer::new(start)),
-            Tool::Several => Box::new(several::Several::new(start)),
-            Tool::PadTo => Box::new(pad::PadForm::default()),
-            Tool::Sidecars => Box::new(sidecars::SidecarsForm::default()),
-        };
-        Self::from_form(form)
-    }
-
-    /// Opens these datasets as one; `otherwise` is offered instead.
-    pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        Self::from_form(Box::new(several::Several::from_paths(paths, otherwise)))
-    }
-
-    fn from_form(form: Box<dyn ToolForm>) -> Self {
+impl OperationDialog {
+    pub fn new(form: Box<dyn OperationForm>) -> Self {
         Self {
             form,
             plan: AsyncValue::default(),
@@ -297,7 +76,7 @@ impl ToolDialog {
             Ok(work) => work,
             Err(lacking) => {
                 self.plan = AsyncValue::default();
-                return line_ui(ui, &ToolLine::fact(lacking));
+                return line_ui(ui, &ReportLine::fact(lacking));
             }
         };
         if self.is_running() {
@@ -336,7 +115,7 @@ impl ToolDialog {
         &mut self,
         ui: &mut Ui,
         cx: &mut PanelContext<'_>,
-        words: &ToolTexts,
+        words: &OperationTexts,
         close: bool,
     ) -> Next {
         if let DialogJob::Running(job) = self.job {
@@ -393,7 +172,7 @@ impl ToolDialog {
     }
 }
 
-impl DialogView for ToolDialog {
+impl DialogView for OperationDialog {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
@@ -429,7 +208,7 @@ impl DialogView for ToolDialog {
                         .wrap(),
                     );
                     ui.add_enabled_ui(!self.is_running(), |ui| {
-                        let mut fields = ToolFields {
+                        let mut fields = OperationFields {
                             picked: &mut self.picked,
                             wanted: &mut wanted,
                         };
@@ -533,31 +312,5 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
     match job.filter(|_| stop) {
         Some(job) => Next::Also(Request::Run(Command::Cancel { job })),
         None => Next::Stay,
-    }
-}
-
-/// Path, open options and id of the open document.
-pub fn start_of(document: Option<&Document>, folder: PathBuf) -> ToolStart {
-    let Some(document) = document else {
-        return ToolStart {
-            folder,
-            ..ToolStart::default()
-        };
-    };
-    let id = document.collection().id().to_owned();
-    match document.opened_dataset() {
-        Some(open) => ToolStart {
-            input: Some(open.reader.info().path.clone()),
-            open: open.options.clone(),
-            id,
-            folder,
-            ..ToolStart::default()
-        },
-        None => ToolStart {
-            draft: true,
-            id,
-            folder,
-            ..ToolStart::default()
-        },
     }
 }

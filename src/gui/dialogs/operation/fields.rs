@@ -1,4 +1,4 @@
-//! Shared inputs of the tools: typed or chosen paths, overwriting, damaged samples, and sizes.
+//! Shared inputs of the forms: typed or chosen paths, overwriting, damaged samples, and sizes.
 
 use std::path::PathBuf;
 
@@ -44,13 +44,13 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
 }
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
-pub struct ToolFields<'a> {
+pub struct OperationFields<'a> {
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
     /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,
 }
 
-impl ToolFields<'_> {
+impl OperationFields<'_> {
     /// A path, typed or chosen.
     pub fn path(
         &mut self,
@@ -182,7 +182,7 @@ pub fn draw_labelled_line<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)
 
 /// The folder with the parts of an index; hidden when the name of the input is not that of an
 /// index.
-pub fn base_path(ui: &mut Ui, fields: &mut ToolFields<'_>, input: &str, text: &mut String) {
+pub fn base_path(ui: &mut Ui, fields: &mut OperationFields<'_>, input: &str, text: &mut String) {
     let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
     let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
     if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {

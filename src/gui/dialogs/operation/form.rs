@@ -1,0 +1,136 @@
+//! What a form of an operation says to its dialog: texts, input and options, the work of its preview,
+//! and what follows.
+
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use super::fields::OperationFields;
+use super::preview::OperationPreview;
+use crate::container::OpenOptions;
+use crate::error::Result;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::jobs::JobContext;
+use crate::studio::{Command, Document, Studio};
+
+/// The open document, for the initial values of a form.
+#[derive(Clone, Debug, Default)]
+pub struct OperationStart {
+    /// The opened dataset.
+    pub input: Option<PathBuf>,
+    /// Options with which it was opened.
+    pub open: OpenOptions,
+    /// A draft is open.
+    pub draft: bool,
+    /// The collection's id, or the file's name.
+    pub id: String,
+    /// Folder for outputs.
+    pub folder: PathBuf,
+    /// The selected sample of level 0.
+    pub sample: Option<String>,
+}
+
+impl OperationStart {
+    /// Path of the input as text; empty without one.
+    pub fn input_text(&self) -> String {
+        self.input
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default()
+    }
+
+    /// A proposal for an output: `id-suffix.ending` in the output folder.
+    pub fn output_text(&self, suffix: &str, ending: &str) -> String {
+        let stem = match self.id.as_str() {
+            "" => self
+                .input
+                .as_ref()
+                .and_then(|path| path.file_name())
+                .map(|name| name.to_string_lossy().into_owned()),
+            id => Some(id.to_owned()),
+        };
+        let stem = stem.unwrap_or_else(|| "dataset".into());
+        let stem = stem
+            .split('.')
+            .next()
+            .filter(|stem| !stem.is_empty())
+            .unwrap_or("dataset")
+            .to_owned();
+        let stem = crate::model::portable_name(&stem);
+        self.folder
+            .join(format!("{stem}{suffix}{ending}"))
+            .display()
+            .to_string()
+    }
+}
+
+pub type PreviewWork = Box<dyn FnOnce(&JobContext) -> Result<OperationPreview> + Send>;
+
+/// Input and command of an operation.
+pub trait OperationForm: std::fmt::Debug {
+    /// Icon, title, button.
+    fn words(&self) -> OperationTexts;
+    /// Draws inputs and options.
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    );
+    /// The work of the preview.
+    ///
+    /// # Errors
+    /// A message for the user about missing or invalid input.
+    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<PreviewWork, String>;
+    /// Equal for equal inputs and options.
+    fn key(&self, _cx: &PanelContext<'_>) -> String {
+        format!("{self:?}")
+    }
+    /// An alternative command, with the text of its button.
+    fn instead(&self) -> Option<(&'static str, Command)> {
+        None
+    }
+    /// True for a command that ends the dialog when it starts.
+    fn closes(&self) -> bool {
+        false
+    }
+    /// Action of the window after the job has succeeded.
+    fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
+        Vec::new()
+    }
+}
+
+pub struct OperationTexts {
+    pub icon: &'static str,
+    pub title: &'static str,
+    /// One sentence about its effects.
+    pub about: &'static str,
+    /// Text of the button that runs it.
+    pub verb: &'static str,
+}
+
+/// Path, open options and id of the open document.
+pub fn start_of(document: Option<&Document>, folder: PathBuf) -> OperationStart {
+    let Some(document) = document else {
+        return OperationStart {
+            folder,
+            ..OperationStart::default()
+        };
+    };
+    let id = document.collection().id().to_owned();
+    match document.opened_dataset() {
+        Some(open) => OperationStart {
+            input: Some(open.reader.info().path.clone()),
+            open: open.options.clone(),
+            id,
+            folder,
+            ..OperationStart::default()
+        },
+        None => OperationStart {
+            draft: true,
+            id,
+            folder,
+            ..OperationStart::default()
+        },
+    }
+}

@@ -1,0 +1,102 @@
+//! The preview of an operation: what is read, what is written where, and what prevents it.
+
+use std::path::Path;
+
+use super::line::ReportLine;
+use crate::files::free_bytes;
+use crate::gui::widgets::paint;
+use crate::ops::DatasetOutline;
+use crate::studio::Command;
+
+/// A preview: lines that describe the effects, and the command.
+#[derive(Debug)]
+pub struct OperationPreview {
+    pub lines: Vec<ReportLine>,
+    /// Why the command can't run.
+    pub obstacle: Option<String>,
+    /// `None`: the button only closes the dialog.
+    pub command: Option<Command>,
+}
+
+impl OperationPreview {
+    pub fn new(command: Command) -> Self {
+        Self {
+            lines: Vec::new(),
+            obstacle: None,
+            command: Some(command),
+        }
+    }
+
+    /// A preview of doing nothing.
+    pub fn without_command() -> Self {
+        Self {
+            lines: Vec::new(),
+            obstacle: None,
+            command: None,
+        }
+    }
+
+    pub fn line(mut self, line: ReportLine) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// Adds the outline of a dataset.
+    pub fn outline(self, outline: &DatasetOutline) -> Self {
+        let rows: Vec<String> = outline
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(level, rows)| format!("L{level} {}", paint::format_grouped_number(*rows as u64)))
+            .collect();
+        let size = outline
+            .size_bytes
+            .map(|bytes| format!(", {}", paint::bytes(bytes)))
+            .unwrap_or_default();
+        let (format, generation) = (outline.format.badge(), outline.format.generation());
+        let text = tr!(
+            "Reads: {format}, generation {generation}, samples {rows}{size}",
+            format,
+            generation,
+            rows = rows.join(" "),
+            size
+        );
+        let mut plan = self.line(ReportLine::fact(text));
+        if let Some(lacking) = &outline.lacking {
+            let (opened, count) = (lacking.opened, lacking.count);
+            plan = plan.line(ReportLine::warning(tr!(
+                "{opened} of {count} parts of this dataset are open.",
+                opened,
+                count
+            )));
+        }
+        plan
+    }
+
+    /// Checks the destination: an existing one is an obstacle unless it is replaced.
+    pub fn destination(mut self, target: &Path, replace: bool) -> Self {
+        let shown = crate::gui::dropped_paths::display_path(target);
+        let free = free_bytes(target)
+            .map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes)))
+            .unwrap_or_default();
+        let exists = target.symlink_metadata().is_ok();
+        self.lines.push(match (exists, replace) {
+            (false, _) => ReportLine::fact(tr!("Writes: {path}{free}", path = shown, free)),
+            (true, true) => ReportLine::warning(tr!("Replaces: {path}{free}", path = shown, free)),
+            (true, false) => ReportLine::error(tr!(
+                "{path} exists already. Choose another name, or replace it.",
+                path = shown
+            )),
+        });
+        if exists && !replace {
+            self.obstacle
+                .get_or_insert_with(|| tr!("The destination exists already").into());
+        }
+        self
+    }
+
+    pub fn obstacle(mut self, why: impl Into<String>) -> Self {
+        self.obstacle.get_or_insert_with(|| why.into());
+        self
+    }
+}
