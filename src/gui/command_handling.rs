@@ -26,7 +26,6 @@ use super::widgets::{Toast, paint};
 use crate::container::Built;
 use crate::draft::Draft;
 use crate::error::{Cause, Error};
-use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
 use crate::ops::{AnyOutput, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of};
@@ -736,9 +735,7 @@ impl App {
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Describe => self.describe(Catalogue::Html),
             Action::Publish => self.publish(None),
-            Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
             Action::Documentation => self
                 .dialogs

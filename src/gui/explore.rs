@@ -41,39 +41,19 @@ impl App {
     }
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
-        let Some((input, id)) = self.opened_path_and_id() else {
-            return;
-        };
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        self.dialogs.open(Dialog::export_subset(
-            input,
-            open.unwrap_or_default(),
-            &self.folder(),
-            &id,
+        let start = OperationStart {
             sql,
-        ));
+            ..start_of(self.studio.document(), self.folder())
+        };
+        self.open_operation(Action::ExportSubset, &start);
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
-        let Some((input, id)) = self.opened_path_and_id() else {
-            return;
+        let start = OperationStart {
+            catalogue: Some(form),
+            ..start_of(self.studio.document(), self.folder())
         };
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        self.dialogs.open(Dialog::describe(
-            input,
-            open.unwrap_or_default(),
-            &self.folder(),
-            &id,
-            form,
-        ));
+        self.open_operation(Action::Describe, &start);
     }
 
     /// Opens the dialog that publishes the dataset at `path`, or the open one.

@@ -7,10 +7,8 @@ mod column;
 mod confirm;
 mod consent;
 mod crash;
-mod describe;
 mod dialog_job;
 mod documentation;
-mod export_subset;
 mod frame;
 mod join;
 mod layout;
@@ -41,16 +39,13 @@ use super::theme::{self, Theme};
 use super::widgets;
 use crate::container::{Built, OpenOptions};
 use crate::draft::FixPlan;
-use crate::export::Catalogue;
 use crate::ops::{AnyOperation, DatasetImport, FoundLayout};
 use crate::studio::{Command, LogLevel};
 use about::{About, ShortcutsDialog};
 use add_dataset::AddDataset;
 use column::ColumnDialog;
 use confirm::Confirm;
-use describe::Describe;
 use documentation::Documentation;
-use export_subset::ExportSubset;
 use frame::{Next, wants_focus};
 use join::JoinDialog;
 use layout::LayoutDialog;
@@ -240,27 +235,6 @@ impl Dialog {
     /// Asks for a path.
     pub fn path(request: FileRequest) -> Self {
         Self::from_view(OpenPath::new(request, false))
-    }
-
-    pub fn export_subset(
-        input: PathBuf,
-        open: OpenOptions,
-        folder: &std::path::Path,
-        id: &str,
-        sql: Option<String>,
-    ) -> Self {
-        Self::from_view(ExportSubset::new(input, open, folder, id, sql))
-    }
-
-    /// The description dialog.
-    pub fn describe(
-        input: PathBuf,
-        open: OpenOptions,
-        folder: &std::path::Path,
-        id: &str,
-        form: Catalogue,
-    ) -> Self {
-        Self::from_view(Describe::new(input, open, folder, id, form))
     }
 
     /// The publication dialog.

@@ -1,17 +1,19 @@
 //! Shared inputs of the forms: typed or chosen paths, overwriting, damaged samples, and sizes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::Ui;
 
-use crate::container::{OnDamage, parse_size};
+use crate::container::{ContainerReader, Format, OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, TextField};
+use crate::gui::widgets::{self, Button, Segment, TextField};
 use crate::ops::RowChoice;
+use crate::studio::Document;
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
@@ -41,6 +43,23 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
         ids: (!ids.is_empty()).then_some(ids),
         ..RowChoice::default()
     }
+}
+
+/// The title of the open document.
+pub fn document_title(cx: &PanelContext<'_>) -> String {
+    cx.document()
+        .map(|document| document.title().into_owned())
+        .unwrap_or_default()
+}
+
+/// The reader of the opened dataset.
+///
+/// # Errors
+/// A sentence for the user when none is open.
+pub fn need_reader(cx: &PanelContext<'_>) -> Result<Arc<dyn ContainerReader>, String> {
+    let open = cx.document().and_then(Document::opened_dataset);
+    open.map(|open| open.reader.clone())
+        .ok_or_else(|| tr!("Choose the input").into())
 }
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
@@ -233,6 +252,34 @@ pub fn size_in(text: &str) -> Result<Option<u64>, String> {
         text => parse_size(text)
             .map(Some)
             .map_err(|_| tr!("Write a size like 4GB or 512MB").into()),
+    }
+}
+
+/// Draws the choice of ZIP or FOLDER on a labelled line; as [`draw_formats`].
+pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
+    draw_labelled_line(ui, tr!("Write as"), |ui| {
+        draw_formats(ui, "tool-format", format, output);
+    });
+}
+
+/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
+pub fn draw_formats(ui: &mut Ui, id: &str, format: &mut Format, output: &mut String) {
+    let before = *format;
+    let formats = [
+        Segment::new(Format::Zip, "ZIP"),
+        Segment::new(Format::Folder, "FOLDER"),
+    ];
+    widgets::draw_segments(ui, id, format, &formats);
+    if before != *format {
+        let bare = output
+            .trim_end_matches('/')
+            .trim_end_matches(".tacozip")
+            .to_owned();
+        *output = if *format == Format::Zip {
+            format!("{bare}.tacozip")
+        } else {
+            bare
+        };
     }
 }
 

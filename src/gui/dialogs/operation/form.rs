@@ -7,11 +7,13 @@ use egui::Ui;
 
 use super::fields::OperationFields;
 use super::preview::OperationPreview;
+use super::report::{OperationReport, report_of};
 use crate::container::OpenOptions;
 use crate::error::Result;
+use crate::export::Catalogue;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::jobs::JobContext;
-use crate::studio::{Command, Document, Studio};
+use crate::studio::{Command, Document, Event, Studio};
 
 /// The open document, for the initial values of a form.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,10 @@ pub struct OperationStart {
     pub folder: PathBuf,
     /// The selected sample of level 0.
     pub sample: Option<String>,
+    /// The statement whose rows are exported.
+    pub sql: Option<String>,
+    /// The form of a description.
+    pub catalogue: Option<Catalogue>,
 }
 
 impl OperationStart {
@@ -77,6 +83,18 @@ pub trait OperationForm: std::fmt::Debug {
         fields: &mut OperationFields<'_>,
         cx: &mut PanelContext<'_>,
     );
+    /// Accessible names of the buttons, where they differ from the texts.
+    fn button_names(&self) -> ButtonNames {
+        ButtonNames::default()
+    }
+    /// Text beside the title.
+    fn title_detail(&self, _cx: &PanelContext<'_>) -> String {
+        String::new()
+    }
+    /// True for a form about the open document, which closes with it.
+    fn follows_document(&self) -> bool {
+        false
+    }
     /// The work of the preview.
     ///
     /// # Errors
@@ -94,6 +112,10 @@ pub trait OperationForm: std::fmt::Debug {
     fn closes(&self) -> bool {
         false
     }
+    /// What the dialog shows after an event that ended its job.
+    fn end_job(&mut self, event: &Event) -> OperationEnd {
+        report_of(event).map_or(OperationEnd::Ignored, OperationEnd::Report)
+    }
     /// Action of the window after the job has succeeded.
     fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
         Vec::new()
@@ -103,10 +125,32 @@ pub trait OperationForm: std::fmt::Debug {
 pub struct OperationTexts {
     pub icon: &'static str,
     pub title: &'static str,
-    /// One sentence about its effects.
+    /// One sentence about its effects; empty when the options say it.
     pub about: &'static str,
     /// Text of the button that runs it.
     pub verb: &'static str,
+}
+
+/// Accessible names of the dialog's buttons.
+pub struct ButtonNames {
+    pub stop: &'static str,
+}
+
+impl Default for ButtonNames {
+    fn default() -> Self {
+        Self {
+            stop: tr!("Stop the tool"),
+        }
+    }
+}
+
+/// What the dialog shows after its job.
+pub enum OperationEnd {
+    Report(OperationReport),
+    /// Nothing: the window shows it as for an operation without a dialog.
+    Close,
+    /// The event is none of the operation.
+    Ignored,
 }
 
 /// Path, open options and id of the open document.

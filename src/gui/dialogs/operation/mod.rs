@@ -27,10 +27,10 @@ use crate::gui::widgets::{self, Button, FieldNote};
 use crate::jobs::{AsyncValue, JobId};
 use crate::studio::Command;
 use fields::OperationFields;
-use form::{OperationForm, OperationTexts};
+use form::{OperationEnd, OperationForm, OperationTexts};
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
-use report::{OperationReport, report_of};
+use report::OperationReport;
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 680.0;
@@ -119,7 +119,7 @@ impl OperationDialog {
         close: bool,
     ) -> Next {
         if let DialogJob::Running(job) = self.job {
-            return running_ui(ui, cx, job);
+            return running_ui(ui, cx, job, self.form.button_names().stop);
         }
         let key = self.form.key(cx);
         let lacking = self.form.work(cx).err();
@@ -179,7 +179,7 @@ impl DialogView for OperationDialog {
         ui.set_width((screen.width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
         let words = self.form.words();
-        let close = head_ui(ui, words.icon, words.title, "");
+        let close = head_ui(ui, words.icon, words.title, &self.form.title_detail(cx));
         if let DialogJob::Done(report) = &self.job {
             return report.ui(ui, close);
         }
@@ -199,14 +199,12 @@ impl DialogView for OperationDialog {
                 };
                 Frame::NONE.inner_margin(margin).show(ui, |ui| {
                     ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                    ui.add(
-                        egui::Label::new(
-                            theme::rich_text(words.about)
-                                .font(font::regular(12.0))
-                                .color(t.tx2),
-                        )
-                        .wrap(),
-                    );
+                    if !words.about.is_empty() {
+                        let about = theme::rich_text(words.about)
+                            .font(font::regular(12.0))
+                            .color(t.tx2);
+                        ui.add(egui::Label::new(about).wrap());
+                    }
                     ui.add_enabled_ui(!self.is_running(), |ui| {
                         let mut fields = OperationFields {
                             picked: &mut self.picked,
@@ -248,11 +246,15 @@ impl DialogView for OperationDialog {
     fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
         match event {
             DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
-                let Some(report) = report_of(event) else {
-                    return Reply::Ignored;
-                };
-                self.job = DialogJob::Done(report);
+                match self.form.end_job(event) {
+                    OperationEnd::Report(report) => self.job = DialogJob::Done(report),
+                    OperationEnd::Close => return Reply::Close,
+                    OperationEnd::Ignored => return Reply::Ignored,
+                }
                 Reply::Taken(self.form.afterwards(studio))
+            }
+            DialogEvent::DocumentChanged if self.form.follows_document() && !self.is_running() => {
+                Reply::Close
             }
             DialogEvent::Picked(paths) => {
                 self.picked = self.asked.take().map(|field| (field, paths.to_vec()));
@@ -267,8 +269,9 @@ impl DialogView for OperationDialog {
     }
 }
 
-/// Draws the progress of the job with the button that stops it.
-fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
+/// Draws the progress of the job with the button that stops it, whose accessible name is
+/// `stop_name`.
+fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, stop_name: &str) -> Next {
     let t = theme::tokens(ui);
     let view = job.and_then(|job| cx.session.jobs.running().find(|view| view.id == job));
     let stop = foot_ui(ui, |ui| {
@@ -280,7 +283,7 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
                 Button::danger(tr!("Stop"))
                     .large()
                     .first()
-                    .name(tr!("Stop the tool"))
+                    .name(stop_name)
                     .with_disabled_reason(stopping),
             )
             .clicked();

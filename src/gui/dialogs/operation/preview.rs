@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use super::line::ReportLine;
+use crate::container::{dataset_around, output_exists};
 use crate::files::free_bytes;
+use crate::gui::dropped_paths::display_path;
 use crate::gui::widgets::paint;
+use crate::model::is_remote;
 use crate::ops::DatasetOutline;
 use crate::studio::Command;
 
@@ -73,13 +76,32 @@ impl OperationPreview {
         plan
     }
 
-    /// Checks the destination: an existing one is an obstacle unless it is replaced.
-    pub fn destination(mut self, target: &Path, replace: bool) -> Self {
-        let shown = crate::gui::dropped_paths::display_path(target);
+    /// Checks the destination of a dataset: as [`Self::output`]; one inside another dataset is a
+    /// warning.
+    pub fn destination(self, target: &Path, replace: bool) -> Self {
+        let exists = match output_exists(target) {
+            Ok(exists) => exists,
+            Err(error) => return self.line(ReportLine::error(error.report())),
+        };
+        let plan = self.output(target, replace, exists);
+        // The files to be replaced are already at their final path.
+        match dataset_around(target).filter(|_| !exists) {
+            Some(dataset) => plan.line(ReportLine::warning(tr!(
+                "This is inside the dataset {path}, whose readers would take the new one for a \
+                    part of it.",
+                path = display_path(&dataset)
+            ))),
+            None => plan,
+        }
+    }
+
+    /// Checks an output: an existing one is an obstacle unless it is replaced.
+    pub fn output(mut self, target: &Path, replace: bool, exists: bool) -> Self {
+        let shown = display_path(target);
         let free = free_bytes(target)
+            .filter(|_| !is_remote(target))
             .map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes)))
             .unwrap_or_default();
-        let exists = target.symlink_metadata().is_ok();
         self.lines.push(match (exists, replace) {
             (false, _) => ReportLine::fact(tr!("Writes: {path}{free}", path = shown, free)),
             (true, true) => ReportLine::warning(tr!("Replaces: {path}{free}", path = shown, free)),

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::bins::Bins;
-use super::forms::prepare_taco3;
 use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
@@ -22,6 +21,8 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 /// Maximum number of shown lines; the copied report has all.
 const SHOWN: usize = 300;
+/// Most columns and other lines of a kind that a preparation for TACO 3 lists; report.json has all.
+const PREPARED_SHOWN: usize = 40;
 
 /// Result of an operation.
 #[derive(Debug)]
@@ -32,11 +33,49 @@ pub struct OperationReport {
     lines: Vec<ReportLine>,
     /// Path of the output, if it can be opened.
     open: Option<PathBuf>,
-    /// The report as text for other programs.
+    /// The report as text for other programs; empty for none.
     text: String,
+    texts: ReportTexts,
+}
+
+/// Texts of the page of a report.
+#[derive(Debug)]
+struct ReportTexts {
+    /// Badge of a report without a warning or error.
+    sound: &'static str,
+    /// Accessible name of the button that closes the dialog.
+    close_name: &'static str,
+}
+
+impl Default for ReportTexts {
+    fn default() -> Self {
+        Self {
+            sound: tr!("Done"),
+            close_name: tr!("Close the report"),
+        }
+    }
 }
 
 impl OperationReport {
+    /// The report of an exported subset.
+    pub fn of_export(built: &Built) -> Self {
+        let samples = count_samples(built);
+        Self {
+            sound: true,
+            title: display_path(&built.path),
+            lines: vec![ReportLine::good(format!(
+                "{samples}, {}",
+                paint::bytes(built.bytes)
+            ))],
+            open: Some(built.path.clone()),
+            text: String::new(),
+            texts: ReportTexts {
+                sound: tr!("Written"),
+                close_name: tr!("Close the export"),
+            },
+        }
+    }
+
     /// Draws the report.
     pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
         let t = theme::tokens(ui);
@@ -45,7 +84,7 @@ impl OperationReport {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal(|ui| {
                 let (tone, icon, word) = if self.sound {
-                    (Tone::Ok, icons::CHECK, tr!("Done"))
+                    (Tone::Ok, icons::CHECK, self.texts.sound)
                 } else {
                     (Tone::Warning, icons::WARNING, tr!("Done, with remarks"))
                 };
@@ -93,17 +132,16 @@ impl OperationReport {
                     .clicked();
             let mut leave = Button::ghost(tr!("Close"))
                 .large()
-                .name(tr!("Close the report"));
+                .name(self.texts.close_name);
             if self.open.is_none() {
                 leave = leave.first();
             }
             let leave = ui.add(leave).clicked();
-            (
-                open,
-                leave,
-                ui.add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
-                    .clicked(),
-            )
+            let copy = !self.text.is_empty()
+                && ui
+                    .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
+                    .clicked();
+            (open, leave, copy)
         });
         match (&self.open, open, copy) {
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
@@ -144,6 +182,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
             ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
+            texts: ReportTexts::default(),
         },
         other => OperationReport {
             sound: other.is_sound(),
@@ -151,6 +190,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
             lines: vec![ReportLine::good(other.summary())],
             open: None,
             text: text_of(other),
+            texts: ReportTexts::default(),
         },
     }
 }
@@ -178,16 +218,21 @@ fn edits(edited: &Edited) -> OperationReport {
         lines: vec![ReportLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
+        texts: ReportTexts::default(),
     }
 }
 
-fn report_written_dataset(built: &Built) -> OperationReport {
-    let samples = tr_n!(
+fn count_samples(built: &Built) -> String {
+    tr_n!(
         built.samples,
         "{n} sample",
         "{n} samples",
         n = paint::format_grouped_number(built.samples)
-    );
+    )
+}
+
+fn report_written_dataset(built: &Built) -> OperationReport {
+    let samples = count_samples(built);
     let files = tr_n!(
         built.files,
         "{n} file",
@@ -220,6 +265,7 @@ fn report_written_dataset(built: &Built) -> OperationReport {
         lines,
         open: Some(built.path.clone()),
         text: text_of(built),
+        texts: ReportTexts::default(),
     }
 }
 
@@ -252,6 +298,7 @@ fn repairs(repaired: &Repaired) -> OperationReport {
         lines,
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
+        texts: ReportTexts::default(),
     }
 }
 
@@ -313,6 +360,7 @@ fn optimisation(done: &Optimised) -> OperationReport {
         lines,
         open: done.is_dataset.then(|| done.path.clone()),
         text: text_of(done),
+        texts: ReportTexts::default(),
     }
 }
 
@@ -323,7 +371,7 @@ fn preparation(prepared: &Taco3Prepared) -> OperationReport {
             "Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed."
         )),
     }];
-    lines.extend(prepare_taco3::lines(prepared));
+    lines.extend(describe_taco3(prepared));
     lines.extend(prepared.damaged.iter().map(|path| {
         ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
@@ -337,6 +385,7 @@ fn preparation(prepared: &Taco3Prepared) -> OperationReport {
         lines,
         open: prepared.output.clone(),
         text: text_of(prepared),
+        texts: ReportTexts::default(),
     }
 }
 
@@ -406,5 +455,86 @@ fn percentiles(found: &Percentiles) -> OperationReport {
         lines,
         open: None,
         text: csv,
+        texts: ReportTexts::default(),
+    }
+}
+
+/// Lines about what was prepared for TACO 3, or would be.
+pub fn describe_taco3(prepared: &Taco3Prepared) -> Vec<ReportLine> {
+    let mut lines: Vec<ReportLine> = prepared
+        .findings
+        .iter()
+        .map(|finding| {
+            ReportLine::error(format!(
+                "{} {}: {}",
+                finding.rule.code(),
+                finding.at,
+                finding.message
+            ))
+        })
+        .collect();
+    if prepared.is_possible() {
+        let n = paint::format_grouped_number(prepared.samples);
+        let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
+        lines.push(ReportLine::fact(tr!(
+            "{samples} of {paths}",
+            samples,
+            paths = prepared.structure.join(", ")
+        )));
+    }
+    append_first_lines(
+        &mut lines,
+        prepared
+            .left_out
+            .iter()
+            .map(|id| ReportLine::warning(tr!("{id} is left out: it lacks files", id)))
+            .collect(),
+    );
+    append_first_lines(
+        &mut lines,
+        prepared
+            .placeholders
+            .iter()
+            .map(|path| ReportLine::warning(tr!("{path} is a file of one byte", path)))
+            .collect(),
+    );
+    let renamed = prepared.renamed.iter();
+    append_first_lines(
+        &mut lines,
+        renamed
+            .map(|member| {
+                ReportLine::row(tr!(
+                    "{level}: {from} becomes {to}",
+                    level = member.level,
+                    from = member.from,
+                    to = member.to
+                ))
+            })
+            .collect(),
+    );
+    let fields = prepared.fields.iter().map(|field| {
+        let to = field.to.as_deref().unwrap_or("–");
+        let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
+        if field.to.is_none() {
+            ReportLine::warning(line)
+        } else {
+            ReportLine::row(line)
+        }
+    });
+    append_first_lines(&mut lines, fields.collect());
+    lines
+}
+
+/// Appends the first lines and the number of the others.
+fn append_first_lines(lines: &mut Vec<ReportLine>, all: Vec<ReportLine>) {
+    let more = all.len().saturating_sub(PREPARED_SHOWN);
+    lines.extend(all.into_iter().take(PREPARED_SHOWN));
+    if more > 0 {
+        lines.push(ReportLine::fact(tr_n!(
+            more,
+            "and {n} more line",
+            "and {n} more lines",
+            n = paint::format_grouped_number(more as u64)
+        )));
     }
 }

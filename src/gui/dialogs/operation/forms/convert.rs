@@ -3,7 +3,6 @@
 
 use egui::Ui;
 
-use super::repair::format_ui;
 use crate::container::{BuildOptions, Format, OpenOptions, Parts};
 use crate::gui::dialogs::operation::fields::{
     self, OperationFields, need_input, need_output, path_in, size_in,
@@ -87,7 +86,7 @@ impl OperationForm for Convert {
         _cx: &mut PanelContext<'_>,
     ) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        format_ui(ui, &mut self.format, &mut self.output);
+        fields::format_ui(ui, &mut self.format, &mut self.output);
         fields.path(
             ui,
             tr!("Output"),

@@ -171,7 +171,9 @@ impl OperationForm for IndexForm {
                     folder
                 )));
             }
-            Ok(plan.destination(&place, replace))
+            // An index is inside the set of its parts.
+            let exists = place.symlink_metadata().is_ok();
+            Ok(plan.output(&place, replace, exists))
         }))
     }
 }

@@ -1,6 +1,8 @@
 //! The forms of operations, each in a file of its own, by the action that opens them.
 
 mod convert;
+mod describe;
+mod export_subset;
 mod footer;
 mod histograms;
 mod index;
@@ -8,7 +10,7 @@ mod older;
 mod optimise;
 mod pad;
 mod percentiles;
-pub mod prepare_taco3;
+mod prepare_taco3;
 mod repair;
 mod several;
 mod sidecars;
@@ -21,6 +23,8 @@ pub use several::Several;
 /// The form that an action opens; `None` for actions without one.
 pub fn form_of(action: Action, start: &OperationStart) -> Option<Box<dyn OperationForm>> {
     Some(match action {
+        Action::Describe => Box::new(describe::DescribeForm::new(start)?),
+        Action::ExportSubset => Box::new(export_subset::SubsetForm::new(start)?),
         Action::Optimise => Box::new(optimise::Optimise::new(start)),
         Action::Histograms => Box::new(histograms::Histograms::new(start)),
         Action::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),

@@ -12,15 +12,13 @@ use crate::gui::dialogs::operation::form::{
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::report::describe_taco3;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{self, Segment, TextField, paint};
-use crate::ops::{LackingFiles, LibraryRun, Operation, Taco3Prepared, Taco3Request};
+use crate::gui::widgets::{self, Segment, TextField};
+use crate::ops::{LackingFiles, LibraryRun, Operation, Taco3Request};
 use crate::studio::Command;
-
-/// Most columns and other lines of a kind in the preview; report.json has all.
-const SHOWN: usize = 40;
 
 /// Input and options.
 #[derive(Debug)]
@@ -159,7 +157,7 @@ impl OperationForm for PrepareTaco3 {
                 ReportLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
             plan.lines.extend(programs.into_iter().map(start));
-            plan.lines.extend(lines(&prepared));
+            plan.lines.extend(describe_taco3(&prepared));
             if !prepared.is_possible() {
                 plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
             }
@@ -167,85 +165,5 @@ impl OperationForm for PrepareTaco3 {
                 .iter()
                 .fold(plan, |plan, target| plan.destination(target, replace)))
         }))
-    }
-}
-
-/// What was prepared, or would be.
-pub fn lines(prepared: &Taco3Prepared) -> Vec<ReportLine> {
-    let mut lines: Vec<ReportLine> = prepared
-        .findings
-        .iter()
-        .map(|finding| {
-            ReportLine::error(format!(
-                "{} {}: {}",
-                finding.rule.code(),
-                finding.at,
-                finding.message
-            ))
-        })
-        .collect();
-    if prepared.is_possible() {
-        let n = paint::format_grouped_number(prepared.samples);
-        let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
-        lines.push(ReportLine::fact(tr!(
-            "{samples} of {paths}",
-            samples,
-            paths = prepared.structure.join(", ")
-        )));
-    }
-    append_first_lines(
-        &mut lines,
-        prepared
-            .left_out
-            .iter()
-            .map(|id| ReportLine::warning(tr!("{id} is left out: it lacks files", id)))
-            .collect(),
-    );
-    append_first_lines(
-        &mut lines,
-        prepared
-            .placeholders
-            .iter()
-            .map(|path| ReportLine::warning(tr!("{path} is a file of one byte", path)))
-            .collect(),
-    );
-    let renamed = prepared.renamed.iter();
-    append_first_lines(
-        &mut lines,
-        renamed
-            .map(|member| {
-                ReportLine::row(tr!(
-                    "{level}: {from} becomes {to}",
-                    level = member.level,
-                    from = member.from,
-                    to = member.to
-                ))
-            })
-            .collect(),
-    );
-    let fields = prepared.fields.iter().map(|field| {
-        let to = field.to.as_deref().unwrap_or("–");
-        let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
-        if field.to.is_none() {
-            ReportLine::warning(line)
-        } else {
-            ReportLine::row(line)
-        }
-    });
-    append_first_lines(&mut lines, fields.collect());
-    lines
-}
-
-/// Appends the first lines and the number of the others.
-fn append_first_lines(lines: &mut Vec<ReportLine>, all: Vec<ReportLine>) {
-    let more = all.len().saturating_sub(SHOWN);
-    lines.extend(all.into_iter().take(SHOWN));
-    if more > 0 {
-        lines.push(ReportLine::fact(tr_n!(
-            more,
-            "and {n} more line",
-            "and {n} more lines",
-            n = paint::format_grouped_number(more as u64)
-        )));
     }
 }

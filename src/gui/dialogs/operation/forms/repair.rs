@@ -17,7 +17,7 @@ use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{self, Segment, paint};
+use crate::gui::widgets::paint;
 use crate::model::Severity;
 use crate::ops::{RepairRequest, is_other_generation, outline_of};
 use crate::studio::Command;
@@ -54,33 +54,6 @@ impl Repair {
     }
 }
 
-/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
-pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
-    let before = *format;
-    fields::draw_labelled_line(ui, tr!("Write as"), |ui| {
-        widgets::draw_segments(
-            ui,
-            "tool-format",
-            format,
-            &[
-                Segment::new(Format::Zip, "ZIP"),
-                Segment::new(Format::Folder, "FOLDER"),
-            ],
-        );
-    });
-    if before != *format {
-        let bare = output
-            .trim_end_matches('/')
-            .trim_end_matches(".tacozip")
-            .to_owned();
-        *output = if *format == Format::Zip {
-            format!("{bare}.tacozip")
-        } else {
-            bare
-        };
-    }
-}
-
 impl OperationForm for Repair {
     fn words(&self) -> OperationTexts {
         OperationTexts {
@@ -102,7 +75,7 @@ impl OperationForm for Repair {
         _cx: &mut PanelContext<'_>,
     ) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        format_ui(ui, &mut self.format, &mut self.output);
+        fields::format_ui(ui, &mut self.format, &mut self.output);
         fields.path(
             ui,
             tr!("Copy"),
