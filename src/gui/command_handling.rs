@@ -105,7 +105,7 @@ impl App {
             Request::SaveRows(query) => self.save_rows(ctx, query),
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
-            Request::Publish(path) => self.publish(Some(path)),
+            Request::Publish(path) => self.publish(path),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
             Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
@@ -735,7 +735,6 @@ impl App {
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Publish => self.publish(None),
             Action::Migrate => self.migrate(),
             Action::Documentation => self
                 .dialogs

@@ -13,7 +13,7 @@ use super::file_dialog::FileRequest;
 use super::panel_context::Request;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
-use crate::container::{OpenOptions, dataset_around, folder_beside};
+use crate::container::{dataset_around, folder_beside};
 use crate::export::Catalogue;
 use crate::model::{Dataset, Payload, Sample};
 use crate::ops::Migrated;
@@ -43,7 +43,7 @@ impl App {
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
         let start = OperationStart {
             sql,
-            ..start_of(self.studio.document(), self.folder())
+            ..self.describe_document()
         };
         self.open_operation(Action::ExportSubset, &start);
     }
@@ -51,32 +51,19 @@ impl App {
     pub(super) fn describe(&mut self, form: Catalogue) {
         let start = OperationStart {
             catalogue: Some(form),
-            ..start_of(self.studio.document(), self.folder())
+            ..self.describe_document()
         };
         self.open_operation(Action::Describe, &start);
     }
 
-    /// Opens the dialog that publishes the dataset at `path`, or the open one.
-    pub(super) fn publish(&mut self, path: Option<PathBuf>) {
-        if let Some((input, open)) = path
-            .map(|path| (path, Default::default()))
-            .or_else(|| self.find_opened_path_and_options())
-        {
-            self.dialogs.open(Dialog::publish(
-                input,
-                open,
-                self.view.settings.publish_prices.clone(),
-            ));
-        }
-    }
-
-    fn find_opened_path_and_options(&self) -> Option<(PathBuf, OpenOptions)> {
-        let open = self
-            .studio
-            .document()
-            .and_then(|document| document.opened_dataset())
-            .map(|open| open.options.clone());
-        Some((self.opened_path_and_id()?.0, open.unwrap_or_default()))
+    /// Opens the form that publishes the dataset at `path`.
+    pub(super) fn publish(&mut self, path: PathBuf) {
+        let start = OperationStart {
+            input: Some(path),
+            prices: self.view.settings.publish_prices.clone(),
+            ..OperationStart::default()
+        };
+        self.open_operation(Action::Publish, &start);
     }
 
     pub(super) fn migrate(&mut self) {
@@ -90,9 +77,17 @@ impl App {
     pub(super) fn open_form(&mut self, action: Action, sample: Option<String>) {
         let start = OperationStart {
             sample,
-            ..start_of(self.studio.document(), self.folder())
+            ..self.describe_document()
         };
         self.open_operation(action, &start);
+    }
+
+    /// The open document and the settings, for the initial values of a form.
+    fn describe_document(&self) -> OperationStart {
+        OperationStart {
+            prices: self.view.settings.publish_prices.clone(),
+            ..start_of(self.studio.document(), self.folder())
+        }
     }
 
     fn open_operation(&mut self, action: Action, start: &OperationStart) {

@@ -16,7 +16,6 @@ mod migrate;
 mod open_path;
 mod operation;
 mod plan;
-mod publish;
 mod relocate;
 mod repository;
 mod settings;
@@ -37,7 +36,7 @@ use super::panel_context::{DIM, Request};
 use super::settings::Settings;
 use super::theme::{self, Theme};
 use super::widgets;
-use crate::container::{Built, OpenOptions};
+use crate::container::Built;
 use crate::draft::FixPlan;
 use crate::ops::{AnyOperation, DatasetImport, FoundLayout};
 use crate::studio::{Command, LogLevel};
@@ -54,7 +53,6 @@ use open_path::{OpenPath, RecentDialog};
 use operation::OperationDialog;
 use operation::forms::{Several, form_of};
 use plan::PlanDialog;
-use publish::PublishDialog;
 use relocate::Relocate;
 use repository::RepositoryDialog;
 use settings::SettingsDialog;
@@ -235,11 +233,6 @@ impl Dialog {
     /// Asks for a path.
     pub fn path(request: FileRequest) -> Self {
         Self::from_view(OpenPath::new(request, false))
-    }
-
-    /// The publication dialog.
-    pub fn publish(input: PathBuf, open: OpenOptions, prices: crate::ops::publish::Prices) -> Self {
-        Self::from_view(PublishDialog::new(input, open, prices))
     }
 
     /// The migration dialog.

@@ -9,7 +9,7 @@ use crate::container::{ContainerReader, Format, OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Segment, TextField};
 use crate::ops::RowChoice;
@@ -67,6 +67,10 @@ pub struct OperationFields<'a> {
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
     /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,
+    /// A request that closes the dialog.
+    pub leaving: &'a mut Option<Request>,
+    /// True when the note about the last job no longer holds.
+    pub outdates_note: &'a mut bool,
 }
 
 impl OperationFields<'_> {

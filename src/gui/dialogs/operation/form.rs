@@ -1,6 +1,7 @@
 //! What a form of an operation says to its dialog: texts, input and options, the work of its preview,
 //! and what follows.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use egui::Ui;
@@ -11,9 +12,15 @@ use super::report::{OperationReport, report_of};
 use crate::container::OpenOptions;
 use crate::error::Result;
 use crate::export::Catalogue;
+use crate::gui::dialogs::dialog_job::nothing_written;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::widgets::FieldNote;
 use crate::jobs::JobContext;
+use crate::ops::publish::Prices;
 use crate::studio::{Command, Document, Event, Studio};
+
+/// Width of most dialogs in points.
+const WIDTH: f32 = 680.0;
 
 /// The open document, for the initial values of a form.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +41,8 @@ pub struct OperationStart {
     pub sql: Option<String>,
     /// The form of a description.
     pub catalogue: Option<Catalogue>,
+    /// Prices of the settings.
+    pub prices: Prices,
 }
 
 impl OperationStart {
@@ -83,6 +92,10 @@ pub trait OperationForm: std::fmt::Debug {
         fields: &mut OperationFields<'_>,
         cx: &mut PanelContext<'_>,
     );
+    /// Text of the button that runs it.
+    fn run_text(&self) -> Cow<'static, str> {
+        self.words().verb.into()
+    }
     /// Accessible names of the buttons, where they differ from the texts.
     fn button_names(&self) -> ButtonNames {
         ButtonNames::default()
@@ -90,6 +103,18 @@ pub trait OperationForm: std::fmt::Debug {
     /// Text beside the title.
     fn title_detail(&self, _cx: &PanelContext<'_>) -> String {
         String::new()
+    }
+    /// Width of the dialog in points, at most.
+    fn dialog_width(&self) -> f32 {
+        WIDTH
+    }
+    /// Note while the job runs.
+    fn running_note(&self) -> FieldNote {
+        FieldNote::None
+    }
+    /// What became of the output of a cancelled job.
+    fn cancel_note(&self) -> FieldNote {
+        nothing_written()
     }
     /// True for a form about the open document, which closes with it.
     fn follows_document(&self) -> bool {
@@ -133,12 +158,15 @@ pub struct OperationTexts {
 
 /// Accessible names of the dialog's buttons.
 pub struct ButtonNames {
+    /// Of the button that runs the operation; `None` for its text.
+    pub run: Option<&'static str>,
     pub stop: &'static str,
 }
 
 impl Default for ButtonNames {
     fn default() -> Self {
         Self {
+            run: None,
             stop: tr!("Stop the tool"),
         }
     }
@@ -147,6 +175,8 @@ impl Default for ButtonNames {
 /// What the dialog shows after its job.
 pub enum OperationEnd {
     Report(OperationReport),
+    /// The form, which says why nothing was written.
+    Form,
     /// Nothing: the window shows it as for an operation without a dialog.
     Close,
     /// The event is none of the operation.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
-use super::dialog_job::{DialogJob, nothing_written};
+use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
@@ -27,13 +27,11 @@ use crate::gui::widgets::{self, Button, FieldNote};
 use crate::jobs::{AsyncValue, JobId};
 use crate::studio::Command;
 use fields::OperationFields;
-use form::{OperationEnd, OperationForm, OperationTexts};
+use form::{OperationEnd, OperationForm};
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
 use report::OperationReport;
 
-/// Width of the dialog in points.
-const WIDTH: f32 = 680.0;
 /// Maximum share of the dialog's height for the preview.
 const PREVIEW_SHARE: f32 = 0.45;
 /// Delay after the last keystroke before a preview reads files.
@@ -72,6 +70,9 @@ impl OperationDialog {
                 .color(t.tx2),
         );
         self.job.ended_ui(ui);
+        if self.is_running() {
+            return widgets::note_ui(ui, &self.form.running_note());
+        }
         let work = match self.form.work(cx) {
             Ok(work) => work,
             Err(lacking) => {
@@ -79,9 +80,6 @@ impl OperationDialog {
                 return line_ui(ui, &ReportLine::fact(lacking));
             }
         };
-        if self.is_running() {
-            return;
-        }
         let key = self.form.key(cx);
         let typing = ui
             .memory(|memory| memory.focused())
@@ -111,15 +109,10 @@ impl OperationDialog {
         }
     }
 
-    fn bottom_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut PanelContext<'_>,
-        words: &OperationTexts,
-        close: bool,
-    ) -> Next {
+    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+        let names = self.form.button_names();
         if let DialogJob::Running(job) = self.job {
-            return running_ui(ui, cx, job, self.form.button_names().stop);
+            return running_ui(ui, cx, job, names.stop);
         }
         let key = self.form.key(cx);
         let lacking = self.form.work(cx).err();
@@ -132,13 +125,13 @@ impl OperationDialog {
         };
         let instead = self.form.instead();
         let (act, other, leave) = foot_ui(ui, |ui| {
-            let act = ui
-                .add(
-                    Button::primary(words.verb)
-                        .large()
-                        .with_disabled_reason(blocked.as_deref()),
-                )
-                .clicked();
+            let mut act = Button::primary(self.form.run_text())
+                .large()
+                .with_disabled_reason(blocked.as_deref());
+            if let Some(name) = names.run {
+                act = act.name(name);
+            }
+            let act = ui.add(act).clicked();
             let other = instead
                 .as_ref()
                 .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
@@ -176,14 +169,14 @@ impl DialogView for OperationDialog {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
-        ui.set_width((screen.width() - 64.0).min(WIDTH));
+        ui.set_width((screen.width() - 64.0).min(self.form.dialog_width()));
         ui.spacing_mut().item_spacing.y = 0.0;
         let words = self.form.words();
         let close = head_ui(ui, words.icon, words.title, &self.form.title_detail(cx));
-        if let DialogJob::Done(report) = &self.job {
-            return report.ui(ui, close);
+        if let DialogJob::Done(report) = &mut self.job {
+            return report.ui(ui, cx, close);
         }
-        let mut wanted = None;
+        let (mut wanted, mut leaving, mut outdates_note) = (None, None, false);
         // The options scroll, and the preview below them stays in view.
         let height = (screen.height() - 190.0).max(160.0);
         let share = self.preview_height.min(height * PREVIEW_SHARE);
@@ -209,11 +202,16 @@ impl DialogView for OperationDialog {
                         let mut fields = OperationFields {
                             picked: &mut self.picked,
                             wanted: &mut wanted,
+                            leaving: &mut leaving,
+                            outdates_note: &mut outdates_note,
                         };
                         self.form.options_ui(ui, &mut fields, cx);
                     });
                 });
             });
+        if outdates_note && !self.is_running() {
+            self.job = DialogJob::Idle;
+        }
         let limit = height * PREVIEW_SHARE;
         let preview = ScrollArea::vertical()
             .id_salt("tool-preview")
@@ -240,7 +238,10 @@ impl DialogView for OperationDialog {
             self.asked = Some(field);
             return Next::Also(Request::ChooseFiles(request));
         }
-        self.bottom_ui(ui, cx, &words, close)
+        match (self.bottom_ui(ui, cx, close), leaving) {
+            (Next::Stay, Some(request)) => Next::Do(request),
+            (next, _) => next,
+        }
     }
 
     fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
@@ -248,6 +249,7 @@ impl DialogView for OperationDialog {
             DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
                 match self.form.end_job(event) {
                     OperationEnd::Report(report) => self.job = DialogJob::Done(report),
+                    OperationEnd::Form => self.job = DialogJob::Idle,
                     OperationEnd::Close => return Reply::Close,
                     OperationEnd::Ignored => return Reply::Ignored,
                 }
@@ -260,7 +262,7 @@ impl DialogView for OperationDialog {
                 self.picked = self.asked.take().map(|field| (field, paths.to_vec()));
                 Reply::Ignored
             }
-            event => self.job.receive(event, nothing_written),
+            event => self.job.receive(event, || self.form.cancel_note()),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::Finding;
@@ -36,27 +36,50 @@ pub struct OperationReport {
     /// The report as text for other programs; empty for none.
     text: String,
     texts: ReportTexts,
+    /// Drawn below the lines.
+    page: Option<Box<dyn ReportPage>>,
 }
 
-/// Texts of the page of a report.
+/// Part of a report that is more than lines.
+pub trait ReportPage: std::fmt::Debug {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>);
+}
+
+/// Texts of a report.
 #[derive(Debug)]
-struct ReportTexts {
+pub struct ReportTexts {
     /// Badge of a report without a warning or error.
-    sound: &'static str,
-    /// Accessible name of the button that closes the dialog.
-    close_name: &'static str,
+    pub sound: &'static str,
+    /// The button that closes the dialog.
+    pub close: &'static str,
+    /// Accessible name of that button.
+    pub close_name: &'static str,
 }
 
 impl Default for ReportTexts {
     fn default() -> Self {
         Self {
             sound: tr!("Done"),
+            close: tr!("Close"),
             close_name: tr!("Close the report"),
         }
     }
 }
 
 impl OperationReport {
+    /// A report without lines.
+    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+        Self {
+            sound: true,
+            title,
+            lines: Vec::new(),
+            open: None,
+            text: String::new(),
+            texts,
+            page: Some(page),
+        }
+    }
+
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
         let samples = count_samples(built);
@@ -71,13 +94,15 @@ impl OperationReport {
             text: String::new(),
             texts: ReportTexts {
                 sound: tr!("Written"),
+                close: tr!("Close"),
                 close_name: tr!("Close the export"),
             },
+            page: None,
         }
     }
 
     /// Draws the report.
-    pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
         let t = theme::tokens(ui);
         let height = (ui.ctx().content_rect().height() - 220.0).clamp(120.0, 480.0);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -123,6 +148,9 @@ impl OperationReport {
                             )),
                         );
                     }
+                    if let Some(page) = &mut self.page {
+                        page.ui(ui, cx);
+                    }
                 });
         });
         let (open, leave, copy) = foot_ui(ui, |ui| {
@@ -130,7 +158,7 @@ impl OperationReport {
                 && ui
                     .add(Button::primary(tr!("Open dataset")).large())
                     .clicked();
-            let mut leave = Button::ghost(tr!("Close"))
+            let mut leave = Button::ghost(self.texts.close)
                 .large()
                 .name(self.texts.close_name);
             if self.open.is_none() {
@@ -183,6 +211,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
             texts: ReportTexts::default(),
+            page: None,
         },
         other => OperationReport {
             sound: other.is_sound(),
@@ -191,6 +220,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
             open: None,
             text: text_of(other),
             texts: ReportTexts::default(),
+            page: None,
         },
     }
 }
@@ -219,6 +249,7 @@ fn edits(edited: &Edited) -> OperationReport {
         open: Some(edited.path.clone()),
         text: text_of(edited),
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -266,6 +297,7 @@ fn report_written_dataset(built: &Built) -> OperationReport {
         open: Some(built.path.clone()),
         text: text_of(built),
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -299,6 +331,7 @@ fn repairs(repaired: &Repaired) -> OperationReport {
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -361,6 +394,7 @@ fn optimisation(done: &Optimised) -> OperationReport {
         open: done.is_dataset.then(|| done.path.clone()),
         text: text_of(done),
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -386,6 +420,7 @@ fn preparation(prepared: &Taco3Prepared) -> OperationReport {
         open: prepared.output.clone(),
         text: text_of(prepared),
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -456,6 +491,7 @@ fn percentiles(found: &Percentiles) -> OperationReport {
         open: None,
         text: csv,
         texts: ReportTexts::default(),
+        page: None,
     }
 }
 

@@ -156,6 +156,7 @@ impl OperationForm for DescribeForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
+            run: None,
             stop: tr!("Stop the description"),
         }
     }

@@ -162,6 +162,7 @@ impl OperationForm for SubsetForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
+            run: None,
             stop: tr!("Stop the export"),
         }
     }

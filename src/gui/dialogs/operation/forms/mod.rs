@@ -11,6 +11,7 @@ mod optimise;
 mod pad;
 mod percentiles;
 mod prepare_taco3;
+mod publish;
 mod repair;
 mod several;
 mod sidecars;
@@ -25,6 +26,7 @@ pub fn form_of(action: Action, start: &OperationStart) -> Option<Box<dyn Operati
     Some(match action {
         Action::Describe => Box::new(describe::DescribeForm::new(start)?),
         Action::ExportSubset => Box::new(export_subset::SubsetForm::new(start)?),
+        Action::Publish => Box::new(publish::PublishForm::new(start)?),
         Action::Optimise => Box::new(optimise::Optimise::new(start)),
         Action::Histograms => Box::new(histograms::Histograms::new(start)),
         Action::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),
