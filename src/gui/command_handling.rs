@@ -735,7 +735,6 @@ impl App {
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Migrate => self.migrate(),
             Action::Documentation => self
                 .dialogs
                 .open(Dialog::documentation(Page::CommandLine, 0)),

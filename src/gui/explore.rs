@@ -66,13 +66,6 @@ impl App {
         self.open_operation(Action::Publish, &start);
     }
 
-    pub(super) fn migrate(&mut self) {
-        let Some((input, _)) = self.opened_path_and_id() else {
-            return;
-        };
-        self.dialogs.open(Dialog::migrate(input, &self.folder()));
-    }
-
     /// Opens the form of an action, for this sample of level 0 alone.
     pub(super) fn open_form(&mut self, action: Action, sample: Option<String>) {
         let start = OperationStart {
@@ -129,15 +122,6 @@ impl App {
             }
         };
         self.toast = Some(Toast::new(migrated.built.is_some(), text));
-    }
-
-    /// Path and id of the opened dataset.
-    fn opened_path_and_id(&self) -> Option<(PathBuf, String)> {
-        let open = self.studio.document()?.opened_dataset()?;
-        Some((
-            open.reader.info().path.clone(),
-            open.reader.collection().id().to_owned(),
-        ))
     }
 
     /// The folder proposed for output: beside what is open, else where the last dataset was

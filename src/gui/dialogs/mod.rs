@@ -12,7 +12,6 @@ mod documentation;
 mod frame;
 mod join;
 mod layout;
-mod migrate;
 mod open_path;
 mod operation;
 mod plan;
@@ -48,7 +47,6 @@ use documentation::Documentation;
 use frame::{Next, wants_focus};
 use join::JoinDialog;
 use layout::LayoutDialog;
-use migrate::Migrate;
 use open_path::{OpenPath, RecentDialog};
 use operation::OperationDialog;
 use operation::forms::{Several, form_of};
@@ -233,11 +231,6 @@ impl Dialog {
     /// Asks for a path.
     pub fn path(request: FileRequest) -> Self {
         Self::from_view(OpenPath::new(request, false))
-    }
-
-    /// The migration dialog.
-    pub fn migrate(input: PathBuf, folder: &std::path::Path) -> Self {
-        Self::from_view(Migrate::new(input, folder))
     }
 
     /// A page of the documentation, from a line.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::Ui;
+use serde_json::Value as Json;
 
 use crate::container::{ContainerReader, Format, OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
@@ -60,6 +61,12 @@ pub fn need_reader(cx: &PanelContext<'_>) -> Result<Arc<dyn ContainerReader>, St
     let open = cx.document().and_then(Document::opened_dataset);
     open.map(|open| open.reader.clone())
         .ok_or_else(|| tr!("Choose the input").into())
+}
+
+/// True while a text field has the focus.
+pub fn is_typing(ui: &Ui) -> bool {
+    ui.memory(|memory| memory.focused())
+        .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some())
 }
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
@@ -300,4 +307,24 @@ pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
 /// The choice to replace the output.
 pub fn replace(ui: &mut Ui, on: &mut bool) {
     widgets::checkbox(ui, on, tr!("Replace an existing output"));
+}
+
+/// A typed value: JSON if it is valid, else a string.
+pub fn parse_json_or_text(text: &str) -> Json {
+    serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_values_are_json_or_text() {
+        let value = parse_json_or_text("[\"CC0-1.0\"]");
+        assert_eq!(value, serde_json::json!(["CC0-1.0"]));
+        assert_eq!(
+            parse_json_or_text(" A title "),
+            Json::String("A title".into())
+        );
+    }
 }

@@ -26,7 +26,7 @@ use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, FieldNote};
 use crate::jobs::{AsyncValue, JobId};
 use crate::studio::Command;
-use fields::OperationFields;
+use fields::{OperationFields, is_typing};
 use form::{OperationEnd, OperationForm};
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
@@ -81,9 +81,7 @@ impl OperationDialog {
             }
         };
         let key = self.form.key(cx);
-        let typing = ui
-            .memory(|memory| memory.focused())
-            .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let typing = is_typing(ui);
         let waits = typing && self.plan.key().is_some_and(|shown| *shown != key);
         self.plan
             .update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {

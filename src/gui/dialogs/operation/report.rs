@@ -50,6 +50,8 @@ pub trait ReportPage: std::fmt::Debug {
 pub struct ReportTexts {
     /// Badge of a report without a warning or error.
     pub sound: &'static str,
+    /// The button that opens the output.
+    pub open: &'static str,
     /// The button that closes the dialog.
     pub close: &'static str,
     /// Accessible name of that button.
@@ -60,6 +62,7 @@ impl Default for ReportTexts {
     fn default() -> Self {
         Self {
             sound: tr!("Done"),
+            open: tr!("Open dataset"),
             close: tr!("Close"),
             close_name: tr!("Close the report"),
         }
@@ -80,6 +83,12 @@ impl OperationReport {
         }
     }
 
+    /// Adds the output that can be opened, and the report as text for other programs.
+    pub fn with_output(mut self, path: PathBuf, output: &dyn OperationOutput) -> Self {
+        (self.open, self.text) = (Some(path), text_of(output));
+        self
+    }
+
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
         let samples = count_samples(built);
@@ -94,6 +103,7 @@ impl OperationReport {
             text: String::new(),
             texts: ReportTexts {
                 sound: tr!("Written"),
+                open: tr!("Open dataset"),
                 close: tr!("Close"),
                 close_name: tr!("Close the export"),
             },
@@ -154,10 +164,8 @@ impl OperationReport {
                 });
         });
         let (open, leave, copy) = foot_ui(ui, |ui| {
-            let open = self.open.is_some()
-                && ui
-                    .add(Button::primary(tr!("Open dataset")).large())
-                    .clicked();
+            let open =
+                self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
             let mut leave = Button::ghost(self.texts.close)
                 .large()
                 .name(self.texts.close_name);

@@ -8,7 +8,6 @@ use egui::{ScrollArea, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
 use crate::container::{Format, read_collection_file};
-use crate::gui::dialogs::migrate::value_of;
 use crate::gui::dialogs::operation::fields::{
     self, OperationFields, need_input, need_output, path_in,
 };
@@ -343,7 +342,7 @@ fn heading(ui: &mut Ui, text: &str) {
 /// Input text of a value: a string without quotes, unless it would be parsed as another type.
 fn format_input_text(value: &Json) -> String {
     match value {
-        Json::String(text) if value_of(text) == *value => text.clone(),
+        Json::String(text) if fields::parse_json_or_text(text) == *value => text.clone(),
         other => other.to_string(),
     }
 }
@@ -463,7 +462,13 @@ impl OperationForm for Footer {
         } else {
             self.fields
                 .iter()
-                .map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of)))
+                .map(|(key, text)| {
+                    (
+                        key.clone(),
+                        text.as_deref()
+                            .map_or(Json::Null, fields::parse_json_or_text),
+                    )
+                })
                 .collect()
         };
         let (dropped, metadata) = (

@@ -6,6 +6,7 @@ mod export_subset;
 mod footer;
 mod histograms;
 mod index;
+mod migrate;
 mod older;
 mod optimise;
 mod pad;
@@ -27,6 +28,7 @@ pub fn form_of(action: Action, start: &OperationStart) -> Option<Box<dyn Operati
         Action::Describe => Box::new(describe::DescribeForm::new(start)?),
         Action::ExportSubset => Box::new(export_subset::SubsetForm::new(start)?),
         Action::Publish => Box::new(publish::PublishForm::new(start)?),
+        Action::Migrate => Box::new(migrate::MigrateForm::new(start)?),
         Action::Optimise => Box::new(optimise::Optimise::new(start)),
         Action::Histograms => Box::new(histograms::Histograms::new(start)),
         Action::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),

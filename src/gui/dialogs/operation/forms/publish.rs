@@ -481,6 +481,7 @@ impl OperationForm for PublishForm {
             }),
             ReportTexts {
                 sound: tr!("Published"),
+                open: tr!("Open dataset"),
                 close: tr!("Done"),
                 close_name: tr!("Done"),
             },
