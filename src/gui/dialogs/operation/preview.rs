@@ -122,3 +122,34 @@ impl OperationPreview {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(target: &Path, replace: bool) -> OperationPreview {
+        OperationPreview::without_command().destination(target, replace)
+    }
+
+    #[test]
+    fn a_destination_must_be_new_and_outside_of_datasets() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let plain = check(&at("new.tacozip"), false);
+        assert!(plain.obstacle.is_none() && plain.lines.len() == 1);
+        std::fs::write(at("old.tacozip"), "").expect("writes");
+        assert!(check(&at("old.tacozip"), false).obstacle.is_some());
+        assert!(check(&at("old.tacozip"), true).obstacle.is_none());
+
+        std::fs::create_dir_all(at("set/METADATA")).expect("folders");
+        std::fs::write(at("set/COLLECTION.json"), "{}").expect("writes");
+        let inside = check(&at("set/new.tacozip"), false);
+        assert!(inside.obstacle.is_none(), "a warning");
+        assert!(
+            format!("{:?}", inside.lines).contains("inside the dataset"),
+            "{:?}",
+            inside.lines
+        );
+        assert!(check(&at("set"), true).lines.len() == 1, "is replaced");
+    }
+}

@@ -297,6 +297,16 @@ impl OperationForm for MigrateForm {
         }))
     }
 
+    fn key(&self, _cx: &PanelContext<'_>) -> String {
+        let (plan, is_refused) = (self.plan.key(), self.refused.is_some());
+        let output = (&self.target, self.format, self.replace);
+        let parts = self.allow_missing_parts;
+        format!(
+            "{:?}",
+            (self.request(None), plan, is_refused, output, parts)
+        )
+    }
+
     fn end_job(&mut self, event: &Event) -> OperationEnd {
         let Event::Finished(AnyOutput::Migrate(migrated)) = event else {
             return OperationEnd::Ignored;
