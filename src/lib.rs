@@ -70,8 +70,8 @@
 //! run it then: as [`studio::Command::Operate`], with its label, its paths and the consent to its
 //! programs; the documentation of the request is that of the modules, too. The command line has a
 //! file with its arguments and a variant of [`cli::Verb`], which calls `operate` of
-//! `cli/runner.rs`; the window has a form in `gui/dialogs/tools` and says in
-//! `gui/command_handling.rs` what follows the end.
+//! `cli/runner.rs`; the window has a form in `gui/dialogs/operation/forms`, listed there
+//! by the `Action` that opens it, and says in `gui/command_handling.rs` what follows the end.
 //!
 //! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a file in
 //! `gui/panels` with its `ui`, an arm of `panel_of` in `gui/panels/mod.rs`, which the compiler asks

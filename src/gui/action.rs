@@ -4,7 +4,6 @@
 use egui::{Key, KeyboardShortcut};
 
 use super::pane::Pane;
-use super::tool::Tool;
 
 /// An action offered by menus, shortcuts and the palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -414,25 +413,6 @@ impl Action {
             Action::ShowJobs => Pane::Jobs,
             Action::ShowLog => Pane::Log,
             Action::ShowSource => Pane::Source,
-            _ => return None,
-        })
-    }
-
-    /// The dialog that it opens, for tools.
-    pub fn tool(self) -> Option<Tool> {
-        Some(match self {
-            Action::Optimise => Tool::Optimise,
-            Action::Histograms => Tool::Histograms,
-            Action::Percentiles => Tool::Percentiles,
-            Action::Repair => Tool::Repair,
-            Action::Convert => Tool::Convert,
-            Action::IndexZips => Tool::Index,
-            Action::PrepareTaco3 => Tool::PrepareTaco3,
-            Action::WriteOlder => Tool::Older,
-            Action::EditFooter => Tool::Footer,
-            Action::OpenSeveral => Tool::Several,
-            Action::PadTo => Tool::PadTo,
-            Action::Sidecars => Tool::Sidecars,
             _ => return None,
         })
     }

@@ -27,7 +27,6 @@ use super::widgets::{Toast, paint};
 use crate::container::Built;
 use crate::draft::Draft;
 use crate::error::{Cause, Error};
-use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
 use crate::ops::{
@@ -110,9 +109,9 @@ impl App {
             Request::SaveRows(query) => self.save_rows(ctx, query),
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
-            Request::Publish(path) => self.publish(Some(path)),
+            Request::Publish(path) => self.publish(path),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
-            Request::Tool(tool, sample) => self.open_tool(tool, sample),
+            Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
             }
@@ -705,10 +704,6 @@ impl App {
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Describe => self.describe(Catalogue::Html),
-            Action::Publish => self.publish(None),
-            Action::ExportSubset => self.export_subset(None),
-            Action::Migrate => self.migrate(),
             Action::Documentation => self
                 .dialogs
                 .open(Dialog::documentation(Page::CommandLine, 0)),
@@ -806,14 +801,13 @@ impl App {
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::shortcuts()),
             Action::About => self.dialogs.open(Dialog::about()),
-            tool if tool.tool().is_some() => tool
-                .tool()
-                .into_iter()
-                .for_each(|tool| self.open_tool(tool, None)),
-            panel => panel
-                .pane()
-                .into_iter()
-                .for_each(|pane| self.view.dock.show(pane)),
+            other => {
+                if let Some(pane) = other.pane() {
+                    self.view.dock.show(pane)
+                } else {
+                    self.open_form(other, None)
+                }
+            }
         }
     }
 

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::App;
-use super::dialogs::{Dialog, ToolStart, start_of};
+use super::action::Action;
+use super::dialogs::{Dialog, OperationStart, start_of};
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use super::tool::Tool;
 use super::view_state::QueryBook;
 use super::widgets::Toast;
-use crate::container::{OpenOptions, dataset_around, folder_beside};
+use crate::container::{dataset_around, folder_beside};
 use crate::export::Catalogue;
 use crate::model::{Dataset, Payload, Sample};
 use crate::ops::Migrated;
@@ -41,61 +41,52 @@ impl App {
     }
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
-        let Some((input, id)) = self.opened_path_and_id() else {
-            return;
+        let start = OperationStart {
+            sql,
+            ..self.describe_document()
         };
-        let open = self.opened_options();
-        self.dialogs
-            .open(Dialog::export_subset(input, open, &self.folder(), &id, sql));
+        self.open_operation(Action::ExportSubset, &start);
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
-        let Some((input, id)) = self.opened_path_and_id() else {
-            return;
+        let start = OperationStart {
+            catalogue: Some(form),
+            ..self.describe_document()
         };
-        let open = self.opened_options();
-        self.dialogs
-            .open(Dialog::describe(input, open, &self.folder(), &id, form));
+        self.open_operation(Action::Describe, &start);
     }
 
-    /// Opens the dialog that publishes the dataset at `path`, or the open one.
-    pub(super) fn publish(&mut self, path: Option<PathBuf>) {
-        if let Some((input, open)) = path
-            .map(|path| (path, Default::default()))
-            .or_else(|| self.find_opened_path_and_options())
-        {
-            self.dialogs.open(Dialog::publish(
-                input,
-                open,
-                self.view.settings.publish_prices.clone(),
-            ));
+    /// Opens the form that publishes the dataset at `path`.
+    pub(super) fn publish(&mut self, path: PathBuf) {
+        let start = OperationStart {
+            input: Some(path),
+            prices: self.view.settings.publish_prices.clone(),
+            ..OperationStart::default()
+        };
+        self.open_operation(Action::Publish, &start);
+    }
+
+    /// Opens the form of an action, for this sample of level 0 alone.
+    pub(super) fn open_form(&mut self, action: Action, sample: Option<String>) {
+        let start = OperationStart {
+            sample,
+            ..self.describe_document()
+        };
+        self.open_operation(action, &start);
+    }
+
+    /// The open document and the settings, for the initial values of a form.
+    fn describe_document(&self) -> OperationStart {
+        OperationStart {
+            prices: self.view.settings.publish_prices.clone(),
+            ..start_of(self.studio.document(), self.folder())
         }
     }
 
-    fn find_opened_path_and_options(&self) -> Option<(PathBuf, OpenOptions)> {
-        Some((self.opened_path_and_id()?.0, self.opened_options()))
-    }
-
-    /// The options with which the dataset was opened; the usual ones without a dataset.
-    fn opened_options(&self) -> OpenOptions {
-        let open = self.studio.document().and_then(Document::opened_dataset);
-        open.map(|open| open.options.clone()).unwrap_or_default()
-    }
-
-    pub(super) fn migrate(&mut self) {
-        let Some((input, _)) = self.opened_path_and_id() else {
-            return;
-        };
-        self.dialogs.open(Dialog::migrate(input, &self.folder()));
-    }
-
-    /// Opens the dialog of a tool.
-    pub(super) fn open_tool(&mut self, tool: Tool, sample: Option<String>) {
-        let start = ToolStart {
-            sample,
-            ..start_of(self.studio.document(), self.folder())
-        };
-        self.dialogs.open(Dialog::tool(tool, &start));
+    fn open_operation(&mut self, action: Action, start: &OperationStart) {
+        if let Some(dialog) = Dialog::operation(action, start) {
+            self.dialogs.open(dialog);
+        }
     }
 
     /// Opens the dialog that repairs a copy of a dataset that is not open.
@@ -104,13 +95,13 @@ impl App {
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
-        let start = ToolStart {
+        let start = OperationStart {
             input: Some(path),
             id,
             folder,
-            ..ToolStart::default()
+            ..OperationStart::default()
         };
-        self.dialogs.open(Dialog::tool(Tool::Repair, &start));
+        self.open_operation(Action::Repair, &start);
     }
 
     /// Tells the end of a migration that no dialog waits for.
@@ -131,15 +122,6 @@ impl App {
             }
         };
         self.toast = Some(Toast::new(migrated.built.is_some(), text));
-    }
-
-    /// Path and id of the opened dataset.
-    fn opened_path_and_id(&self) -> Option<(PathBuf, String)> {
-        let open = self.studio.document()?.opened_dataset()?;
-        Some((
-            open.reader.info().path.clone(),
-            open.reader.collection().id().to_owned(),
-        ))
     }
 
     /// The folder proposed for output: beside what is open, else where the last dataset was

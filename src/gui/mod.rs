@@ -57,7 +57,6 @@ mod single_instance;
 mod sql;
 mod textures;
 pub mod theme;
-mod tool;
 mod tools_menu;
 mod tour;
 mod value_id;

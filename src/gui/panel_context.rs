@@ -10,7 +10,6 @@ use super::action::Action;
 use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::session::Session;
-use super::tool::Tool;
 use super::view_state::{QueryBook, ViewState};
 use crate::draft::{Fix, FixPlan};
 use crate::jobs::Jobs;
@@ -62,8 +61,8 @@ pub enum Request {
     Publish(PathBuf),
     /// Open a page of the documentation at a line.
     Document(Page, usize),
-    /// Open the dialog of a tool, for this sample of level 0 alone.
-    Tool(Tool, Option<String>),
+    /// Open the form of an action, for this sample of level 0 alone.
+    OpenForm(Action, Option<String>),
     /// Ask whether these programs may start, so that the extension runner tries them.
     TryPrograms(Vec<Vec<String>>),
     /// Show an extension in the extension runner.

@@ -3,6 +3,7 @@
 //! to be polled; work that runs is registered with its [`Jobs`].
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -94,6 +95,14 @@ impl<K, T> Drop for AsyncRequest<K, T> {
     fn drop(&mut self) {
         self.context.cancel();
         self.work.release();
+    }
+}
+
+impl<K: fmt::Debug, T> fmt::Debug for AsyncValue<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AsyncValue")
+            .field("key", &self.key())
+            .finish_non_exhaustive()
     }
 }
 

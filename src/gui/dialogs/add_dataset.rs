@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use super::tools::split_names;
+use super::operation::fields::split_names;
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::dropped_paths::display_path;

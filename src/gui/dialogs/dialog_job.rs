@@ -2,13 +2,10 @@
 
 use egui::Ui;
 
-use super::frame::{Next, foot_ui};
 use super::view::{DialogEvent, Reply};
 use crate::error::Error;
-use crate::gui::panel_context::Request;
-use crate::gui::widgets::{self, Button, FieldNote};
+use crate::gui::widgets::{self, FieldNote};
 use crate::jobs::JobId;
-use crate::studio::Command;
 
 /// State of the job; `T` is its result.
 #[derive(Debug, Default)]
@@ -73,47 +70,6 @@ impl<T> DialogJob<T> {
     pub fn ended_ui(&self, ui: &mut Ui) {
         if let Self::Ended(note) = self {
             widgets::note_ui(ui, note);
-        }
-    }
-
-    /// Draws the footer: *Stop*, with the accessible name `stop`, while the job runs; else the
-    /// button `act`, which requests `command`, and *Cancel*. `close` is true when the header or Esc
-    /// closes the dialog.
-    pub fn foot_ui(
-        &mut self,
-        ui: &mut Ui,
-        [stop, act]: [&str; 2],
-        blocked: Option<&str>,
-        close: bool,
-        command: impl FnOnce() -> Command,
-    ) -> Next {
-        if let Self::Running(job) = *self {
-            let stops = foot_ui(ui, |ui| {
-                let stops = ui
-                    .add(Button::danger(tr!("Stop")).large().name(stop))
-                    .clicked();
-                widgets::spinner(ui, 18.0);
-                stops
-            });
-            return match job {
-                Some(job) if stops => Next::Also(Request::Run(Command::Cancel { job })),
-                _ => Next::Stay,
-            };
-        }
-        let (acts, leaves) = foot_ui(ui, |ui| {
-            let acts = ui
-                .add(Button::primary(act).large().with_disabled_reason(blocked))
-                .clicked();
-            (acts, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
-        });
-        if acts {
-            *self = Self::Running(None);
-            return Next::Also(Request::Run(command()));
-        }
-        if leaves || close {
-            Next::Close
-        } else {
-            Next::Stay
         }
     }
 }

@@ -7,21 +7,17 @@ mod column;
 mod confirm;
 mod consent;
 mod crash;
-mod describe;
 mod dialog_job;
 mod documentation;
-mod export_subset;
 mod frame;
 mod join;
 mod layout;
-mod migrate;
 mod open_path;
+mod operation;
 mod plan;
-mod publish;
 mod relocate;
 mod repository;
 mod settings;
-mod tools;
 mod view;
 mod write;
 
@@ -32,41 +28,37 @@ use std::sync::Arc;
 use egui::{Context, Frame, Id, Modal};
 
 use super::App;
+use super::action::Action;
 use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::panel_context::{DIM, Request};
 use super::settings::Settings;
 use super::theme::{self, Theme};
-use super::tool::Tool;
 use super::widgets;
-use crate::container::{Built, OpenOptions};
+use crate::container::Built;
 use crate::draft::FixPlan;
-use crate::export::Catalogue;
 use crate::ops::{AnyOperation, DatasetImport, FoundLayout};
 use crate::studio::{Command, LogLevel};
 use about::{About, ShortcutsDialog};
 use add_dataset::AddDataset;
 use column::ColumnDialog;
 use confirm::Confirm;
-use describe::Describe;
 use documentation::Documentation;
-use export_subset::ExportSubset;
 use frame::{Next, wants_focus};
 use join::JoinDialog;
 use layout::LayoutDialog;
-use migrate::Migrate;
 use open_path::{OpenPath, RecentDialog};
+use operation::OperationDialog;
+use operation::forms::{Several, form_of};
 use plan::PlanDialog;
-use publish::PublishDialog;
 use relocate::Relocate;
 use repository::RepositoryDialog;
 use settings::SettingsDialog;
-use tools::ToolDialog;
 use view::{DialogView, Reply};
 use write::WriteDialog;
 
 pub use crash::CrashReport;
-pub use tools::{ToolStart, start_of};
+pub use operation::form::{OperationStart, start_of};
 pub use view::DialogEvent;
 
 /// Least distance of a dialog from the upper and lower edge of the window, in points.
@@ -135,10 +127,7 @@ impl Dialog {
             ),
             button: tr!("Replace").into(),
             then: Some(then),
-            instead: Some((
-                tr!("Save as…").into(),
-                Request::Do(super::action::Action::SaveAs),
-            )),
+            instead: Some((tr!("Save as…").into(), Request::Do(Action::SaveAs))),
             stay: tr!("Cancel"),
         })
     }
@@ -244,49 +233,21 @@ impl Dialog {
         Self::from_view(OpenPath::new(request, false))
     }
 
-    pub fn export_subset(
-        input: PathBuf,
-        open: OpenOptions,
-        folder: &std::path::Path,
-        id: &str,
-        sql: Option<String>,
-    ) -> Self {
-        Self::from_view(ExportSubset::new(input, open, folder, id, sql))
-    }
-
-    /// The description dialog.
-    pub fn describe(
-        input: PathBuf,
-        open: OpenOptions,
-        folder: &std::path::Path,
-        id: &str,
-        form: Catalogue,
-    ) -> Self {
-        Self::from_view(Describe::new(input, open, folder, id, form))
-    }
-
-    /// The publication dialog.
-    pub fn publish(input: PathBuf, open: OpenOptions, prices: crate::ops::publish::Prices) -> Self {
-        Self::from_view(PublishDialog::new(input, open, prices))
-    }
-
-    /// The migration dialog.
-    pub fn migrate(input: PathBuf, folder: &std::path::Path) -> Self {
-        Self::from_view(Migrate::new(input, folder))
-    }
-
     /// A page of the documentation, from a line.
     pub fn documentation(page: Page, line: usize) -> Self {
         Self::from_view(Documentation::new(page, line))
     }
 
-    pub fn tool(tool: Tool, start: &ToolStart) -> Self {
-        Self::from_view(ToolDialog::new(tool, start))
+    /// The dialog of the operation of an action; `None` for actions without one.
+    pub fn operation(action: Action, start: &OperationStart) -> Option<Self> {
+        let form = form_of(action, start)?;
+        Some(Self::from_view(OperationDialog::new(form)))
     }
 
     /// Opens several datasets as one; `otherwise` imports dropped paths instead.
     pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        Self::from_view(ToolDialog::several(paths, otherwise))
+        let form = Several::from_paths(paths, otherwise);
+        Self::from_view(OperationDialog::new(Box::new(form)))
     }
 
     /// The plan of a fix over many roots, for this revision of the draft.

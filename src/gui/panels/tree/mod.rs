@@ -17,7 +17,6 @@ use crate::gui::panels::structure::state::StructureSummary;
 use crate::gui::panels::{structure, tray};
 use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::tool::Tool;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, EmptyState, Segment, StatusMark, TextField, Tone, TreeRow, paint};
 use crate::gui::{dropped_paths, filters, icons};
@@ -610,7 +609,7 @@ fn menu_ui(
                 Action::WriteOlder.info().icon,
                 tr!("Write as .tortilla…"),
             ) {
-                requests.push(Request::Tool(Tool::Older, Some(root.clone())));
+                requests.push(Request::OpenForm(Action::WriteOlder, Some(root.clone())));
             }
             if document
                 .fields(at.level)
@@ -622,7 +621,7 @@ fn menu_ui(
                     tr!("Percentiles of this sample…"),
                 )
             {
-                requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
+                requests.push(Request::OpenForm(Action::Percentiles, Some(root.clone())));
             }
         }
         return;

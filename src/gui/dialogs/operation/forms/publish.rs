@@ -1,16 +1,19 @@
-//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and the
-//! result with code that reads it.
+//! Form of Publish: target, checks, files and cost; then the result with code that reads it.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, ScrollArea, Ui, vec2};
+use egui::Ui;
 
-use super::dialog_job::DialogJob;
-use super::frame::{Next, foot_ui, head_ui};
-use super::view::{DialogEvent, DialogView, Reply};
 use crate::container::OpenOptions;
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
+use crate::gui::dialogs::operation::form::{
+    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
@@ -18,15 +21,17 @@ use crate::jobs::AsyncValue;
 use crate::model::is_remote;
 use crate::ops::AnyOutput;
 use crate::ops::publish::{
-    CheckKind, CheckLevel, Mend, Preflight, Prices, Publication, PublishCheck, PublishLayout,
-    PublishRequest, preflight,
+    CheckKind, CheckLevel, Mend, Preflight, Prices, PublishCheck, PublishLayout, PublishRequest,
+    Published, preflight,
 };
 use crate::studio::{Command, Event};
 
-/// Maximum height of the columns in points.
-const HEIGHT: f32 = 520.0;
+/// Width of the dialog in points.
+const WIDTH: f32 = 860.0;
 
-pub struct PublishDialog {
+/// Target, prices and checks.
+#[derive(Debug)]
+pub struct PublishForm {
     input: PathBuf,
     open: OpenOptions,
     target: String,
@@ -42,18 +47,19 @@ pub struct PublishDialog {
     /// Number of requests of the checks.
     times: u32,
     checked: AsyncValue<u32, Preflight>,
-    job: DialogJob<Box<Publication>>,
-    snippet: usize,
+    /// Checks that blocked the job.
+    refused: Option<Preflight>,
     /// Prices of the settings.
     prices: Prices,
 }
 
-impl PublishDialog {
-    /// Publishes the dataset at `input`, with the prices of the settings.
-    pub fn new(input: PathBuf, open: OpenOptions, prices: Prices) -> Self {
-        Self {
-            input,
-            open,
+impl PublishForm {
+    /// Publishes the input, with the prices of the settings; `None` without an input.
+    pub fn new(start: &OperationStart) -> Option<Self> {
+        let prices = start.prices.clone();
+        Some(Self {
+            input: start.input.clone()?,
+            open: start.open.clone(),
             target: String::new(),
             layout: PublishLayout::Store,
             repository: String::new(),
@@ -67,10 +73,9 @@ impl PublishDialog {
             asked: None,
             times: 0,
             checked: AsyncValue::default(),
-            job: DialogJob::Idle,
-            snippet: 0,
+            refused: None,
             prices,
-        }
+        })
     }
 
     fn request(&self) -> PublishRequest {
@@ -97,20 +102,28 @@ impl PublishDialog {
         }
     }
 
-    /// Result of the checks for the current input; `None` until they have ended.
-    fn current(&self) -> Option<&Preflight> {
-        let is_current = self.asked.as_ref() == Some(&self.request());
-        self.checked
-            .get(&self.times)
-            .filter(|_| is_current)?
-            .as_ref()
-            .ok()
+    /// Starts the checks of the current input.
+    fn ask_checks(&mut self) {
+        self.asked = Some(self.request());
+        self.times += 1;
+        self.refused = None;
     }
 
-    fn target_ui(&mut self, ui: &mut Ui) {
-        if self.is_running() {
-            ui.disable();
+    /// Result of the checks for the current input; `None` until they have ended.
+    fn find_current(&self) -> Option<&Preflight> {
+        if self.asked.as_ref() != Some(&self.request()) {
+            return None;
         }
+        let checked = self
+            .checked
+            .get(&self.times)
+            .and_then(|found| found.as_ref().ok());
+        self.refused.as_ref().or(checked)
+    }
+
+    /// Draws target and prices; true when checks were asked for.
+    fn target_ui(&mut self, ui: &mut Ui) -> bool {
+        let mut outdates_note = false;
         widgets::heading(ui, tr!("Target"));
         for layout in PublishLayout::ALL {
             if widgets::radio(
@@ -173,10 +186,10 @@ impl PublishDialog {
             )
             .clicked()
         {
-            self.asked = Some(self.request());
-            self.times += 1;
-            self.job = DialogJob::Idle;
+            self.ask_checks();
+            outdates_note = true;
         }
+        outdates_note
     }
 
     /// Why the input is incomplete; `None` when it is complete.
@@ -188,20 +201,21 @@ impl PublishDialog {
         }
     }
 
-    /// Draws the checks; a returned request closes the dialog and opens the panel in which a
-    /// finding is corrected.
-    fn checks_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Option<Request> {
+    /// Draws the checks. A link closes the dialog and opens the panel in which a finding is
+    /// corrected.
+    fn checks_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Pre-flight checks"));
         if let Some(Err(error)) = self.checked.get(&self.times) {
             note_ui(ui, &FieldNote::Error(error.report()));
-            return None;
+            return;
         }
-        let found = match &self.job {
-            DialogJob::Done(publication) => Some(publication.preflight.clone()),
-            _ => self.current().cloned(),
-        };
-        let Some(found) = found else {
+        let Some(found) = self.find_current().cloned() else {
             let waits = self.asked.as_ref() == Some(&self.request())
                 && self.checked.get(&self.times).is_none();
             if waits {
@@ -215,7 +229,7 @@ impl PublishDialog {
                     ),
                 )
             }
-            return None;
+            return;
         };
         ui.horizontal_wrapped(|ui| {
             let [passes, notes, blocks] =
@@ -246,7 +260,6 @@ impl PublishDialog {
                 }
             }
         });
-        let mut request = None;
         let mut group = None;
         for check in &found.checks {
             if group.replace(check.kind.group()) != Some(check.kind.group()) {
@@ -256,17 +269,25 @@ impl PublishDialog {
                         .color(t.tx3),
                 );
             }
-            request = self.check_ui(ui, cx, check).or(request);
+            self.check_ui(ui, fields, cx, check);
         }
-        request
+        if let Some(line) = self.request().command_line() {
+            widgets::heading(ui, tr!("The same from the command line"));
+            widgets::code_ui(ui, &line);
+            let copy = Button::secondary(tr!("Copy command")).icon(icons::COPY);
+            if ui.add(copy).clicked() {
+                cx.request(Request::Copy(line));
+            }
+        }
     }
 
     fn check_ui(
         &mut self,
         ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
         cx: &PanelContext<'_>,
         check: &PublishCheck,
-    ) -> Option<Request> {
+    ) {
         let t = theme::tokens(ui);
         let (icon, color) = match check.level {
             CheckLevel::Pass => (icons::CHECK_CIRCLE, t.ok),
@@ -291,7 +312,7 @@ impl PublishDialog {
             );
         });
         if check.level == CheckLevel::Pass {
-            return None;
+            return;
         }
         for place in check
             .places
@@ -307,13 +328,12 @@ impl PublishDialog {
                     .wrap(),
             );
         }
-        let mut request = None;
         if let Some(mend) = &check.mend {
             ui.add(egui::Label::new(small(mend.sentence()).color(t.tx2)).wrap());
             if let Some(pane) = pane_of(mend).filter(|_| cx.document().is_some())
                 && widgets::link(ui, &tr!("Show {place}", place = pane.title())).clicked()
             {
-                request = Some(Request::Show(pane));
+                *fields.leaving = Some(Request::Show(pane));
             }
         }
         if check.kind.may_be_accepted() && (check.level == CheckLevel::Blocks || check.accepted) {
@@ -329,80 +349,159 @@ impl PublishDialog {
                 if accepted {
                     self.accept.push(check.kind);
                 }
-                self.asked = Some(self.request());
-                self.times += 1;
-                self.job = DialogJob::Idle;
-            }
-        }
-        request
-    }
-
-    fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let t = theme::tokens(ui);
-        match &self.job {
-            DialogJob::Running(id) => {
-                widgets::heading(ui, tr!("Publishing"));
-                let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else {
-                    return;
-                };
-                ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
-                match job.progress.fraction() {
-                    Some(fraction) => drop(widgets::progress_bar(
-                        ui,
-                        tr!("Publishing"),
-                        fraction,
-                        ui.available_width(),
-                        8.0,
-                    )),
-                    None => drop(widgets::spinner(ui, 16.0)),
-                }
-                let text = theme::rich_text(detail(&job.progress, job.elapsed))
-                    .font(font::mono(11.0))
-                    .color(t.tx2);
-                ui.add(egui::Label::new(text).wrap());
-                note_ui(
-                    ui,
-                    &FieldNote::Info(
-                        tr!(
-                            "The file that readers open first is sent last, so that an incomplete \
-                            dataset can't be opened."
-                        )
-                        .into(),
-                    ),
-                );
-            }
-            DialogJob::Done(publication) if publication.published.is_some() => {
-                self.published_ui(ui, cx)
-            }
-            job => {
-                job.ended_ui(ui);
-                if let Some(found) = self.current() {
-                    planned_ui(ui, found);
-                    if let Some(line) = self.request().command_line() {
-                        widgets::heading(ui, tr!("The same from the command line"));
-                        widgets::code_ui(ui, &line);
-                        if ui
-                            .add(Button::secondary(tr!("Copy command")).icon(icons::COPY))
-                            .clicked()
-                        {
-                            cx.request(Request::Copy(line));
-                        }
-                    }
-                }
+                self.ask_checks();
+                *fields.outdates_note = true;
             }
         }
     }
+}
 
-    fn published_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let DialogJob::Done(publication) = &self.job else {
-            return;
+impl OperationForm for PublishForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
+            icon: icons::CLOUD,
+            title: tr!("Publish dataset"),
+            about: "",
+            verb: tr!("Publish"),
+        }
+    }
+
+    fn run_text(&self) -> Cow<'static, str> {
+        match (
+            self.find_current(),
+            self.layout.is_uploaded_by_another_program(),
+        ) {
+            (_, true) => tr!("Write the files").into(),
+            (Some(found), false) => {
+                tr!("Publish {size}", size = paint::bytes(found.size_bytes)).into()
+            }
+            (None, false) => tr!("Publish").into(),
+        }
+    }
+
+    fn button_names(&self) -> ButtonNames {
+        ButtonNames {
+            run: Some(tr!("Publish now")),
+            stop: tr!("Stop publishing"),
+        }
+    }
+
+    fn title_detail(&self, cx: &PanelContext<'_>) -> String {
+        fields::document_title(cx)
+    }
+
+    fn dialog_width(&self) -> f32 {
+        WIDTH
+    }
+
+    fn running_note(&self) -> FieldNote {
+        let text = tr!(
+            "The file that readers open first is sent last, so that an incomplete dataset can't be \
+                opened."
+        );
+        FieldNote::Info(text.into())
+    }
+
+    fn cancel_note(&self) -> FieldNote {
+        let text = tr!(
+            "Stopped. Files already at the store are not sent again; readers can't open the \
+                dataset before its last file is sent."
+        );
+        FieldNote::Info(text.into())
+    }
+
+    fn follows_document(&self) -> bool {
+        true
+    }
+
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
+        if let Some(asked) = self.asked.clone() {
+            self.checked.update(
+                cx.jobs,
+                self.times,
+                tr!("Check before publishing"),
+                move |ctx| preflight(&asked, ctx),
+            );
+        }
+        ui.columns(2, |columns| {
+            if let [left, right] = columns {
+                *fields.outdates_note |= self.target_ui(left);
+                self.checks_ui(right, fields, cx);
+            }
+        });
+    }
+
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
+        if let Some(reason) = self.incomplete() {
+            return Err(reason.into());
+        }
+        let found = self
+            .find_current()
+            .cloned()
+            .ok_or_else(|| tr!("Check first").to_owned())?;
+        let command = Command::operate(self.request());
+        Ok(Box::new(move |_| {
+            let mut plan = OperationPreview::new(command);
+            let blocks = |check: &&PublishCheck| check.level == CheckLevel::Blocks;
+            let first = found.checks.iter().find(blocks);
+            plan.lines
+                .extend(first.map(|check| ReportLine::error(&check.message)));
+            plan.lines.extend(list_files_and_cost(&found));
+            Ok(if found.may_publish() {
+                plan
+            } else {
+                plan.obstacle(tr!("A check blocks publishing"))
+            })
+        }))
+    }
+
+    fn key(&self, _cx: &PanelContext<'_>) -> String {
+        let state = (self.request(), self.times, self.refused.is_some());
+        format!("{state:?}")
+    }
+
+    fn end_job(&mut self, event: &Event) -> OperationEnd {
+        let Event::Finished(AnyOutput::Publish(publication)) = event else {
+            return OperationEnd::Ignored;
         };
-        let Some(published) = &publication.published else {
-            return;
+        let Some(published) = publication.published.clone() else {
+            self.refused = Some(publication.preflight.clone());
+            return OperationEnd::Form;
         };
+        OperationEnd::Report(OperationReport::with_page(
+            published.address.clone(),
+            Box::new(PublishedPage {
+                published,
+                snippet: 0,
+            }),
+            ReportTexts {
+                sound: tr!("Published"),
+                open: tr!("Open dataset"),
+                close: tr!("Done"),
+                close_name: tr!("Done"),
+            },
+        ))
+    }
+}
+
+/// What was sent, and code that reads it.
+#[derive(Debug)]
+struct PublishedPage {
+    published: Published,
+    /// Index of the shown snippet.
+    snippet: usize,
+}
+
+impl ReportPage for PublishedPage {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let published = &self.published;
         let t = theme::tokens(ui);
         let opened = &published.opened;
-        widgets::heading(ui, tr!("Published"));
         let requests = tr_n!(
             opened.requests,
             "{n} request",
@@ -482,181 +581,6 @@ impl PublishDialog {
             }
         });
     }
-
-    fn foot_ui(&mut self, ui: &mut Ui) -> Next {
-        let current = self.current();
-        let first = current.and_then(|found| {
-            found
-                .checks
-                .iter()
-                .find(|check| check.level == CheckLevel::Blocks)
-        });
-        let why = first.map(|check| check.message.clone());
-        let blocked = match (self.incomplete(), current) {
-            (Some(reason), _) => Some(reason),
-            (None, None) => Some(tr!("Check first")),
-            (None, Some(found)) if !found.may_publish() => Some(tr!("A check blocks publishing")),
-            _ => None,
-        };
-        let button = match (current, self.layout.is_uploaded_by_another_program()) {
-            (_, true) => tr!("Write the files").to_owned(),
-            (Some(found), false) => tr!("Publish {size}", size = paint::bytes(found.size_bytes)),
-            (None, false) => tr!("Publish").to_owned(),
-        };
-        let (running, done) = (
-            self.is_running(),
-            matches!(&self.job, DialogJob::Done(done) if done.published.is_some()),
-        );
-        let (leave, act) = foot_ui(ui, |ui| {
-            if running {
-                return (
-                    false,
-                    ui.add(
-                        Button::danger(tr!("Stop"))
-                            .large()
-                            .name(tr!("Stop publishing")),
-                    )
-                    .clicked(),
-                );
-            }
-            if done {
-                return (
-                    ui.add(Button::primary(tr!("Done")).large()).clicked(),
-                    false,
-                );
-            }
-            let act = ui
-                .add(
-                    Button::primary(button)
-                        .large()
-                        .with_disabled_reason(blocked)
-                        .name(tr!("Publish now")),
-                )
-                .clicked();
-            let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
-            if let Some(why) = &why {
-                let color = theme::tokens(ui).err;
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(
-                        theme::rich_text(icons::WARNING_OCTAGON)
-                            .font(font::icon(14.0))
-                            .color(color),
-                    );
-                    ui.add(
-                        egui::Label::new(
-                            theme::rich_text(why)
-                                .text_style(text_style("small12"))
-                                .color(color),
-                        )
-                        .truncate(),
-                    );
-                });
-            }
-            (leave, act)
-        });
-        match (&self.job, act, leave) {
-            (DialogJob::Running(Some(job)), true, _) => {
-                Next::Also(Request::Run(Command::Cancel { job: *job }))
-            }
-            (DialogJob::Running(_), ..) => Next::Stay,
-            (_, true, _) => {
-                self.job = DialogJob::Running(None);
-                Next::Also(Request::Run(Command::operate(self.request())))
-            }
-            (_, false, true) => Next::Close,
-            _ => Next::Stay,
-        }
-    }
-}
-
-impl DialogView for PublishDialog {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) =
-            (self.asked.clone(), &self.job)
-        {
-            self.checked.update(
-                cx.jobs,
-                self.times,
-                tr!("Check before publishing"),
-                move |ctx| preflight(&asked, ctx),
-            );
-        }
-        let screen = ui.ctx().content_rect();
-        let size = vec2(
-            (screen.width() - 64.0).min(1180.0),
-            (screen.height() - 180.0).min(HEIGHT),
-        );
-        ui.set_width(size.x);
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx
-            .document()
-            .map(|document| document.title().into_owned())
-            .unwrap_or_default();
-        let close = head_ui(ui, icons::CLOUD, tr!("Publish dataset"), &title) && !self.is_running();
-        let mut next = Next::Stay;
-        let third = (size.x / 3.0).floor();
-        ui.horizontal_top(|ui| {
-            ui.spacing_mut().item_spacing.x = 0.0;
-            for column in 0..3 {
-                let fill = if column == 1 {
-                    theme::tokens(ui).bg2
-                } else {
-                    theme::tokens(ui).bg1
-                };
-                Frame::NONE
-                    .fill(fill)
-                    .inner_margin(Margin::same(14))
-                    .show(ui, |ui| {
-                        ui.set_width(third - 28.0);
-                        ui.set_height(size.y);
-                        ui.vertical(|ui| {
-                            ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                            ScrollArea::vertical()
-                                .id_salt(("publish", column))
-                                .auto_shrink(false)
-                                .show(ui, |ui| match column {
-                                    0 => self.target_ui(ui),
-                                    1 => {
-                                        if let Some(request) = self.checks_ui(ui, cx) {
-                                            next = Next::Do(request);
-                                        }
-                                    }
-                                    _ => self.outcome_ui(ui, cx),
-                                });
-                        });
-                    });
-            }
-        });
-        match (self.foot_ui(ui), close) {
-            (Next::Stay, true) => Next::Close,
-            (Next::Stay, false) => next,
-            (other, _) => other,
-        }
-    }
-
-    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
-        match event {
-            DialogEvent::Finished(job, Event::Finished(AnyOutput::Publish(publication)), _)
-                if self.job.has_run(*job) =>
-            {
-                self.job = DialogJob::Done(publication.clone());
-                Reply::Taken(Vec::new())
-            }
-            DialogEvent::DocumentChanged if !self.is_running() => Reply::Close,
-            event => self.job.receive(event, || {
-                let text = tr!(
-                    "Stopped. Files already at the store are not sent again; readers can't open \
-                        the \
-                        dataset before its last file is sent."
-                );
-                FieldNote::Info(text.into())
-            }),
-        }
-    }
-
-    fn is_running(&self) -> bool {
-        self.job.is_running()
-    }
 }
 
 /// The panel in which a finding is corrected.
@@ -673,42 +597,39 @@ fn pane_of(mend: &Mend) -> Option<crate::gui::Pane> {
 }
 
 /// The files and the cost.
-fn planned_ui(ui: &mut Ui, found: &Preflight) {
-    let t = theme::tokens(ui);
-    widgets::heading(ui, tr!("Will be published"));
+fn list_files_and_cost(found: &Preflight) -> Vec<ReportLine> {
+    let mut lines = vec![ReportLine::fact(tr!("Will be published"))];
     for file in &found.files {
         let size = file
             .size_bytes
             .map_or(tr!("generated").to_owned(), paint::bytes);
-        draw_planned_row(
-            ui,
-            &file.name,
-            if file.files > 1 {
-                format!("{} × {size}", file.files)
-            } else {
-                size
-            },
-        );
+        let size = if file.files > 1 {
+            format!("{} × {size}", file.files)
+        } else {
+            size
+        };
+        lines.push(ReportLine::row(format!("{}  {size}", file.name)));
     }
-    widgets::heading(ui, tr!("Cost"));
+    lines.push(ReportLine::fact(tr!("Cost")));
     let cost = &found.cost;
-    draw_planned_row(
-        ui,
-        tr!("Storage, a month"),
-        format!("$ {:.2}", cost.storage_month),
-    );
-    draw_planned_row(
-        ui,
-        tr!("Egress, a full read"),
-        format!("$ {:.2}", cost.egress_read),
-    );
-    draw_planned_row(
-        ui,
-        tr!("Requests, a full read"),
-        format!("$ {:.3}", cost.requests_read),
-    );
-    draw_planned_row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
-    draw_planned_row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
+    let rows = [
+        (
+            tr!("Storage, a month"),
+            format!("$ {:.2}", cost.storage_month),
+        ),
+        (
+            tr!("Egress, a full read"),
+            format!("$ {:.2}", cost.egress_read),
+        ),
+        (
+            tr!("Requests, a full read"),
+            format!("$ {:.3}", cost.requests_read),
+        ),
+        (tr!("This upload"), format!("$ {:.3}", cost.upload)),
+        (tr!("A month"), format!("$ {:.2}", cost.month)),
+    ];
+    let rows = rows.into_iter();
+    lines.extend(rows.map(|(name, price)| ReportLine::row(format!("{name}  {price}"))));
     let text = match (cost.rates.source, cost.rates.set_by_user) {
         (Some(source), 0) => Some(tr!(
             "Prices are {source}. The settings take others.",
@@ -721,27 +642,6 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
         (None, 0) => None,
         (None, _) => Some(tr!("Prices are those of the settings.").to_owned()),
     };
-    if let Some(text) = text {
-        ui.add(
-            egui::Label::new(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx3),
-            )
-            .wrap(),
-        );
-    }
-}
-
-fn draw_planned_row(ui: &mut Ui, name: &str, detail: String) {
-    ui.horizontal(|ui| {
-        ui.label(theme::rich_text(name).font(font::mono(11.5)));
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(
-                theme::rich_text(detail)
-                    .font(font::mono(11.0))
-                    .color(theme::tokens(ui).tx2),
-            );
-        });
-    });
+    lines.extend(text.map(ReportLine::fact));
+    lines
 }

@@ -7,10 +7,15 @@ use std::path::PathBuf;
 use egui::{ScrollArea, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{Format, read_collection_file};
-use crate::gui::dialogs::migrate::value_of;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -93,7 +98,7 @@ impl std::fmt::Debug for Footer {
 
 impl Footer {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let ending = start
             .input
             .as_ref()
@@ -182,7 +187,7 @@ impl Footer {
     fn collection_ui(
         &mut self,
         ui: &mut Ui,
-        fields: &mut ToolFields<'_>,
+        fields: &mut OperationFields<'_>,
         contents: &EditableContents,
     ) {
         let Some(collection) = &contents.collection else {
@@ -337,21 +342,21 @@ fn heading(ui: &mut Ui, text: &str) {
 /// Input text of a value: a string without quotes, unless it would be parsed as another type.
 fn format_input_text(value: &Json) -> String {
     match value {
-        Json::String(text) if value_of(text) == *value => text.clone(),
+        Json::String(text) if fields::parse_json_or_text(text) == *value => text.clone(),
         other => other.to_string(),
     }
 }
 
 /// How an edit is done, as a line of the preview.
-fn way_line(way: &EditWay) -> ToolLine {
+fn way_line(way: &EditWay) -> ReportLine {
     match way {
         EditWay::InPlace { files } if files.is_empty() => {
-            ToolLine::good(tr!("No file changes: the dataset has these values already"))
+            ReportLine::good(tr!("No file changes: the dataset has these values already"))
         }
         EditWay::InPlace { files } => {
             let n = paint::format_grouped_number(files.len() as u64);
             let first = files.first().cloned().unwrap_or_default();
-            ToolLine::good(tr_n!(
+            ReportLine::good(tr_n!(
                 files.len(),
                 "Replaces {n} metadata file ({first}); data files are not touched",
                 "Replaces up to {n} metadata files ({first}, …); data files are not touched",
@@ -359,15 +364,15 @@ fn way_line(way: &EditWay) -> ToolLine {
                 first
             ))
         }
-        EditWay::Footer => ToolLine::good(tr!(
+        EditWay::Footer => ReportLine::good(tr!(
             "Replaces footer and collection; the samples are not touched"
         )),
-        EditWay::Tail { bytes } => ToolLine::good(tr!(
+        EditWay::Tail { bytes } => ReportLine::good(tr!(
             "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not \
                 touched",
             bytes = paint::bytes(*bytes)
         )),
-        EditWay::Anew { bytes, reason } => ToolLine::warning(tr!(
+        EditWay::Anew { bytes, reason } => ReportLine::warning(tr!(
             "Writes the whole dataset anew, with {bytes} of data: {reason}",
             bytes = paint::bytes(*bytes),
             reason
@@ -375,9 +380,9 @@ fn way_line(way: &EditWay) -> ToolLine {
     }
 }
 
-impl ToolForm for Footer {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Footer {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::PENCIL_SIMPLE,
             title: tr!("Edit in place"),
             about: tr!(
@@ -389,7 +394,12 @@ impl ToolForm for Footer {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
         let before = self.input.clone();
         fields.dataset(
             ui,
@@ -452,7 +462,13 @@ impl ToolForm for Footer {
         } else {
             self.fields
                 .iter()
-                .map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of)))
+                .map(|(key, text)| {
+                    (
+                        key.clone(),
+                        text.as_deref()
+                            .map_or(Json::Null, fields::parse_json_or_text),
+                    )
+                })
                 .collect()
         };
         let (dropped, metadata) = (
@@ -468,7 +484,7 @@ impl ToolForm for Footer {
         Ok(Box::new(move |ctx| {
             let contents = editable_contents(&input, ctx)?;
             let n = paint::format_grouped_number(contents.samples as u64);
-            let mut lines = vec![ToolLine::fact(tr_n!(
+            let mut lines = vec![ReportLine::fact(tr_n!(
                 contents.samples,
                 "Reads: {n} sample of level 0",
                 "Reads: {n} samples of level 0",
@@ -477,18 +493,18 @@ impl ToolForm for Footer {
             lines.extend(
                 dropped
                     .iter()
-                    .map(|column| ToolLine::warning(tr!("Removes the column {column}", column))),
+                    .map(|column| ReportLine::warning(tr!("Removes the column {column}", column))),
             );
             if let Some(table) = &metadata {
-                lines.push(ToolLine::fact(tr!(
+                lines.push(ReportLine::fact(tr!(
                     "Adds or replaces columns from {path}",
                     path = display_path(table)
                 )));
             }
             for (key, value) in &set {
                 lines.push(match value {
-                    Json::Null => ToolLine::warning(tr!("Removes the field {key}", key)),
-                    value => ToolLine::fact(tr!("Sets the field {key} to {value}", key, value)),
+                    Json::Null => ReportLine::warning(tr!("Removes the field {key}", key)),
+                    value => ReportLine::fact(tr!("Sets the field {key} to {value}", key, value)),
                 });
             }
             let given = collection
@@ -500,16 +516,16 @@ impl ToolForm for Footer {
                 None => Generation::Taco,
             });
             match become_generation {
-                Some(Generation::Tortilla) => lines.push(ToolLine::warning(tr!(
+                Some(Generation::Tortilla) => lines.push(ReportLine::warning(tr!(
                     "Removes the collection: the file becomes a TORTILLA"
                 ))),
-                Some(Generation::Taco) => lines.push(ToolLine::fact(tr!(
+                Some(Generation::Taco) => lines.push(ReportLine::fact(tr!(
                     "Adds a collection: the file becomes a TACO"
                 ))),
                 None => {}
             }
             if given.is_some() && become_generation.is_none() {
-                lines.push(ToolLine::warning(tr!("Replaces the whole collection")));
+                lines.push(ReportLine::warning(tr!("Replaces the whole collection")));
             }
             let nothing = dropped.is_empty()
                 && metadata.is_none()
@@ -549,13 +565,13 @@ impl ToolForm for Footer {
                     Command::operate(request)
                 }
             };
-            let mut plan = ToolPreview::new(command);
+            let mut plan = OperationPreview::new(command);
             plan.lines = lines;
             plan = match place {
                 Some(target) => plan.destination(&target, overwrite),
                 None => {
                     let path = display_path(&input);
-                    plan.line(ToolLine::warning(tr!(
+                    plan.line(ReportLine::warning(tr!(
                         "Changes {path} in place; every sample stays byte for byte",
                         path
                     )))

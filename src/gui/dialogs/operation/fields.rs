@@ -1,17 +1,20 @@
-//! Shared inputs of the tools: typed or chosen paths, overwriting, damaged samples, and sizes.
+//! Shared inputs of the forms: typed or chosen paths, overwriting, damaged samples, and sizes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::Ui;
+use serde_json::Value as Json;
 
-use crate::container::{OnDamage, parse_size};
+use crate::container::{ContainerReader, Format, OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, TextField};
+use crate::gui::widgets::{self, Button, Segment, TextField};
 use crate::ops::RowChoice;
+use crate::studio::Document;
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
@@ -43,14 +46,41 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
     }
 }
 
+/// The title of the open document.
+pub fn document_title(cx: &PanelContext<'_>) -> String {
+    cx.document()
+        .map(|document| document.title().into_owned())
+        .unwrap_or_default()
+}
+
+/// The reader of the opened dataset.
+///
+/// # Errors
+/// A sentence for the user when none is open.
+pub fn need_reader(cx: &PanelContext<'_>) -> Result<Arc<dyn ContainerReader>, String> {
+    let open = cx.document().and_then(Document::opened_dataset);
+    open.map(|open| open.reader.clone())
+        .ok_or_else(|| tr!("Choose the input").into())
+}
+
+/// True while a text field has the focus.
+pub fn is_typing(ui: &Ui) -> bool {
+    ui.memory(|memory| memory.focused())
+        .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some())
+}
+
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
-pub struct ToolFields<'a> {
+pub struct OperationFields<'a> {
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
     /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,
+    /// A request that closes the dialog.
+    pub leaving: &'a mut Option<Request>,
+    /// True when the note about the last job no longer holds.
+    pub outdates_note: &'a mut bool,
 }
 
-impl ToolFields<'_> {
+impl OperationFields<'_> {
     /// A path, typed or chosen.
     pub fn path(
         &mut self,
@@ -182,7 +212,7 @@ pub fn draw_labelled_line<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)
 
 /// The folder with the parts of an index; hidden when the name of the input is not that of an
 /// index.
-pub fn base_path(ui: &mut Ui, fields: &mut ToolFields<'_>, input: &str, text: &mut String) {
+pub fn base_path(ui: &mut Ui, fields: &mut OperationFields<'_>, input: &str, text: &mut String) {
     let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
     let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
     if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {
@@ -236,6 +266,34 @@ pub fn size_in(text: &str) -> Result<Option<u64>, String> {
     }
 }
 
+/// Draws the choice of ZIP or FOLDER on a labelled line; as [`draw_formats`].
+pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
+    draw_labelled_line(ui, tr!("Write as"), |ui| {
+        draw_formats(ui, "tool-format", format, output);
+    });
+}
+
+/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
+pub fn draw_formats(ui: &mut Ui, id: &str, format: &mut Format, output: &mut String) {
+    let before = *format;
+    let formats = [
+        Segment::new(Format::Zip, "ZIP"),
+        Segment::new(Format::Folder, "FOLDER"),
+    ];
+    widgets::draw_segments(ui, id, format, &formats);
+    if before != *format {
+        let bare = output
+            .trim_end_matches('/')
+            .trim_end_matches(".tacozip")
+            .to_owned();
+        *output = if *format == Format::Zip {
+            format!("{bare}.tacozip")
+        } else {
+            bare
+        };
+    }
+}
+
 /// How damaged samples are handled.
 pub fn damage(keep: bool) -> OnDamage {
     if keep { OnDamage::Keep } else { OnDamage::Stop }
@@ -249,4 +307,24 @@ pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
 /// The choice to replace the output.
 pub fn replace(ui: &mut Ui, on: &mut bool) {
     widgets::checkbox(ui, on, tr!("Replace an existing output"));
+}
+
+/// A typed value: JSON if it is valid, else a string.
+pub fn parse_json_or_text(text: &str) -> Json {
+    serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_values_are_json_or_text() {
+        let value = parse_json_or_text("[\"CC0-1.0\"]");
+        assert_eq!(value, serde_json::json!(["CC0-1.0"]));
+        assert_eq!(
+            parse_json_or_text(" A title "),
+            Json::String("A title".into())
+        );
+    }
 }

@@ -3,9 +3,15 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -33,7 +39,7 @@ pub struct Optimise {
 
 impl Optimise {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let ending = match &start.input {
             Some(path) if path.is_dir() => String::new(),
             Some(path) => path
@@ -71,9 +77,9 @@ impl Optimise {
     }
 }
 
-impl ToolForm for Optimise {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Optimise {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::GAUGE,
             title: tr!("Optimise rasters"),
             about: tr!(
@@ -85,7 +91,12 @@ impl ToolForm for Optimise {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(
             ui,
             tr!("Rasters"),
@@ -199,11 +210,11 @@ impl ToolForm for Optimise {
                 already,
                 copied
             );
-            let plan = ToolPreview::new(Command::operate(request))
-                .line(ToolLine::fact(what))
-                .line(ToolLine::fact(of));
+            let plan = OperationPreview::new(Command::operate(request))
+                .line(ReportLine::fact(what))
+                .line(ReportLine::fact(of));
             let plan = if to_write == 0 && looked_at == files {
-                plan.line(ToolLine::warning(tr!(
+                plan.line(ReportLine::warning(tr!(
                     "Nothing is left to optimise; the output is a copy"
                 )))
             } else {

@@ -9,7 +9,7 @@ use crate::gui::widgets::paint;
 
 /// A line of a preview or report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolLine {
+pub struct ReportLine {
     kind: LineKind,
     text: String,
 }
@@ -26,7 +26,7 @@ enum LineKind {
     Histogram(Box<Bins>),
 }
 
-impl ToolLine {
+impl ReportLine {
     pub fn fact(text: impl Into<String>) -> Self {
         Self {
             kind: LineKind::Fact,
@@ -71,7 +71,7 @@ impl ToolLine {
 }
 
 /// Draws a line of a preview or report.
-pub fn line_ui(ui: &mut Ui, line: &ToolLine) {
+pub fn line_ui(ui: &mut Ui, line: &ReportLine) {
     let t = theme::tokens(ui);
     let (icon, color) = match &line.kind {
         LineKind::Fact => (icons::INFO, t.tx3),

@@ -1,15 +1,15 @@
-//! The report of a tool: changes, remaining findings, and links to the output.
+//! The report of an operation: changes, remaining findings, and links to the output.
 
 use std::path::PathBuf;
 
 use super::bins::Bins;
-use super::line::{ToolLine, line_ui};
+use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
-use crate::gui::panel_context::Request;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::Finding;
@@ -21,30 +21,105 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 /// Maximum number of shown lines; the copied report has all.
 const SHOWN: usize = 300;
+/// Most columns and other lines of a kind that a preparation for TACO 3 lists; report.json has all.
+const PREPARED_SHOWN: usize = 40;
 
-/// Result of a tool.
+/// Result of an operation.
 #[derive(Debug)]
-pub struct ToolReport {
+pub struct OperationReport {
     /// True when there is no warning or error.
     sound: bool,
     title: String,
-    lines: Vec<ToolLine>,
+    lines: Vec<ReportLine>,
     /// Path of the output, if it can be opened.
     open: Option<PathBuf>,
-    /// The report as text for other programs.
+    /// The report as text for other programs; empty for none.
     text: String,
+    texts: ReportTexts,
+    /// Drawn below the lines.
+    page: Option<Box<dyn ReportPage>>,
 }
 
-impl ToolReport {
+/// Part of a report that is more than lines.
+pub trait ReportPage: std::fmt::Debug {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>);
+}
+
+/// Texts of a report.
+#[derive(Debug)]
+pub struct ReportTexts {
+    /// Badge of a report without a warning or error.
+    pub sound: &'static str,
+    /// The button that opens the output.
+    pub open: &'static str,
+    /// The button that closes the dialog.
+    pub close: &'static str,
+    /// Accessible name of that button.
+    pub close_name: &'static str,
+}
+
+impl Default for ReportTexts {
+    fn default() -> Self {
+        Self {
+            sound: tr!("Done"),
+            open: tr!("Open dataset"),
+            close: tr!("Close"),
+            close_name: tr!("Close the report"),
+        }
+    }
+}
+
+impl OperationReport {
+    /// A report without lines.
+    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+        Self {
+            sound: true,
+            title,
+            lines: Vec::new(),
+            open: None,
+            text: String::new(),
+            texts,
+            page: Some(page),
+        }
+    }
+
+    /// Adds the output that can be opened, and the report as text for other programs.
+    pub fn with_output(mut self, path: PathBuf, output: &dyn OperationOutput) -> Self {
+        (self.open, self.text) = (Some(path), text_of(output));
+        self
+    }
+
+    /// The report of an exported subset.
+    pub fn of_export(built: &Built) -> Self {
+        let samples = count_samples(built);
+        Self {
+            sound: true,
+            title: display_path(&built.path),
+            lines: vec![ReportLine::good(format!(
+                "{samples}, {}",
+                paint::bytes(built.bytes)
+            ))],
+            open: Some(built.path.clone()),
+            text: String::new(),
+            texts: ReportTexts {
+                sound: tr!("Written"),
+                open: tr!("Open dataset"),
+                close: tr!("Close"),
+                close_name: tr!("Close the export"),
+            },
+            page: None,
+        }
+    }
+
     /// Draws the report.
-    pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
         let t = theme::tokens(ui);
         let height = (ui.ctx().content_rect().height() - 220.0).clamp(120.0, 480.0);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal(|ui| {
                 let (tone, icon, word) = if self.sound {
-                    (Tone::Ok, icons::CHECK, tr!("Done"))
+                    (Tone::Ok, icons::CHECK, self.texts.sound)
                 } else {
                     (Tone::Warning, icons::WARNING, tr!("Done, with remarks"))
                 };
@@ -75,7 +150,7 @@ impl ToolReport {
                     if more > 0 {
                         line_ui(
                             ui,
-                            &ToolLine::fact(tr_n!(
+                            &ReportLine::fact(tr_n!(
                                 more,
                                 "and {n} more line",
                                 "and {n} more lines",
@@ -83,26 +158,26 @@ impl ToolReport {
                             )),
                         );
                     }
+                    if let Some(page) = &mut self.page {
+                        page.ui(ui, cx);
+                    }
                 });
         });
         let (open, leave, copy) = foot_ui(ui, |ui| {
-            let open = self.open.is_some()
-                && ui
-                    .add(Button::primary(tr!("Open dataset")).large())
-                    .clicked();
-            let mut leave = Button::ghost(tr!("Close"))
+            let open =
+                self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
+            let mut leave = Button::ghost(self.texts.close)
                 .large()
-                .name(tr!("Close the report"));
+                .name(self.texts.close_name);
             if self.open.is_none() {
                 leave = leave.first();
             }
             let leave = ui.add(leave).clicked();
-            (
-                open,
-                leave,
-                ui.add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
-                    .clicked(),
-            )
+            let copy = !self.text.is_empty()
+                && ui
+                    .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
+                    .clicked();
+            (open, leave, copy)
         });
         match (&self.open, open, copy) {
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
@@ -113,8 +188,8 @@ impl ToolReport {
     }
 }
 
-/// The report of an event that ends a tool's job; `None` for others.
-pub fn report_of(event: &Event) -> Option<ToolReport> {
+/// The report of an event that ends the job of an operation; `None` for others.
+pub fn report_of(event: &Event) -> Option<OperationReport> {
     match event {
         Event::Written(built) => Some(report_written_dataset(built)),
         Event::Finished(output) => Some(report_of_output(output)),
@@ -122,7 +197,7 @@ pub fn report_of(event: &Event) -> Option<ToolReport> {
     }
 }
 
-fn report_of_output(output: &AnyOutput) -> ToolReport {
+fn report_of_output(output: &AnyOutput) -> OperationReport {
     match output {
         AnyOutput::Convert(built)
         | AnyOutput::Create(built)
@@ -135,21 +210,25 @@ fn report_of_output(output: &AnyOutput) -> ToolReport {
         AnyOutput::EditDataset(edited) => edits(edited),
         AnyOutput::Percentiles(found) => percentiles(found),
         AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
-        AnyOutput::EditTortilla(edited) => ToolReport {
+        AnyOutput::EditTortilla(edited) => OperationReport {
             sound: true,
             title: display_path(&edited.path),
-            lines: vec![ToolLine::good(tr!(
+            lines: vec![ReportLine::good(tr!(
                 "Footer and collection were written. Sample bytes are unchanged."
             ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
+            texts: ReportTexts::default(),
+            page: None,
         },
-        other => ToolReport {
+        other => OperationReport {
             sound: other.is_sound(),
             title: String::new(),
-            lines: vec![ToolLine::good(other.summary())],
+            lines: vec![ReportLine::good(other.summary())],
             open: None,
             text: text_of(other),
+            texts: ReportTexts::default(),
+            page: None,
         },
     }
 }
@@ -159,7 +238,7 @@ fn text_of(output: &dyn OperationOutput) -> String {
     serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
 }
 
-fn edits(edited: &Edited) -> ToolReport {
+fn edits(edited: &Edited) -> OperationReport {
     let n = paint::format_grouped_number(edited.replaced as u64);
     let files = tr_n!(
         edited.replaced,
@@ -171,29 +250,35 @@ fn edits(edited: &Edited) -> ToolReport {
         .written
         .map(|bytes| format!(", {}", paint::bytes(bytes)))
         .unwrap_or_default();
-    ToolReport {
+    OperationReport {
         sound: true,
         title: display_path(&edited.path),
-        lines: vec![ToolLine::good(format!("{files}{size}"))],
+        lines: vec![ReportLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
+        texts: ReportTexts::default(),
+        page: None,
     }
 }
 
-fn report_written_dataset(built: &Built) -> ToolReport {
-    let samples = tr_n!(
+fn count_samples(built: &Built) -> String {
+    tr_n!(
         built.samples,
         "{n} sample",
         "{n} samples",
         n = paint::format_grouped_number(built.samples)
-    );
+    )
+}
+
+fn report_written_dataset(built: &Built) -> OperationReport {
+    let samples = count_samples(built);
     let files = tr_n!(
         built.files,
         "{n} file",
         "{n} files",
         n = paint::format_grouped_number(built.files)
     );
-    let mut lines = vec![ToolLine::good(format!(
+    let mut lines = vec![ReportLine::good(format!(
         "{samples}, {files}, {}",
         paint::bytes(built.bytes)
     ))];
@@ -202,37 +287,40 @@ fn report_written_dataset(built: &Built) -> ToolReport {
             .parts
             .iter()
             .chain(&built.indexes)
-            .map(|path| ToolLine::row(display_path(path))),
+            .map(|path| ReportLine::row(display_path(path))),
     );
     lines.extend(built.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
     let unlike = built.unlike_source.iter();
     lines.extend(
-        unlike
-            .map(|difference| ToolLine::error(tr!("Not as its source: {difference}", difference))),
+        unlike.map(|difference| {
+            ReportLine::error(tr!("Not as its source: {difference}", difference))
+        }),
     );
-    ToolReport {
+    OperationReport {
         sound: built.is_sound(),
         title: display_path(&built.path),
         lines,
         open: Some(built.path.clone()),
         text: text_of(built),
+        texts: ReportTexts::default(),
+        page: None,
     }
 }
 
-fn repairs(repaired: &Repaired) -> ToolReport {
+fn repairs(repaired: &Repaired) -> OperationReport {
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
-    let mut lines = vec![ToolLine::good(tr!(
+    let mut lines = vec![ReportLine::good(tr!(
         "{mended} repaired, {left} left",
         mended,
         left
     ))];
     lines.extend(repaired.left.iter().map(|finding| {
-        ToolLine::warning(tr!("Left: {finding}", finding = describe_finding(finding)))
+        ReportLine::warning(tr!("Left: {finding}", finding = describe_finding(finding)))
     }));
     lines.extend(repaired.mended.iter().map(|finding| {
-        ToolLine::good(tr!(
+        ReportLine::good(tr!(
             "Repaired: {finding}",
             finding = describe_finding(finding)
         ))
@@ -242,14 +330,16 @@ fn repairs(repaired: &Repaired) -> ToolReport {
             .built
             .damaged
             .iter()
-            .map(|path| ToolLine::warning(tr!("No checksum is stated for {path}", path))),
+            .map(|path| ReportLine::warning(tr!("No checksum is stated for {path}", path))),
     );
-    ToolReport {
+    OperationReport {
         sound: repaired.is_sound(),
         title: display_path(&repaired.built.path),
         lines,
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
+        texts: ReportTexts::default(),
+        page: None,
     }
 }
 
@@ -262,11 +352,11 @@ fn describe_finding(finding: &Finding) -> String {
     )
 }
 
-fn optimisation(done: &Optimised) -> ToolReport {
+fn optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
-    let mut lines = vec![ToolLine::good(tr_n!(
+    let mut lines = vec![ReportLine::good(tr_n!(
         done.written,
         "{n} raster optimised: {before}, now {after}",
         "{n} rasters optimised: {before}, now {after}",
@@ -275,7 +365,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
         after
     ))];
     let n = paint::format_grouped_number(done.already);
-    lines.push(ToolLine::fact(tr_n!(
+    lines.push(ReportLine::fact(tr_n!(
         done.already,
         "{n} raster was a TOG already",
         "{n} rasters were TOGs already",
@@ -283,7 +373,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
     )));
     if done.others > 0 {
         let n = paint::format_grouped_number(done.others);
-        lines.push(ToolLine::fact(tr_n!(
+        lines.push(ReportLine::fact(tr_n!(
             done.others,
             "{n} file is no raster and was copied",
             "{n} files are no rasters and were copied",
@@ -293,39 +383,41 @@ fn optimisation(done: &Optimised) -> ToolReport {
     for kept in &done.kept {
         let (path, reason) = (&kept.path, &kept.reason);
         lines.push(if kept.failed {
-            ToolLine::error(tr!(
+            ReportLine::error(tr!(
                 "{path} could not be written and was copied: {reason}",
                 path,
                 reason
             ))
         } else {
-            ToolLine::fact(tr!("{path} was copied: {reason}", path, reason))
+            ReportLine::fact(tr!("{path} was copied: {reason}", path, reason))
         });
     }
     lines.extend(done.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
-    ToolReport {
+    OperationReport {
         sound: done.is_sound(),
         title: display_path(&done.path),
         lines,
         open: done.is_dataset.then(|| done.path.clone()),
         text: text_of(done),
+        texts: ReportTexts::default(),
+        page: None,
     }
 }
 
-fn preparation(prepared: &Taco3Prepared) -> ToolReport {
+fn preparation(prepared: &Taco3Prepared) -> OperationReport {
     let mut lines = vec![match &prepared.library {
-        Some(said) => ToolLine::good(said.trim().to_owned()),
-        None => ToolLine::fact(tr!(
+        Some(said) => ReportLine::good(said.trim().to_owned()),
+        None => ReportLine::fact(tr!(
             "Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed."
         )),
     }];
-    lines.extend(super::prepare_taco3::lines(prepared));
+    lines.extend(describe_taco3(prepared));
     lines.extend(prepared.damaged.iter().map(|path| {
-        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+        ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
-    ToolReport {
+    OperationReport {
         sound: prepared.is_sound(),
         title: prepared
             .folder
@@ -335,10 +427,12 @@ fn preparation(prepared: &Taco3Prepared) -> ToolReport {
         lines,
         open: prepared.output.clone(),
         text: text_of(prepared),
+        texts: ReportTexts::default(),
+        page: None,
     }
 }
 
-fn percentiles(found: &Percentiles) -> ToolReport {
+fn percentiles(found: &Percentiles) -> OperationReport {
     let heads: Vec<String> = found
         .percents
         .iter()
@@ -355,7 +449,7 @@ fn percentiles(found: &Percentiles) -> ToolReport {
         };
         let n = paint::format_grouped_number(position.rasters);
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
-        lines.push(ToolLine::fact(format!("{sample}{place}, {rasters}")));
+        lines.push(ReportLine::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
             let values = found
                 .percents
@@ -368,14 +462,14 @@ fn percentiles(found: &Percentiles) -> ToolReport {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(ToolLine::row(tr!(
+            lines.push(ReportLine::row(tr!(
                 "band {number}:  {values}   (± {bin})",
                 number,
                 values,
                 bin = six_digits(band.bin)
             )));
             if let Some(histogram) = &band.histogram {
-                lines.push(ToolLine::histogram(Bins {
+                lines.push(ReportLine::histogram(Bins {
                     histogram: histogram.clone(),
                     percentiles: band.values.clone(),
                 }));
@@ -398,11 +492,93 @@ fn percentiles(found: &Percentiles) -> ToolReport {
         "{n} positions",
         n = found.positions.len()
     );
-    ToolReport {
+    OperationReport {
         sound: true,
         title,
         lines,
         open: None,
         text: csv,
+        texts: ReportTexts::default(),
+        page: None,
+    }
+}
+
+/// Lines about what was prepared for TACO 3, or would be.
+pub fn describe_taco3(prepared: &Taco3Prepared) -> Vec<ReportLine> {
+    let mut lines: Vec<ReportLine> = prepared
+        .findings
+        .iter()
+        .map(|finding| {
+            ReportLine::error(format!(
+                "{} {}: {}",
+                finding.rule.code(),
+                finding.at,
+                finding.message
+            ))
+        })
+        .collect();
+    if prepared.is_possible() {
+        let n = paint::format_grouped_number(prepared.samples);
+        let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
+        lines.push(ReportLine::fact(tr!(
+            "{samples} of {paths}",
+            samples,
+            paths = prepared.structure.join(", ")
+        )));
+    }
+    append_first_lines(
+        &mut lines,
+        prepared
+            .left_out
+            .iter()
+            .map(|id| ReportLine::warning(tr!("{id} is left out: it lacks files", id)))
+            .collect(),
+    );
+    append_first_lines(
+        &mut lines,
+        prepared
+            .placeholders
+            .iter()
+            .map(|path| ReportLine::warning(tr!("{path} is a file of one byte", path)))
+            .collect(),
+    );
+    let renamed = prepared.renamed.iter();
+    append_first_lines(
+        &mut lines,
+        renamed
+            .map(|member| {
+                ReportLine::row(tr!(
+                    "{level}: {from} becomes {to}",
+                    level = member.level,
+                    from = member.from,
+                    to = member.to
+                ))
+            })
+            .collect(),
+    );
+    let fields = prepared.fields.iter().map(|field| {
+        let to = field.to.as_deref().unwrap_or("–");
+        let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
+        if field.to.is_none() {
+            ReportLine::warning(line)
+        } else {
+            ReportLine::row(line)
+        }
+    });
+    append_first_lines(&mut lines, fields.collect());
+    lines
+}
+
+/// Appends the first lines and the number of the others.
+fn append_first_lines(lines: &mut Vec<ReportLine>, all: Vec<ReportLine>) {
+    let more = all.len().saturating_sub(PREPARED_SHOWN);
+    lines.extend(all.into_iter().take(PREPARED_SHOWN));
+    if more > 0 {
+        lines.push(ReportLine::fact(tr_n!(
+            more,
+            "and {n} more line",
+            "and {n} more lines",
+            n = paint::format_grouped_number(more as u64)
+        )));
     }
 }

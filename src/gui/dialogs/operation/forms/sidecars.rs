@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolTexts};
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
+use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -83,7 +85,11 @@ fn files(count: usize) -> String {
 }
 
 /// Lines about what is found: how many files, what they hold, and the first of them.
-fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars) -> ToolPreview {
+fn found_lines(
+    plan: OperationPreview,
+    found: &[RasterWithSidecars],
+    choice: Sidecars,
+) -> OperationPreview {
     let mut kinds: BTreeMap<Sidecar, usize> = BTreeMap::new();
     found
         .iter()
@@ -95,7 +101,7 @@ fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars
         .map(|(kind, count)| contents(kind, count))
         .collect();
     let held = held.join(", ");
-    let mut plan = plan.line(ToolLine::fact(tr!(
+    let mut plan = plan.line(ReportLine::fact(tr!(
         "{rasters} with {files} beside them: {held}",
         rasters = rasters(found.len()),
         files = files(count),
@@ -110,14 +116,14 @@ fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars
                 .filter_map(|(path, _)| Some(path.file_name()?.to_string_lossy().into_owned()))
                 .collect(),
         };
-        plan = plan.line(ToolLine::row(format!(
+        plan = plan.line(ReportLine::row(format!(
             "{}: {}",
             raster.path,
             names.join(", ")
         )));
     }
     if found.len() > NAMED {
-        plan = plan.line(ToolLine::row(tr!(
+        plan = plan.line(ReportLine::row(tr!(
             "and {n} more",
             n = paint::format_grouped_number((found.len() - NAMED) as u64)
         )));
@@ -125,9 +131,9 @@ fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars
     plan
 }
 
-impl ToolForm for SidecarsForm {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for SidecarsForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::STACK,
             title: tr!("Sidecars of rasters"),
             about: tr!(
@@ -142,7 +148,12 @@ impl ToolForm for SidecarsForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         let cards = [
             (
                 Sidecars::BurnIn,
@@ -210,7 +221,7 @@ impl ToolForm for SidecarsForm {
         Ok(Box::new(move |ctx| {
             let found = rasters_with_sidecars(&dataset, ctx)?;
             if found.is_empty() {
-                let nothing = ToolPreview::without_command().line(ToolLine::good(tr!(
+                let nothing = OperationPreview::without_command().line(ReportLine::good(tr!(
                     "No raster of the draft has sidecars that are left out"
                 )));
                 return Ok(nothing.obstacle(tr!("There is nothing to do")));
@@ -221,9 +232,9 @@ impl ToolForm for SidecarsForm {
                         "Readers do not see what the sidecars hold, and statistics are computed \
                             without it."
                     );
-                    let plan = found_lines(ToolPreview::without_command(), &found, choice)
-                        .line(ToolLine::warning(text));
-                    plan.line(ToolLine::fact(tr!(
+                    let plan = found_lines(OperationPreview::without_command(), &found, choice)
+                        .line(ReportLine::warning(text));
+                    plan.line(ReportLine::fact(tr!(
                         "The sidecars stay beside their rasters, and the problem stays in the list \
                             as a warning."
                     )))
@@ -238,7 +249,8 @@ impl ToolForm for SidecarsForm {
                         roots.len()
                     };
                     let all = dataset.root.samples.len();
-                    let plan = found_lines(ToolPreview::new(Command::PackSidecars), &found, choice);
+                    let plan =
+                        found_lines(OperationPreview::new(Command::PackSidecars), &found, choice);
                     if roots < all
                         && dataset
                             .root
@@ -250,7 +262,7 @@ impl ToolForm for SidecarsForm {
                             paint::format_grouped_number(roots as u64),
                             paint::format_grouped_number(all as u64),
                         );
-                        plan.line(ToolLine::warning(tr!(
+                        plan.line(ReportLine::warning(tr!(
                             "{roots} of {all} roots have sidecars: the others lack these samples \
                                 afterwards, which Problems offers to pad.",
                             roots,
@@ -263,16 +275,16 @@ impl ToolForm for SidecarsForm {
                 Sidecars::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
                     let Some(copies) = typed.or_else(|| proposed_copies(&dataset)) else {
-                        let plan = found_lines(ToolPreview::without_command(), &found, choice);
+                        let plan = found_lines(OperationPreview::without_command(), &found, choice);
                         return Ok(plan.obstacle(tr!("Name a folder for the copies")));
                     };
                     let command = Command::BurnInSidecars {
                         copies: copies.clone(),
                     };
-                    let mut plan = found_lines(ToolPreview::new(command), &found, choice);
+                    let mut plan = found_lines(OperationPreview::new(command), &found, choice);
                     if copied < found.len() {
                         let n = rasters(found.len() - copied);
-                        plan = plan.line(ToolLine::warning(tr!(
+                        plan = plan.line(ReportLine::warning(tr!(
                             "{n} of other formats keep their bytes: only GeoTIFFs are written",
                             n
                         )));
@@ -284,7 +296,8 @@ impl ToolForm for SidecarsForm {
                         "Values that extensions computed from these rasters stay: run the \
                             extensions again afterwards."
                     );
-                    plan.destination(&copies, false).line(ToolLine::fact(text))
+                    plan.destination(&copies, false)
+                        .line(ReportLine::fact(text))
                 }
             })
         }))

@@ -2,9 +2,13 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, need_input};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -29,7 +33,7 @@ pub struct PercentilesForm {
 
 impl PercentilesForm {
     /// Initial values for the opened dataset, if it holds histograms.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let opened = start.input_text();
         let ids = start.sample.clone().unwrap_or_default();
         Self {
@@ -59,9 +63,9 @@ impl PercentilesForm {
     }
 }
 
-impl ToolForm for PercentilesForm {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for PercentilesForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::CHART_BAR,
             title: tr!("Percentiles"),
             about: tr!(
@@ -73,7 +77,12 @@ impl ToolForm for PercentilesForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
         fields.path(
             ui,
             tr!("Histogram file"),
@@ -112,7 +121,7 @@ impl ToolForm for PercentilesForm {
                 .iter()
                 .flatten()
                 .any(|field| field.name == SCALE_COLUMN);
-            let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
+            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
             Ok(if has {
                 plan
             } else {
@@ -120,7 +129,7 @@ impl ToolForm for PercentilesForm {
                     "This dataset holds no histograms. Histograms… in the menu Tools writes a \
                             .tortilla of them."
                 );
-                plan.line(ToolLine::error(why))
+                plan.line(ReportLine::error(why))
                     .obstacle(tr!("The input holds no histograms"))
             })
         }))

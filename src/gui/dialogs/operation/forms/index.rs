@@ -5,9 +5,13 @@ use std::path::Path;
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_output, paths_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{ConsolidateOptions, Format};
+use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, paths_in};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -33,7 +37,7 @@ pub struct IndexForm {
 
 impl IndexForm {
     /// Initial values: the opened dataset, if it is a ZIP.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let inputs = match &start.input {
             Some(path)
                 if path
@@ -69,9 +73,9 @@ impl IndexForm {
     }
 }
 
-impl ToolForm for IndexForm {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for IndexForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::DATABASE,
             title: tr!("Index existing ZIPs"),
             about: tr!(
@@ -82,7 +86,12 @@ impl ToolForm for IndexForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.paths(
             ui,
             "ZIPs",
@@ -134,7 +143,7 @@ impl ToolForm for IndexForm {
                 _ => options.target.clone(),
             };
             let replace = options.overwrite;
-            let mut plan = ToolPreview::new(Command::operate(ConsolidateRequest { options }));
+            let mut plan = OperationPreview::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
                 preview.zips.len(),
                 "{n} ZIP with {rows} samples of level 0",
@@ -142,9 +151,9 @@ impl ToolForm for IndexForm {
                 n,
                 rows
             );
-            plan = plan.line(ToolLine::fact(text));
+            plan = plan.line(ReportLine::fact(text));
             for (path, rows) in preview.zips.iter().take(LISTED) {
-                plan = plan.line(ToolLine::row(format!(
+                plan = plan.line(ReportLine::row(format!(
                     "{}  {}",
                     display_path(path),
                     paint::format_grouped_number(*rows as u64)
@@ -152,7 +161,7 @@ impl ToolForm for IndexForm {
             }
             if preview.elsewhere > 0 {
                 let n = paint::format_grouped_number(preview.elsewhere as u64);
-                plan = plan.line(ToolLine::warning(tr_n!(
+                plan = plan.line(ReportLine::warning(tr_n!(
                     preview.elsewhere,
                     "{n} ZIP is not in {folder}, where readers look for it: move it there, or name \
                         its folder whenever you open the index",
@@ -162,7 +171,9 @@ impl ToolForm for IndexForm {
                     folder
                 )));
             }
-            Ok(plan.destination(&place, replace))
+            // An index is inside the set of its parts.
+            let exists = place.symlink_metadata().is_ok();
+            Ok(plan.output(&place, replace, exists))
         }))
     }
 }

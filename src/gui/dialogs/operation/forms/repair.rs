@@ -4,14 +4,20 @@ use std::collections::BTreeMap;
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{self, BuildOptions, Format, OnDamage, OpenOptions};
 use crate::error::Cause;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{self, Segment, paint};
+use crate::gui::widgets::paint;
 use crate::model::Severity;
 use crate::ops::{RepairRequest, is_other_generation, outline_of};
 use crate::studio::Command;
@@ -31,7 +37,7 @@ pub struct Repair {
 
 impl Repair {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         Self {
             input: start.input_text(),
             base: start
@@ -48,36 +54,9 @@ impl Repair {
     }
 }
 
-/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
-pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
-    let before = *format;
-    fields::draw_labelled_line(ui, tr!("Write as"), |ui| {
-        widgets::draw_segments(
-            ui,
-            "tool-format",
-            format,
-            &[
-                Segment::new(Format::Zip, "ZIP"),
-                Segment::new(Format::Folder, "FOLDER"),
-            ],
-        );
-    });
-    if before != *format {
-        let bare = output
-            .trim_end_matches('/')
-            .trim_end_matches(".tacozip")
-            .to_owned();
-        *output = if *format == Format::Zip {
-            format!("{bare}.tacozip")
-        } else {
-            bare
-        };
-    }
-}
-
-impl ToolForm for Repair {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Repair {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::FIRST_AID_KIT,
             title: tr!("Repair a copy"),
             about: tr!(
@@ -89,9 +68,14 @@ impl ToolForm for Repair {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        format_ui(ui, &mut self.format, &mut self.output);
+        fields::format_ui(ui, &mut self.format, &mut self.output);
         fields.path(
             ui,
             tr!("Copy"),
@@ -122,7 +106,7 @@ impl ToolForm for Repair {
             let reader = match container::open_with(&input, &open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
                     let (target, replace) = (options.target.clone(), options.overwrite);
-                    let plan = ToolPreview::new(Command::operate(RepairRequest {
+                    let plan = OperationPreview::new(Command::operate(RepairRequest {
                         input,
                         open,
                         options,
@@ -132,7 +116,7 @@ impl ToolForm for Repair {
                             of its metadata."
                     );
                     return Ok(plan
-                        .line(ToolLine::fact(text))
+                        .line(ReportLine::fact(text))
                         .destination(&target, replace));
                 }
                 opened => opened?,
@@ -148,7 +132,7 @@ impl ToolForm for Repair {
                     .1 += 1;
             }
             let (target, replace) = (options.target.clone(), options.overwrite);
-            let mut plan = ToolPreview::new(Command::operate(RepairRequest {
+            let mut plan = OperationPreview::new(Command::operate(RepairRequest {
                 input,
                 open,
                 options,
@@ -161,17 +145,17 @@ impl ToolForm for Repair {
                     crate::text::translate_text(what)
                 );
                 plan = plan.line(if severity == Severity::Error {
-                    ToolLine::error(text)
+                    ReportLine::error(text)
                 } else {
-                    ToolLine::warning(text)
+                    ReportLine::warning(text)
                 });
             }
             plan = plan.line(if report.findings.is_empty() {
-                ToolLine::good(tr!(
+                ReportLine::good(tr!(
                     "The quick check finds no fault. Repair reads every byte and may find more."
                 ))
             } else {
-                ToolLine::fact(tr!(
+                ReportLine::fact(tr!(
                     "The report lists which were repaired and which remain."
                 ))
             });
@@ -180,7 +164,7 @@ impl ToolForm for Repair {
                     "Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first."
                 );
                 plan = plan
-                    .line(ToolLine::error(why))
+                    .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
             Ok(plan.destination(&target, replace))

@@ -4,9 +4,15 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in, size_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{OpenOptions, TortillaOptions, read_collection_file};
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in, size_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -38,7 +44,7 @@ pub struct Older {
 impl Older {
     /// Initial values for the draft or the opened dataset; for the selected sample only, if opened
     /// from a sample's menu.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         Self {
             draft: start.draft,
             input: start.input_text(),
@@ -71,9 +77,9 @@ impl Older {
     }
 }
 
-impl ToolForm for Older {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Older {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::CLOCK_COUNTER_CLOCKWISE,
             title: tr!("Write older generation"),
             about: tr!(
@@ -85,7 +91,12 @@ impl ToolForm for Older {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
         if !self.draft {
             fields.dataset(
                 ui,
@@ -205,8 +216,8 @@ impl ToolForm for Older {
                     "Reads: the draft, {n} samples of level 0",
                     n
                 );
-                let plan =
-                    ToolPreview::new(Command::WriteTortilla { options }).line(ToolLine::fact(text));
+                let plan = OperationPreview::new(Command::WriteTortilla { options })
+                    .line(ReportLine::fact(text));
                 let plan = plan.destination(&target, replace);
                 Ok(if rows == 0 {
                     plan.obstacle(tr!("The draft has no samples yet"))
@@ -233,7 +244,7 @@ impl ToolForm for Older {
                 allow_missing_parts,
                 rows,
             };
-            let mut plan = ToolPreview::new(Command::operate(request)).outline(&outline);
+            let mut plan = OperationPreview::new(Command::operate(request)).outline(&outline);
             if lacks {
                 plan = plan.obstacle(tr!("Parts of the dataset are missing"));
             }
@@ -243,7 +254,7 @@ impl ToolForm for Older {
                         one."
                 );
                 plan = plan
-                    .line(ToolLine::error(why))
+                    .line(ReportLine::error(why))
                     .obstacle(tr!("A collection is needed"));
             }
             Ok(plan.destination(&target, replace))

@@ -4,9 +4,13 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, path_in, paths_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{JoinMode, OpenOptions};
+use crate::gui::dialogs::operation::fields::{self, OperationFields, path_in, paths_in};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -29,7 +33,7 @@ pub struct Several {
 
 impl Several {
     /// Initial values for the open document.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let paths: Vec<PathBuf> = start
             .input
             .iter()
@@ -65,9 +69,9 @@ impl Several {
     }
 }
 
-impl ToolForm for Several {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Several {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::STACK,
             title: tr!("Open datasets as one"),
             about: tr!(
@@ -78,7 +82,12 @@ impl ToolForm for Several {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.paths(
             ui,
             tr!("Datasets"),
@@ -117,15 +126,15 @@ impl ToolForm for Several {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
             let n = paint::format_grouped_number(options.with.len() as u64 + 1);
-            let mut plan = ToolPreview::new(Command::OpenWith {
+            let mut plan = OperationPreview::new(Command::OpenWith {
                 path,
                 options: Box::new(options),
             })
             .outline(&outline);
             if several {
                 plan = plan.line(match outline.changes.len() {
-                    0 => ToolLine::good(tr!("All {n} datasets have the same columns", n)),
-                    changes => ToolLine::warning(tr_n!(
+                    0 => ReportLine::good(tr!("All {n} datasets have the same columns", n)),
+                    changes => ReportLine::warning(tr_n!(
                         changes,
                         "{n} column differs between the datasets",
                         "{n} columns differ between the datasets",
@@ -134,7 +143,7 @@ impl ToolForm for Several {
                 });
             }
             for change in outline.changes.iter().take(LISTED) {
-                plan = plan.line(ToolLine::row(change.to_string()));
+                plan = plan.line(ReportLine::row(change.to_string()));
             }
             Ok(plan)
         }))

@@ -3,18 +3,22 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::consent::format_program;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::report::describe_taco3;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{self, Segment, TextField, paint};
-use crate::ops::{LackingFiles, LibraryRun, Operation, Taco3Prepared, Taco3Request};
+use crate::gui::widgets::{self, Segment, TextField};
+use crate::ops::{LackingFiles, LibraryRun, Operation, Taco3Request};
 use crate::studio::Command;
-
-/// Most columns and other lines of a kind in the preview; report.json has all.
-const SHOWN: usize = 40;
 
 /// Input and options.
 #[derive(Debug)]
@@ -31,7 +35,7 @@ pub struct PrepareTaco3 {
 
 impl PrepareTaco3 {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         Self {
             input: start.input_text(),
             folder: start.output_text("-taco3", ""),
@@ -45,9 +49,9 @@ impl PrepareTaco3 {
     }
 }
 
-impl ToolForm for PrepareTaco3 {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for PrepareTaco3 {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::ARROW_FAT_LINE_UP,
             title: tr!("Prepare for TACO 3"),
             about: tr!(
@@ -59,7 +63,12 @@ impl ToolForm for PrepareTaco3 {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(
             ui,
             tr!("Dataset"),
@@ -143,12 +152,12 @@ impl ToolForm for PrepareTaco3 {
                 .collect();
             let replace = request.overwrite;
             let programs = request.programs();
-            let mut plan = ToolPreview::new(Command::operate(request));
+            let mut plan = OperationPreview::new(Command::operate(request));
             let start = |command: Vec<String>| {
-                ToolLine::warning(tr!("Starts: {program}", program = format_program(&command)))
+                ReportLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
             plan.lines.extend(programs.into_iter().map(start));
-            plan.lines.extend(lines(&prepared));
+            plan.lines.extend(describe_taco3(&prepared));
             if !prepared.is_possible() {
                 plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
             }
@@ -156,85 +165,5 @@ impl ToolForm for PrepareTaco3 {
                 .iter()
                 .fold(plan, |plan, target| plan.destination(target, replace)))
         }))
-    }
-}
-
-/// What was prepared, or would be.
-pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
-    let mut lines: Vec<ToolLine> = prepared
-        .findings
-        .iter()
-        .map(|finding| {
-            ToolLine::error(format!(
-                "{} {}: {}",
-                finding.rule.code(),
-                finding.at,
-                finding.message
-            ))
-        })
-        .collect();
-    if prepared.is_possible() {
-        let n = paint::format_grouped_number(prepared.samples);
-        let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
-        lines.push(ToolLine::fact(tr!(
-            "{samples} of {paths}",
-            samples,
-            paths = prepared.structure.join(", ")
-        )));
-    }
-    append_first_lines(
-        &mut lines,
-        prepared
-            .left_out
-            .iter()
-            .map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id)))
-            .collect(),
-    );
-    append_first_lines(
-        &mut lines,
-        prepared
-            .placeholders
-            .iter()
-            .map(|path| ToolLine::warning(tr!("{path} is a file of one byte", path)))
-            .collect(),
-    );
-    let renamed = prepared.renamed.iter();
-    append_first_lines(
-        &mut lines,
-        renamed
-            .map(|member| {
-                ToolLine::row(tr!(
-                    "{level}: {from} becomes {to}",
-                    level = member.level,
-                    from = member.from,
-                    to = member.to
-                ))
-            })
-            .collect(),
-    );
-    let fields = prepared.fields.iter().map(|field| {
-        let to = field.to.as_deref().unwrap_or("–");
-        let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
-        if field.to.is_none() {
-            ToolLine::warning(line)
-        } else {
-            ToolLine::row(line)
-        }
-    });
-    append_first_lines(&mut lines, fields.collect());
-    lines
-}
-
-/// Appends the first lines and the number of the others.
-fn append_first_lines(lines: &mut Vec<ToolLine>, all: Vec<ToolLine>) {
-    let more = all.len().saturating_sub(SHOWN);
-    lines.extend(all.into_iter().take(SHOWN));
-    if more > 0 {
-        lines.push(ToolLine::fact(tr_n!(
-            more,
-            "and {n} more line",
-            "and {n} more lines",
-            n = paint::format_grouped_number(more as u64)
-        )));
     }
 }

@@ -3,10 +3,15 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in, size_in};
-use super::repair::format_ui;
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{BuildOptions, Format, OpenOptions, Parts};
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in, size_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -33,7 +38,7 @@ pub struct Convert {
 
 impl Convert {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
         let (format, ending) = if zip {
             (Format::Folder, "")
@@ -61,9 +66,9 @@ impl Convert {
     }
 }
 
-impl ToolForm for Convert {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Convert {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::ARROWS_LEFT_RIGHT,
             title: tr!("Convert ZIP or FOLDER"),
             about: tr!(
@@ -74,9 +79,14 @@ impl ToolForm for Convert {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        format_ui(ui, &mut self.format, &mut self.output);
+        fields::format_ui(ui, &mut self.format, &mut self.output);
         fields.path(
             ui,
             tr!("Output"),
@@ -155,7 +165,7 @@ impl ToolForm for Convert {
                 .as_ref()
                 .map(|parts| parts.group_by.clone())
                 .unwrap_or_default();
-            let mut plan = ToolPreview::new(Command::operate(ConvertRequest {
+            let mut plan = OperationPreview::new(Command::operate(ConvertRequest {
                 input,
                 open,
                 options,
@@ -167,12 +177,12 @@ impl ToolForm for Convert {
                         2.0… first."
                 );
                 plan = plan
-                    .line(ToolLine::error(why))
+                    .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
             if let Some(name) = grouped.iter().find(|name| !has_root_column(&outline, name)) {
                 let why = tr!("Level 0 has no column {name}", name);
-                plan = plan.line(ToolLine::error(why.clone())).obstacle(why);
+                plan = plan.line(ReportLine::error(why.clone())).obstacle(why);
             }
             Ok(plan.destination(&target, replace))
         }))

@@ -3,9 +3,11 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields};
-use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolTexts};
 use crate::draft::{Edit, PadPlace, pad_to};
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
+use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
+use crate::gui::dialogs::operation::line::ReportLine;
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -53,9 +55,9 @@ fn count_insertions(edit: &Edit) -> (usize, usize) {
     }
 }
 
-impl ToolForm for PadForm {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for PadForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::CIRCLE_DASHED,
             title: tr!("Pad to a multiple"),
             about: tr!(
@@ -66,7 +68,12 @@ impl ToolForm for PadForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, _fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        _fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
         TextField::new(tr!("Multiple of"), &mut self.multiple)
             .mono()
             .width(120.0)
@@ -114,8 +121,8 @@ impl ToolForm for PadForm {
                     edits: Vec::new(),
                 };
                 let text = tr!("All numbers of samples are multiples already");
-                return Ok(ToolPreview::new(Command::Edit { edit: nothing })
-                    .line(ToolLine::good(text))
+                return Ok(OperationPreview::new(Command::Edit { edit: nothing })
+                    .line(ReportLine::good(text))
                     .obstacle(tr!("There is nothing to pad")));
             };
             let (tortillas, added) = count_insertions(&edit);
@@ -151,7 +158,7 @@ impl ToolForm for PadForm {
                 label,
                 edits: vec![edit],
             };
-            Ok(ToolPreview::new(Command::Edit { edit }).line(ToolLine::fact(text)))
+            Ok(OperationPreview::new(Command::Edit { edit }).line(ReportLine::fact(text)))
         }))
     }
 

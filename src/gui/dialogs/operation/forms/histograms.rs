@@ -2,9 +2,14 @@
 
 use egui::Ui;
 
-use super::fields::{self, ToolFields, need_input, need_output, path_in};
-use super::{PreviewWork, ToolForm, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
+use crate::gui::dialogs::operation::fields::{
+    self, OperationFields, need_input, need_output, path_in,
+};
+use crate::gui::dialogs::operation::form::{
+    OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -25,7 +30,7 @@ pub struct Histograms {
 
 impl Histograms {
     /// Initial values for the opened dataset.
-    pub fn new(start: &ToolStart) -> Self {
+    pub fn new(start: &OperationStart) -> Self {
         Self {
             input: start.input_text(),
             base: start
@@ -42,9 +47,9 @@ impl Histograms {
     }
 }
 
-impl ToolForm for Histograms {
-    fn words(&self) -> ToolTexts {
-        ToolTexts {
+impl OperationForm for Histograms {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
             icon: icons::CHART_BAR,
             title: tr!("Histograms"),
             about: tr!(
@@ -56,7 +61,12 @@ impl ToolForm for Histograms {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
         fields.dataset(
             ui,
             tr!("Dataset"),
@@ -97,7 +107,7 @@ impl ToolForm for Histograms {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
-            let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
+            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
             let plan = plan.destination(&target, replace);
             let named = target
                 .extension()

@@ -1,0 +1,210 @@
+//! What a form of an operation says to its dialog: texts, input and options, the work of its preview,
+//! and what follows.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use super::fields::OperationFields;
+use super::preview::OperationPreview;
+use super::report::{OperationReport, report_of};
+use crate::container::OpenOptions;
+use crate::error::Result;
+use crate::export::Catalogue;
+use crate::gui::dialogs::dialog_job::nothing_written;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::widgets::FieldNote;
+use crate::jobs::JobContext;
+use crate::ops::publish::Prices;
+use crate::studio::{Command, Document, Event, Studio};
+
+/// Width of most dialogs in points.
+const WIDTH: f32 = 680.0;
+
+/// The open document, for the initial values of a form.
+#[derive(Clone, Debug, Default)]
+pub struct OperationStart {
+    /// The opened dataset.
+    pub input: Option<PathBuf>,
+    /// Options with which it was opened.
+    pub open: OpenOptions,
+    /// A draft is open.
+    pub draft: bool,
+    /// The collection's id, or the file's name.
+    pub id: String,
+    /// Folder for outputs.
+    pub folder: PathBuf,
+    /// The selected sample of level 0.
+    pub sample: Option<String>,
+    /// The statement whose rows are exported.
+    pub sql: Option<String>,
+    /// The form of a description.
+    pub catalogue: Option<Catalogue>,
+    /// Prices of the settings.
+    pub prices: Prices,
+}
+
+impl OperationStart {
+    /// Path of the input as text; empty without one.
+    pub fn input_text(&self) -> String {
+        self.input
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default()
+    }
+
+    /// A proposal for an output: `id-suffix.ending` in the output folder.
+    pub fn output_text(&self, suffix: &str, ending: &str) -> String {
+        let stem = match self.id.as_str() {
+            "" => self
+                .input
+                .as_ref()
+                .and_then(|path| path.file_name())
+                .map(|name| name.to_string_lossy().into_owned()),
+            id => Some(id.to_owned()),
+        };
+        let stem = stem.unwrap_or_else(|| "dataset".into());
+        let stem = stem
+            .split('.')
+            .next()
+            .filter(|stem| !stem.is_empty())
+            .unwrap_or("dataset")
+            .to_owned();
+        let stem = crate::model::portable_name(&stem);
+        self.folder
+            .join(format!("{stem}{suffix}{ending}"))
+            .display()
+            .to_string()
+    }
+}
+
+pub type PreviewWork = Box<dyn FnOnce(&JobContext) -> Result<OperationPreview> + Send>;
+
+/// Input and command of an operation.
+pub trait OperationForm: std::fmt::Debug {
+    /// Icon, title, button.
+    fn words(&self) -> OperationTexts;
+    /// Draws inputs and options.
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    );
+    /// Text of the button that runs it.
+    fn run_text(&self) -> Cow<'static, str> {
+        self.words().verb.into()
+    }
+    /// Accessible names of the buttons, where they differ from the texts.
+    fn button_names(&self) -> ButtonNames {
+        ButtonNames::default()
+    }
+    /// Text beside the title.
+    fn title_detail(&self, _cx: &PanelContext<'_>) -> String {
+        String::new()
+    }
+    /// Width of the dialog in points, at most.
+    fn dialog_width(&self) -> f32 {
+        WIDTH
+    }
+    /// Note while the job runs.
+    fn running_note(&self) -> FieldNote {
+        FieldNote::None
+    }
+    /// What became of the output of a cancelled job.
+    fn cancel_note(&self) -> FieldNote {
+        nothing_written()
+    }
+    /// True for a form about the open document, which closes with it.
+    fn follows_document(&self) -> bool {
+        false
+    }
+    /// The work of the preview.
+    ///
+    /// # Errors
+    /// A message for the user about missing or invalid input.
+    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<PreviewWork, String>;
+    /// Equal for equal inputs and options.
+    fn key(&self, _cx: &PanelContext<'_>) -> String {
+        format!("{self:?}")
+    }
+    /// An alternative command, with the text of its button.
+    fn instead(&self) -> Option<(&'static str, Command)> {
+        None
+    }
+    /// True for a command that ends the dialog when it starts.
+    fn closes(&self) -> bool {
+        false
+    }
+    /// What the dialog shows after an event that ended its job.
+    fn end_job(&mut self, event: &Event) -> OperationEnd {
+        report_of(event).map_or(OperationEnd::Ignored, OperationEnd::Report)
+    }
+    /// Action of the window after the job has succeeded.
+    fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
+        Vec::new()
+    }
+}
+
+pub struct OperationTexts {
+    pub icon: &'static str,
+    pub title: &'static str,
+    /// One sentence about its effects; empty when the options say it.
+    pub about: &'static str,
+    /// Text of the button that runs it.
+    pub verb: &'static str,
+}
+
+/// Accessible names of the dialog's buttons.
+pub struct ButtonNames {
+    /// Of the button that runs the operation; `None` for its text.
+    pub run: Option<&'static str>,
+    pub stop: &'static str,
+}
+
+impl Default for ButtonNames {
+    fn default() -> Self {
+        Self {
+            run: None,
+            stop: tr!("Stop the tool"),
+        }
+    }
+}
+
+/// What the dialog shows after its job.
+pub enum OperationEnd {
+    Report(OperationReport),
+    /// The form, which says why nothing was written.
+    Form,
+    /// Nothing: the window shows it as for an operation without a dialog.
+    Close,
+    /// The event is none of the operation.
+    Ignored,
+}
+
+/// Path, open options and id of the open document.
+pub fn start_of(document: Option<&Document>, folder: PathBuf) -> OperationStart {
+    let Some(document) = document else {
+        return OperationStart {
+            folder,
+            ..OperationStart::default()
+        };
+    };
+    let id = document.collection().id().to_owned();
+    match document.opened_dataset() {
+        Some(open) => OperationStart {
+            input: Some(open.reader.info().path.clone()),
+            open: open.options.clone(),
+            id,
+            folder,
+            ..OperationStart::default()
+        },
+        None => OperationStart {
+            draft: true,
+            id,
+            folder,
+            ..OperationStart::default()
+        },
+    }
+}

@@ -1,0 +1,236 @@
+//! Form of Export subset: the rows of the filter and of a statement as a dataset.
+
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use crate::container::{BuildOptions, Format, OnDamage, OpenOptions};
+use crate::gui::dialogs::frame::lacking_ui;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, need_reader};
+use crate::gui::dialogs::operation::form::{
+    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+};
+use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::report::OperationReport;
+use crate::gui::dialogs::view::written_dataset;
+use crate::gui::filters::{chip_text, tally_text};
+use crate::gui::icons;
+use crate::gui::panel_context::PanelContext;
+use crate::gui::sql::chooses_rows;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, TextField};
+use crate::ops::{ExportRequest, MissingParts, RowChoice, outline_of};
+use crate::studio::{Command, Document, Event};
+use crate::table::ParquetOptions;
+
+/// Rows, destination and options.
+#[derive(Debug)]
+pub struct SubsetForm {
+    input: PathBuf,
+    open: OpenOptions,
+    sql: Option<String>,
+    with_sql: bool,
+    format: Format,
+    target: String,
+    keep_padding: bool,
+    keep_siblings: bool,
+    /// Put the dataset's name before ids that several joined datasets share.
+    prefix_ids: bool,
+    replace: bool,
+    /// Continue without missing parts.
+    allow_missing_parts: bool,
+}
+
+/// The parts that the open dataset lacks.
+fn find_missing_parts<'a>(cx: &PanelContext<'a>) -> Option<&'a MissingParts> {
+    match cx.document() {
+        Some(Document::Opened(open)) => open.lacking.as_ref(),
+        _ => None,
+    }
+}
+
+/// Number of samples of level 0 that the filter leaves; `None` without a filter.
+fn count_filtered_roots(cx: &PanelContext<'_>) -> Option<usize> {
+    let kept = cx.studio.filtered_rows()?;
+    kept.rows(0).map(<[u32]>::len)
+}
+
+impl SubsetForm {
+    /// Proposes a name beside the dataset; `None` without one.
+    pub fn new(start: &OperationStart) -> Option<Self> {
+        let name = if start.id.is_empty() {
+            "dataset"
+        } else {
+            &start.id
+        };
+        let target = start.folder.join(format!("{name}-subset.tacozip"));
+        Some(Self {
+            input: start.input.clone()?,
+            open: start.open.clone(),
+            with_sql: start.sql.as_deref().is_some_and(chooses_rows),
+            sql: start.sql.clone(),
+            format: Format::Zip,
+            target: target.display().to_string(),
+            keep_padding: false,
+            keep_siblings: true,
+            prefix_ids: false,
+            replace: false,
+            allow_missing_parts: false,
+        })
+    }
+
+    /// # Errors
+    /// A message for the user when no destination is typed.
+    fn request(&self, cx: &PanelContext<'_>) -> Result<ExportRequest, String> {
+        Ok(ExportRequest {
+            input: self.input.clone(),
+            open: self.open.clone(),
+            options: BuildOptions {
+                text_columns: false,
+                target: need_output(&self.target)?,
+                format: self.format,
+                parquet: ParquetOptions::default(),
+                overwrite: self.replace,
+                parts: None,
+                on_damage: OnDamage::Stop,
+            },
+            rows: RowChoice {
+                filters: cx.studio.filters().to_vec(),
+                sql: self.sql.clone().filter(|_| self.with_sql),
+                ..RowChoice::default()
+            },
+            keep_padding: self.keep_padding,
+            keep_siblings: self.keep_siblings,
+            prefix_ids: self.prefix_ids && !self.open.with.is_empty(),
+            allow_missing_parts: self.allow_missing_parts,
+        })
+    }
+
+    /// Why the rows can't be exported.
+    fn find_obstacle(&self, cx: &PanelContext<'_>) -> Option<&'static str> {
+        if find_missing_parts(cx).is_some() && !self.allow_missing_parts {
+            Some(tr!("Parts of the dataset are missing"))
+        } else if count_filtered_roots(cx) == Some(0) {
+            Some(tr!("The filter leaves no sample"))
+        } else if cx.studio.is_filtering() {
+            Some(tr!("The filter is being applied"))
+        } else {
+            None
+        }
+    }
+
+    /// Draws which rows are exported.
+    fn rows_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        let filters: Vec<String> = cx
+            .studio
+            .filters()
+            .iter()
+            .map(|filter| chip_text(filter).1)
+            .collect();
+        let what = match filters.as_slice() {
+            [] => tr!("No filter is set.").to_owned(),
+            filters => tr!("Filter: {filters}.", filters = filters.join("; ")),
+        };
+        ui.label(theme::style_small_text(what, t.tx2));
+        if let Some(document) = cx.document() {
+            ui.label(theme::style_small_text(tally_text(cx, document, 0), t.tx2));
+        }
+        let Some(sql) = &self.sql else { return };
+        widgets::checkbox(
+            ui,
+            &mut self.with_sql,
+            tr!("Only samples whose id the query gives"),
+        );
+        if self.with_sql {
+            let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+            let line = theme::rich_text(line).font(font::mono(11.0)).color(t.tx3);
+            ui.add(egui::Label::new(line).truncate());
+        }
+    }
+}
+
+impl OperationForm for SubsetForm {
+    fn words(&self) -> OperationTexts {
+        OperationTexts {
+            icon: icons::EXPORT,
+            title: tr!("Export subset"),
+            about: "",
+            verb: tr!("Export now"),
+        }
+    }
+
+    fn button_names(&self) -> ButtonNames {
+        ButtonNames {
+            run: None,
+            stop: tr!("Stop the export"),
+        }
+    }
+
+    fn title_detail(&self, cx: &PanelContext<'_>) -> String {
+        fields::document_title(cx)
+    }
+
+    fn follows_document(&self) -> bool {
+        true
+    }
+
+    fn options_ui(
+        &mut self,
+        ui: &mut Ui,
+        _fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
+        self.rows_ui(ui, cx);
+        fields::draw_formats(ui, "subset-format", &mut self.format, &mut self.target);
+        TextField::new(tr!("Destination"), &mut self.target)
+            .mono()
+            .name(tr!("Destination of the subset"))
+            .show(ui);
+        widgets::checkbox(
+            ui,
+            &mut self.keep_siblings,
+            tr!("Keep all children of the samples that stay"),
+        );
+        widgets::checkbox(ui, &mut self.keep_padding, tr!("Keep placeholders"));
+        if !self.open.with.is_empty() {
+            let text = tr!("Prefix ids that several datasets share with the dataset's name");
+            widgets::checkbox(ui, &mut self.prefix_ids, text);
+        }
+        fields::replace(ui, &mut self.replace);
+        let note = tr!("The subset records its source dataset and the date of the export.");
+        ui.label(theme::style_small_text(note, theme::tokens(ui).tx3));
+        if let Some(lacking) = find_missing_parts(cx) {
+            lacking_ui(ui, lacking, &mut self.allow_missing_parts);
+        }
+    }
+
+    fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
+        let request = self.request(cx)?;
+        let obstacle = self.find_obstacle(cx);
+        let reader = need_reader(cx)?;
+        Ok(Box::new(move |_| {
+            let outline = outline_of(reader.as_ref());
+            let (target, replace) = (request.options.target.clone(), request.options.overwrite);
+            let plan = OperationPreview::new(Command::operate(request))
+                .outline(&outline)
+                .destination(&target, replace);
+            Ok(match obstacle {
+                Some(obstacle) => plan.obstacle(obstacle),
+                None => plan,
+            })
+        }))
+    }
+
+    fn key(&self, cx: &PanelContext<'_>) -> String {
+        let filters = cx.studio.filters();
+        format!("{self:?}{:?}", (filters, self.find_obstacle(cx)))
+    }
+
+    /// It is not compared, because it is a subset.
+    fn end_job(&mut self, event: &Event) -> OperationEnd {
+        written_dataset(event).map_or(OperationEnd::Ignored, |built| {
+            OperationEnd::Report(OperationReport::of_export(built))
+        })
+    }
+}

@@ -1,0 +1,319 @@
+//! The dialog of an operation: input, options, preview, run with progress and cancel, report. This
+//! module is the common frame; the input of an operation and its command are an [`OperationForm`] in
+//! a file of `forms`. A preview reads and never writes; it also builds the command that the button
+//! runs, so that the command matches the preview.
+
+mod bins;
+pub mod fields;
+pub mod form;
+pub mod forms;
+mod line;
+mod preview;
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
+
+use super::dialog_job::DialogJob;
+use super::frame::{Next, foot_ui, head_ui};
+use super::view::{DialogEvent, DialogView, Reply};
+use crate::consent;
+use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::jobs::detail;
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, FieldNote};
+use crate::jobs::{AsyncValue, JobId};
+use crate::studio::Command;
+use fields::{OperationFields, is_typing};
+use form::{OperationEnd, OperationForm};
+use line::{ReportLine, line_ui};
+use preview::OperationPreview;
+use report::OperationReport;
+
+/// Maximum share of the dialog's height for the preview.
+const PREVIEW_SHARE: f32 = 0.45;
+/// Delay after the last keystroke before a preview reads files.
+const TYPING: Duration = Duration::from_millis(250);
+
+pub struct OperationDialog {
+    form: Box<dyn OperationForm>,
+    plan: AsyncValue<String, OperationPreview>,
+    job: DialogJob<OperationReport>,
+    /// The field whose paths are chosen in the desktop's dialog.
+    asked: Option<String>,
+    /// Paths chosen for that field.
+    picked: Option<(String, Vec<PathBuf>)>,
+    /// Height of the preview in the frame before, in points.
+    preview_height: f32,
+}
+
+impl OperationDialog {
+    pub fn new(form: Box<dyn OperationForm>) -> Self {
+        Self {
+            form,
+            plan: AsyncValue::default(),
+            job: DialogJob::Idle,
+            asked: None,
+            picked: None,
+            preview_height: 0.0,
+        }
+    }
+
+    /// Starts the preview if inputs or options have changed, and draws it.
+    fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        ui.label(
+            theme::rich_text(tr!("Preview"))
+                .font(font::semibold(12.0))
+                .color(t.tx2),
+        );
+        self.job.ended_ui(ui);
+        if self.is_running() {
+            return widgets::note_ui(ui, &self.form.running_note());
+        }
+        let work = match self.form.work(cx) {
+            Ok(work) => work,
+            Err(lacking) => {
+                self.plan = AsyncValue::default();
+                return line_ui(ui, &ReportLine::fact(lacking));
+            }
+        };
+        let key = self.form.key(cx);
+        let typing = is_typing(ui);
+        let waits = typing && self.plan.key().is_some_and(|shown| *shown != key);
+        self.plan
+            .update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {
+                if waits {
+                    std::thread::sleep(TYPING);
+                    ctx.check()?;
+                }
+                work(ctx)
+            });
+        match self.plan.get(&key) {
+            Some(Ok(plan)) => plan.lines.iter().for_each(|line| line_ui(ui, line)),
+            Some(Err(error)) => widgets::note_ui(ui, &FieldNote::Error(error.report())),
+            None => {
+                ui.horizontal(|ui| {
+                    widgets::spinner(ui, 14.0);
+                    ui.label(
+                        theme::rich_text(tr!("Reading the input"))
+                            .font(font::regular(12.0))
+                            .color(t.tx3),
+                    );
+                });
+            }
+        }
+    }
+
+    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+        let names = self.form.button_names();
+        if let DialogJob::Running(job) = self.job {
+            return running_ui(ui, cx, job, names.stop);
+        }
+        let key = self.form.key(cx);
+        let lacking = self.form.work(cx).err();
+        let ready = self.plan.get(&key);
+        let blocked = match (&lacking, ready) {
+            (Some(lacking), _) => Some(lacking.clone()),
+            (None, None) => Some(tr!("The input is being read").to_owned()),
+            (None, Some(Err(_))) => Some(tr!("The preview lists the missing input").to_owned()),
+            (None, Some(Ok(plan))) => plan.obstacle.clone(),
+        };
+        let instead = self.form.instead();
+        let (act, other, leave) = foot_ui(ui, |ui| {
+            let mut act = Button::primary(self.form.run_text())
+                .large()
+                .with_disabled_reason(blocked.as_deref());
+            if let Some(name) = names.run {
+                act = act.name(name);
+            }
+            let act = ui.add(act).clicked();
+            let other = instead
+                .as_ref()
+                .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
+            let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            (act, other, leave)
+        });
+        if let Some((_, command)) = instead.filter(|_| other) {
+            return Next::Do(Request::Run(command));
+        }
+        if act && let Some(Ok(plan)) = ready {
+            let Some(command) = plan.command.clone() else {
+                return Next::Close;
+            };
+            // The preview lists the programs, and the user allows them with this click.
+            cx.studio
+                .programs_of(&command)
+                .iter()
+                .for_each(|program| consent::allow_program(program));
+            let request = Request::Run(command);
+            if self.form.closes() {
+                return Next::Do(request);
+            }
+            self.job = DialogJob::Running(None);
+            return Next::Also(request);
+        }
+        if close || leave {
+            Next::Close
+        } else {
+            Next::Stay
+        }
+    }
+}
+
+impl DialogView for OperationDialog {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
+        let t = theme::tokens(ui);
+        let screen = ui.ctx().content_rect();
+        ui.set_width((screen.width() - 64.0).min(self.form.dialog_width()));
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let words = self.form.words();
+        let close = head_ui(ui, words.icon, words.title, &self.form.title_detail(cx));
+        if let DialogJob::Done(report) = &mut self.job {
+            return report.ui(ui, cx, close);
+        }
+        let (mut wanted, mut leaving, mut outdates_note) = (None, None, false);
+        // The options scroll, and the preview below them stays in view.
+        let height = (screen.height() - 190.0).max(160.0);
+        let share = self.preview_height.min(height * PREVIEW_SHARE);
+        ScrollArea::vertical()
+            .id_salt("tool")
+            .max_height(height - share)
+            .show(ui, |ui| {
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 16,
+                    bottom: 8,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    if !words.about.is_empty() {
+                        let about = theme::rich_text(words.about)
+                            .font(font::regular(12.0))
+                            .color(t.tx2);
+                        ui.add(egui::Label::new(about).wrap());
+                    }
+                    ui.add_enabled_ui(!self.is_running(), |ui| {
+                        let mut fields = OperationFields {
+                            picked: &mut self.picked,
+                            wanted: &mut wanted,
+                            leaving: &mut leaving,
+                            outdates_note: &mut outdates_note,
+                        };
+                        self.form.options_ui(ui, &mut fields, cx);
+                    });
+                });
+            });
+        if outdates_note && !self.is_running() {
+            self.job = DialogJob::Idle;
+        }
+        let limit = height * PREVIEW_SHARE;
+        let preview = ScrollArea::vertical()
+            .id_salt("tool-preview")
+            .max_height(limit)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 4,
+                    bottom: 12,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                    self.plan_ui(ui, cx);
+                });
+            });
+        let tall = preview.content_size.y;
+        if (tall - self.preview_height).abs() > 0.5 {
+            self.preview_height = tall;
+            ui.ctx().request_repaint();
+        }
+        if let Some((field, request)) = wanted {
+            self.asked = Some(field);
+            return Next::Also(Request::ChooseFiles(request));
+        }
+        match (self.bottom_ui(ui, cx, close), leaving) {
+            (Next::Stay, Some(request)) => Next::Do(request),
+            (next, _) => next,
+        }
+    }
+
+    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        match event {
+            DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
+                match self.form.end_job(event) {
+                    OperationEnd::Report(report) => self.job = DialogJob::Done(report),
+                    OperationEnd::Form => self.job = DialogJob::Idle,
+                    OperationEnd::Close => return Reply::Close,
+                    OperationEnd::Ignored => return Reply::Ignored,
+                }
+                Reply::Taken(self.form.afterwards(studio))
+            }
+            DialogEvent::DocumentChanged if self.form.follows_document() && !self.is_running() => {
+                Reply::Close
+            }
+            DialogEvent::Picked(paths) => {
+                self.picked = self.asked.take().map(|field| (field, paths.to_vec()));
+                Reply::Ignored
+            }
+            event => self.job.receive(event, || self.form.cancel_note()),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.job.is_running()
+    }
+}
+
+/// Draws the progress of the job with the button that stops it, whose accessible name is
+/// `stop_name`.
+fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, stop_name: &str) -> Next {
+    let t = theme::tokens(ui);
+    let view = job.and_then(|job| cx.session.jobs.running().find(|view| view.id == job));
+    let stop = foot_ui(ui, |ui| {
+        let stopping = view
+            .is_some_and(|view| view.progress.cancelling)
+            .then_some(tr!("Stopping at the next safe place"));
+        let stop = ui
+            .add(
+                Button::danger(tr!("Stop"))
+                    .large()
+                    .first()
+                    .name(stop_name)
+                    .with_disabled_reason(stopping),
+            )
+            .clicked();
+        if let Some(view) = view {
+            ui.label(
+                theme::rich_text(detail(&view.progress, view.elapsed))
+                    .font(font::mono(11.0))
+                    .color(t.tx3),
+            );
+            match view.progress.fraction() {
+                Some(fraction) => {
+                    drop(widgets::progress_bar(ui, &view.label, fraction, 120.0, 6.0))
+                }
+                None => drop(widgets::spinner(ui, 16.0)),
+            }
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(&view.progress.stage.name)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                )
+                .truncate(),
+            );
+        } else {
+            widgets::spinner(ui, 16.0);
+        }
+        stop
+    });
+    match job.filter(|_| stop) {
+        Some(job) => Next::Also(Request::Run(Command::Cancel { job })),
+        None => Next::Stay,
+    }
+}
