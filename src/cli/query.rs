@@ -9,8 +9,7 @@ use super::output::{Terminal, print, print_data, say};
 use super::runner::{open, operate};
 use crate::container::{is_same_file, write_document};
 use crate::error::{Error, IoContext, Result};
-use crate::export::module_code;
-use crate::model::is_remote;
+use crate::export::{ModuleOpening, module_code};
 use crate::ops::{QueryRequest, RowChoice, copy_as, json_lines};
 use crate::query::copy_as::ParquetEngine;
 use crate::query::{BoxTest, Filter, Query, QueryResult, polygon_from_text};
@@ -384,17 +383,8 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         let statement = match (copy.engine(), arguments.sql.as_slice()) {
             (Some(engine), []) => copy_as(reader.as_ref(), &filters, engine)?,
             (None, sql @ ([] | [_])) => {
-                // The script may run in another folder than this program.
-                let address = if is_remote(&path) {
-                    path.clone()
-                } else {
-                    std::path::absolute(&path).map_err(|error| Error::io("find", &path, error))?
-                };
-                let addresses: Vec<String> = std::iter::once(&address)
-                    .chain(&options.with)
-                    .map(|path| path.display().to_string())
-                    .collect();
-                module_code(&addresses, sql.first().map(String::as_str), &filters)
+                let opening = ModuleOpening::from_options(&path, &options);
+                module_code(&opening, sql.first().map(String::as_str), &filters)
             }
             (None, _) => return Err(Error::usage("a script has one statement, not several")),
             (Some(_), _) => {

@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::map::{Map, map_of};
-use super::{Described, croissant, module_code, python_code};
+use super::{Described, ModuleOpening, croissant, module_code, python_code};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{PitSchema, SampleKind, Value, dtype_name};
@@ -170,7 +170,7 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     let addresses = described.addresses();
     for code in [
         python_code(&addresses, described.facts.format, None),
-        module_code(&addresses, None, &[]),
+        module_code(&ModuleOpening::from_addresses(&addresses), None, &[]),
     ] {
         blocks.push(Block::Code(code.trim_end().to_owned()));
     }

@@ -21,7 +21,7 @@ pub(crate) use card::{format_yaml_list, quote_yaml};
 pub(crate) use map::escape_html;
 pub use map::map_image;
 
-pub use reader_code::{module_code, python_code};
+pub use reader_code::{ModuleOpening, module_code, python_code};
 pub use training_code::{
     TrainingClass, TrainingFacts, TrainingRaster, TrainingSplit, TrainingStatistics,
     is_target_name, training_code,
@@ -575,7 +575,8 @@ impl<'a> Described<'a> {
             Error::unsupported("the first sample has no raster that a training loop could read")
                 .at_path(&self.facts.path)
         })?;
-        Ok(training_code(&self.addresses(), facts))
+        let opening = ModuleOpening::from_addresses(&self.addresses());
+        Ok(training_code(&opening, facts))
     }
 
     /// Date of the last modification, when known.

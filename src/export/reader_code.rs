@@ -1,9 +1,12 @@
 //! Python code that opens datasets, with the official reader and with the module `taco_studio`. All
 //! code for them which the studio hands out is made here, and run by the tests.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Map, Value as Json};
 
-use crate::container::Format;
+use crate::container::{Format, JoinMode, OpenOptions};
+use crate::model::is_remote;
 use crate::query::Filter;
 use crate::query::copy_as::python_string;
 
@@ -35,9 +38,64 @@ pub fn python_code(addresses: &[String], format: Format, sql: Option<&str>) -> S
     format!("{install}\nimport tacoreader\n\ndataset = tacoreader.load({given})\n{show}\n")
 }
 
-/// Code that opens the datasets at these addresses, of any generation, as one with the module
-/// `taco_studio`, and shows rows that the filters keep: those of a statement, or the first ones.
-pub fn module_code(addresses: &[String], sql: Option<&str>, filters: &[Filter]) -> String {
+/// How code opens a dataset with the module `taco_studio`: the arguments of its `open`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleOpening(Vec<String>);
+
+impl ModuleOpening {
+    /// Opens the datasets at these addresses as one.
+    pub fn from_addresses(addresses: &[String]) -> Self {
+        let names: Vec<String> = addresses
+            .iter()
+            .map(|address| python_string(address))
+            .collect();
+        Self(match names.as_slice() {
+            [first, more @ ..] if !more.is_empty() => {
+                vec![first.clone(), format!("with_=[{}]", more.join(", "))]
+            }
+            _ => names,
+        })
+    }
+
+    /// Opens the dataset at `path` with these options. Local paths become absolute, as the code may
+    /// run in another folder.
+    pub fn from_options(path: &Path, options: &OpenOptions) -> Self {
+        let addresses: Vec<String> = std::iter::once(path)
+            .chain(options.with.iter().map(PathBuf::as_path))
+            .map(absolute_text)
+            .collect();
+        let mut opening = Self::from_addresses(&addresses);
+        if let Some(base) = &options.base_path {
+            let base = python_string(&absolute_text(base));
+            opening.0.push(format!("base_path={base}"));
+        }
+        if options.mode != JoinMode::default()
+            && let Ok(mode) = serde_json::to_string(&options.mode)
+        {
+            opening.0.push(format!("mode={mode}"));
+        }
+        opening
+    }
+}
+
+impl std::fmt::Display for ModuleOpening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+fn absolute_text(path: &Path) -> String {
+    let absolute = (!is_remote(path)).then(|| std::path::absolute(path).ok());
+    absolute
+        .flatten()
+        .unwrap_or_else(|| path.to_owned())
+        .display()
+        .to_string()
+}
+
+/// Code that opens a dataset of any generation with the module `taco_studio` and shows rows that
+/// the filters keep: those of a statement, or the first ones.
+pub fn module_code(opening: &ModuleOpening, sql: Option<&str>, filters: &[Filter]) -> String {
     let mut arguments = vec![sql.map_or_else(|| "limit=5".to_owned(), python_string)];
     let filters: Vec<String> = filters.iter().map(python_filter).collect();
     if !filters.is_empty() {
@@ -46,7 +104,7 @@ pub fn module_code(addresses: &[String], sql: Option<&str>, filters: &[Filter]) 
     format!(
         "# pip install taco-studio\nimport taco_studio\n\ndataset = taco_studio.open({})\nrows = \
             dataset.sql({})\nprint(rows.to_dicts())\n",
-        module_arguments(addresses).join(", "),
+        opening,
         arguments.join(", ")
     )
 }
@@ -66,20 +124,6 @@ fn python_filter(filter: &Filter) -> String {
         })
         .collect();
     format!("{{{}}}", entries.join(", "))
-}
-
-/// Arguments of `taco_studio.open` for the datasets at these addresses.
-pub(super) fn module_arguments(addresses: &[String]) -> Vec<String> {
-    let names: Vec<String> = addresses
-        .iter()
-        .map(|address| python_string(address))
-        .collect();
-    match names.as_slice() {
-        [first, more @ ..] if !more.is_empty() => {
-            vec![first.clone(), format!("with_=[{}]", more.join(", "))]
-        }
-        _ => names,
-    }
 }
 
 #[cfg(test)]
@@ -103,7 +147,18 @@ mod tests {
                 .contains("tacoreader<1")
         );
         let filters = [Filter::bbox([1.0, 2.0, 3.5, 4.0])];
-        let code = module_code(&["a".into(), "b".into(), "c".into()], None, &filters);
+        let options = OpenOptions {
+            with: vec!["s3://b/c".into()],
+            mode: JoinMode::FillMissing,
+            base_path: Some("s3://b/parts".into()),
+        };
+        let opening = ModuleOpening::from_options(Path::new("s3://b/a"), &options);
+        assert_eq!(
+            opening.to_string(),
+            r#""s3://b/a", with_=["s3://b/c"], base_path="s3://b/parts", mode="fill_missing""#
+        );
+        let opening = ModuleOpening::from_addresses(&["a".into(), "b".into(), "c".into()]);
+        let code = module_code(&opening, None, &filters);
         assert!(
             code.contains(r#"{"bbox": [1.0,2.0,3.5,4.0], "level": 0}"#),
             "{code}"

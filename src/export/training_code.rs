@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::reader_code::module_arguments;
+use super::reader_code::ModuleOpening;
 use crate::query::copy_as::python_string;
 use crate::text::PrintableLine;
 
@@ -127,13 +127,12 @@ fn class_weights(classes: &[TrainingClass]) -> Vec<f64> {
         .collect()
 }
 
-/// Python code that trains for two epochs on the datasets at these addresses, opened as one.
-pub fn training_code(addresses: &[String], facts: &TrainingFacts) -> String {
+/// Python code that trains for two epochs on a dataset.
+pub fn training_code(opening: &ModuleOpening, facts: &TrainingFacts) -> String {
     let mut code = format!(
         "# pip install taco-studio torch\nimport taco_studio\nimport torch\nfrom \
             taco_studio.torch import Samples\nfrom torch.utils.data import DataLoader\n\n\
-            DATASET = taco_studio.open({})\nSEED = 0\n",
-        module_arguments(addresses).join(", ")
+            DATASET = taco_studio.open({opening})\nSEED = 0\n"
     );
     write_constants(&mut code, facts);
     write_samples(&mut code, facts);
@@ -366,7 +365,10 @@ mod tests {
             }),
             window: Some(256),
         };
-        let code = training_code(&["a\"b.tacozip".into()], &facts);
+        let code = training_code(
+            &ModuleOpening::from_addresses(&["a\"b.tacozip".into()]),
+            &facts,
+        );
         for part in [
             r#"DATASET = taco_studio.open("a\"b.tacozip")"#,
             r#"POSITIONS = ["s2/t0.tif", "label.tif"]"#,
@@ -396,7 +398,7 @@ mod tests {
             split: None,
             window: None,
         };
-        let code = training_code(&["set".into()], &facts);
+        let code = training_code(&ModuleOpening::from_addresses(&["set".into()]), &facts);
         assert!(
             code.contains(r#"image = batch["image"]"#) && code.contains("train = samples()\n"),
             "{code}"

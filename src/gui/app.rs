@@ -58,7 +58,7 @@ pub struct App {
     /// Action on the paths opened last, with the serial of the document and the time of the
     /// request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
-    /// The dataset that a link named, until it is open, and the sample to select in it.
+    /// The sample that a link asked to select, with its dataset, until that is open.
     pub(super) linked_sample: Option<(PathBuf, SamplePath)>,
     /// The sample dataset being written.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,

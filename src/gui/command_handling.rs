@@ -296,7 +296,7 @@ impl App {
                 }
             }
             Event::Arrived { files } => {
-                let text = counted_texts::count_new_tray_files(files as u64);
+                let text = counted_texts::format_new_tray_files(files as u64);
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Imported(report) => {
@@ -375,6 +375,13 @@ impl App {
                 ));
             }
             Event::Failed { job, label, error } => {
+                if self
+                    .opening
+                    .as_ref()
+                    .is_some_and(|(opening, _)| *opening == job)
+                {
+                    self.linked_sample = None;
+                }
                 let asked = self.ask_to_replace(job, &error) || self.ask_for_dataset(job, &error);
                 self.session.plan.read_again();
                 self.after_save = None;
@@ -853,7 +860,7 @@ impl App {
 }
 
 fn describe_import(report: &Imported) -> String {
-    let files = counted_texts::count_files(report.files);
+    let files = counted_texts::format_files(report.files);
     let folders = tr_n!(
         report.folders,
         "{n} folder",
@@ -862,7 +869,7 @@ fn describe_import(report: &Imported) -> String {
     );
     let mut text = tr!("Added {files} in {folders}", files, folders);
     if report.unplaced > 0 {
-        let tray = counted_texts::count_new_tray_files(report.unplaced);
+        let tray = counted_texts::format_new_tray_files(report.unplaced);
         text.push_str(&format!("; {tray}"));
     }
     if !report.skipped.is_empty() {

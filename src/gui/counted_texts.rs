@@ -2,7 +2,7 @@
 
 use super::widgets::paint::format_grouped_number;
 
-pub fn count_samples(count: u64) -> String {
+pub fn format_samples(count: u64) -> String {
     tr_n!(
         count,
         "{n} sample",
@@ -11,7 +11,7 @@ pub fn count_samples(count: u64) -> String {
     )
 }
 
-pub fn count_files(count: u64) -> String {
+pub fn format_files(count: u64) -> String {
     tr_n!(
         count,
         "{n} file",
@@ -20,7 +20,7 @@ pub fn count_files(count: u64) -> String {
     )
 }
 
-pub fn count_roots(count: u64) -> String {
+pub fn format_roots(count: u64) -> String {
     tr_n!(
         count,
         "{n} root",
@@ -29,7 +29,7 @@ pub fn count_roots(count: u64) -> String {
     )
 }
 
-pub fn count_new_tray_files(count: u64) -> String {
+pub fn format_new_tray_files(count: u64) -> String {
     tr_n!(
         count,
         "{n} new file in the tray",

@@ -373,14 +373,14 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
                 place_ids(document, file, target).map(|ids| ids.to_string()),
             ),
             files => {
-                let name = counted_texts::count_files(files.len() as u64);
+                let name = counted_texts::format_files(files.len() as u64);
                 (icons::IMAGE, name, into_text(document, target))
             }
         },
         Dragged::Samples(samples) => {
             let name = match samples.as_slice() {
                 [one] => find_sample_id(document, one).unwrap_or_default(),
-                samples => counted_texts::count_samples(samples.len() as u64),
+                samples => counted_texts::format_samples(samples.len() as u64),
             };
             (icons::STACK, name, into_text(document, target))
         }

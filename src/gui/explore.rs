@@ -43,7 +43,7 @@ impl App {
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
         let start = OperationStart {
             sql,
-            ..self.describe_document()
+            ..self.start_of_document()
         };
         self.open_operation(Action::ExportSubset, &start);
     }
@@ -51,7 +51,7 @@ impl App {
     pub(super) fn describe(&mut self, form: Catalogue) {
         let start = OperationStart {
             catalogue: Some(form),
-            ..self.describe_document()
+            ..self.start_of_document()
         };
         self.open_operation(Action::Describe, &start);
     }
@@ -70,13 +70,13 @@ impl App {
     pub(super) fn open_form(&mut self, action: Action, sample: Option<String>) {
         let start = OperationStart {
             sample,
-            ..self.describe_document()
+            ..self.start_of_document()
         };
         self.open_operation(action, &start);
     }
 
     /// The open document and the settings, for the initial values of a form.
-    fn describe_document(&self) -> OperationStart {
+    fn start_of_document(&self) -> OperationStart {
         OperationStart {
             prices: self.view.settings.publish_prices.clone(),
             ..start_of(self.studio.document(), self.folder())

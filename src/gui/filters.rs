@@ -9,7 +9,7 @@ use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::container::Format;
-use crate::export::module_code;
+use crate::export::{ModuleOpening, module_code};
 use crate::model::FieldSpec;
 use crate::ops::lacks_tables_for;
 use crate::query::copy_as::{self, ParquetEngine, python_string, quoted_text};
@@ -218,7 +218,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.request(Request::Copy(script));
             ui.close();
         }
-        if widgets::menu_entry(ui, icons::COPY, MODULE, "", None).clicked() {
+        if widgets::menu_entry(ui, icons::COPY, MODULE_ENTRY, "", None).clicked() {
             let script = module_script(cx, "SELECT * FROM data");
             cx.request(Request::Copy(script));
             ui.close();
@@ -239,20 +239,16 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// The menu entry for a script of the module.
-pub const MODULE: &str = "Python (taco_studio)";
+/// The menu entry for a script of the module `taco_studio`.
+pub const MODULE_ENTRY: &str = "Python (taco_studio)";
 
-/// A statement over the rows that the filters keep as a Python script for the module.
+/// A statement over the rows that the filters keep as a Python script for the module `taco_studio`.
 pub fn module_script(cx: &PanelContext<'_>, text: &str) -> String {
-    let path = cx
-        .document()
-        .and_then(Document::opened_dataset)
-        .map(|open| open.reader.info().path.display().to_string());
-    module_code(
-        &[path.unwrap_or_default()],
-        Some(text.trim()),
-        cx.studio.filters(),
-    )
+    let opening = match cx.document().and_then(Document::opened_dataset) {
+        Some(open) => ModuleOpening::from_options(&open.reader.info().path, &open.options),
+        None => ModuleOpening::from_addresses(&[String::new()]),
+    };
+    module_code(&opening, Some(text.trim()), cx.studio.filters())
 }
 
 /// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.
@@ -274,14 +270,18 @@ pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
 /// SQL conditions, because the reader's own filters do not apply to its SQL; those without a
 /// condition are named in a comment.
 pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
-    let path = cx
-        .document()
-        .and_then(|document| document.opened_dataset())
-        .map(|open| open.reader.info().path.display().to_string());
-    let mut script = format!(
-        "import tacoreader\n\nds = tacoreader.load({})\n",
-        python_string(&path.unwrap_or_default())
-    );
+    let opened = cx.document().and_then(Document::opened_dataset);
+    let names: Vec<String> = opened
+        .into_iter()
+        .flat_map(|open| std::iter::once(&open.reader.info().path).chain(&open.options.with))
+        .map(|path| python_string(&path.display().to_string()))
+        .collect();
+    let given = if names.len() == 1 {
+        names.concat()
+    } else {
+        format!("[{}]", names.join(", "))
+    };
+    let mut script = format!("import tacoreader\n\nds = tacoreader.load({given})\n");
     let mut statement = text.trim().to_owned();
     for filter in cx.studio.filters() {
         match cx

@@ -129,6 +129,13 @@ impl App {
     /// from a server, or makes the file known that it names.
     fn ask_to_open_link(&mut self, text: &str) {
         match StudioLink::parse(text) {
+            // A page must not close a form that is being filled in.
+            Ok(_) if self.dialogs.is_open() => {
+                self.toast = Some(Toast::new(
+                    false,
+                    tr!("A link was not followed, as a dialog is open. Follow it again later."),
+                ));
+            }
             Ok(link) => self.dialogs.open(Dialog::link(link)),
             Err(error) => {
                 self.studio.log(LogLevel::Error, error.report());
@@ -145,7 +152,13 @@ impl App {
             link.dataset
         };
         self.linked_sample = link.sample.map(|sample| (dataset.clone(), sample));
-        self.open_or_import(vec![dataset]);
+        self.inspect_paths(move |_, _| {
+            // What is no dataset is not taken into a draft.
+            if !is_remote(&dataset) {
+                detect(&dataset)?;
+            }
+            Ok(PathAction::Run(Command::Open { path: dataset }))
+        });
     }
 
     /// Selects the sample that a link named, if the dataset that was opened is the link's.
@@ -174,8 +187,14 @@ impl App {
     }
 
     fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
-        if let Some(link) = paths.iter().find(|path| is_studio_link(path)) {
-            return self.ask_to_open_link(&link.to_string_lossy());
+        self.linked_sample = None;
+        if let Some(index) = paths.iter().position(|path| is_studio_link(path)) {
+            let link = paths.remove(index);
+            self.ask_to_open_link(&link.to_string_lossy());
+            paths.retain(|path| !is_studio_link(path));
+            if paths.is_empty() {
+                return;
+            }
         }
         let to_tray = arrival == Arrival::HandedOver && self.has_samples();
         for path in &mut paths {
@@ -365,6 +384,7 @@ impl App {
             }
             Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
+                self.linked_sample = None;
                 self.studio.log(LogLevel::Error, error.report());
                 self.tell_error(&error);
             }

@@ -61,7 +61,7 @@ pub enum Request {
     Publish(PathBuf),
     /// Open a page of the documentation at a line.
     Document(Page, usize),
-    /// Open the form of an action, for this sample of level 0 alone.
+    /// Open the form of an action that has one; for this sample of level 0 alone, if one is given.
     OpenForm(Action, Option<String>),
     /// Ask whether these programs may start, so that the extension runner tries them.
     TryPrograms(Vec<Vec<String>>),

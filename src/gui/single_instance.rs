@@ -140,6 +140,10 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
 }
 
 fn make_path_absolute(path: &Path) -> io::Result<PathBuf> {
+    // Desktops hand over files as URLs to a program that takes links.
+    if let Some(file) = path.to_str().and_then(crate::model::path_of_file_url) {
+        return Ok(file);
+    }
     // The window has another working directory: relative paths become absolute, addresses and links
     // stay.
     if crate::model::is_remote(path) || crate::model::is_studio_link(path) {
@@ -393,6 +397,7 @@ mod tests {
                 "/data/x.tacozip"
             },
             "s3://bucket/y",
+            "taco-studio://open?path=s3://bucket/y",
         ]);
         assert!(try_hand_over(folder.path(), "a", &sent).expect("it is taken"));
         wakes.recv_timeout(ANSWER).expect("the window is woken");

@@ -48,7 +48,7 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
         Action::Optimise => tr!("GeoTIFFs for fast reads").to_owned(),
         Action::Histograms => tr!("100 bins a raster").to_owned(),
         Action::Percentiles => tr!("from histograms").to_owned(),
-        Action::ValidateDeep if rows > 0 => counted_texts::count_samples(rows as u64),
+        Action::ValidateDeep if rows > 0 => counted_texts::format_samples(rows as u64),
         Action::Repair => tr!("into a copy").to_owned(),
         Action::Convert => tr!("also into parts").to_owned(),
         Action::IndexZips => ".tacocat".to_owned(),

@@ -15,7 +15,8 @@ use crate::container::{
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{
-    self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into, training_code,
+    self, Catalogue, CatalogueDocument, DocumentSink, Facts, ModuleOpening, describe_into,
+    training_code,
 };
 use crate::jobs::{JobContext, release};
 use crate::model::{is_remote, place_below};
@@ -83,18 +84,15 @@ pub fn map_of_dataset(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<
     Ok(map)
 }
 
-/// Python code of a training loop over the opened dataset at `address`; `None` without rasters.
+/// Python code of a training loop over the opened dataset; `None` without rasters.
 ///
 /// # Errors
 /// When the metadata can't be read, or the job is cancelled.
-pub fn training_code_of(
-    reader: &dyn ContainerReader,
-    address: &str,
-    ctx: &JobContext,
-) -> Result<Option<String>> {
+pub fn training_code_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Option<String>> {
+    let opening = ModuleOpening::from_options(&reader.info().path, &OpenOptions::default());
     let facts = training_facts(reader, ctx)?;
     reader.expect_unchanged()?;
-    Ok(facts.map(|facts| training_code(&[address.to_owned()], &facts)))
+    Ok(facts.map(|facts| training_code(&opening, &facts)))
 }
 
 /// Passes the documents of a form to a sink, the main one first.

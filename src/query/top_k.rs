@@ -139,7 +139,7 @@ fn bound(
     if all.len() < wanted {
         return Ok(None);
     }
-    let best = find_first_rows(&all.rechunk(), descending, wanted)?;
+    let best = find_best_rows(&all.rechunk(), descending, wanted)?;
     let Some(last) = best.last() else {
         return Ok(None);
     };
@@ -171,16 +171,16 @@ fn best_of_group(
         .select([key.clone().alias(KEY)])
         .collect()?;
     let keys = keys.column(KEY)?.as_materialized_series().rechunk();
-    let first = keys.take_slice(&find_first_rows(&keys, descending, most)?)?;
+    let first = keys.take_slice(&find_best_rows(&keys, descending, most)?)?;
     Ok((first, keys.null_count()))
 }
 
 /// Row numbers of the `most` first values, with the last of them at the end. Nulls are excluded.
-fn find_first_rows(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
+fn find_best_rows(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSize>> {
     let physical = keys.to_physical_repr();
     macro_rules! numbers {
         ($values:expr) => {
-            find_top_rows($values.iter(), descending, most)
+            select_best($values.iter(), descending, most)
         };
     }
     Ok(match physical.dtype() {
@@ -203,7 +203,7 @@ fn find_first_rows(keys: &Series, descending: bool, most: usize) -> PolarsResult
     })
 }
 
-fn find_top_rows<T: PartialOrd + Copy>(
+fn select_best<T: PartialOrd + Copy>(
     values: impl Iterator<Item = Option<T>>,
     descending: bool,
     most: usize,

@@ -10,7 +10,8 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::Button;
-use crate::model::{SamplePath, StudioLink};
+use crate::model::{Address, SamplePath, StudioLink};
+use crate::text::PrintableLine;
 
 /// The question.
 pub struct Consent {
@@ -30,6 +31,10 @@ impl Dialog {
     /// Asks before what a link names is opened.
     pub fn link(link: StudioLink) -> Self {
         let sample = link.sample.iter().map(SamplePath::to_archive);
+        let dataset = link.dataset.display().to_string();
+        // A signature stays out of sight.
+        let dataset = Address::parse(&dataset)
+            .map_or(dataset, |address| address.without_secret().0.to_string());
         Self::from_view(Consent {
             title: tr!("Open what a link names?").into(),
             what: tr!(
@@ -37,8 +42,9 @@ impl Dialog {
                     agree."
             )
             .into(),
-            lines: std::iter::once(link.dataset.display().to_string())
+            lines: std::iter::once(dataset)
                 .chain(sample)
+                .map(|line| line.printable_line().into_owned())
                 .collect(),
             button: tr!("Open it").into(),
             stay: tr!("Do not open it").into(),

@@ -149,7 +149,7 @@ pub(super) fn each_place(
     Ok(())
 }
 
-/// Iterates over the rows that match the filter, in order.
+/// Says of each row, asked in rising order, whether the filter keeps it.
 fn make_row_filter(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request
         .kept

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::container::ContainerReader;
-use crate::export::{TrainingFacts, module_code, python_code, training_code};
+use crate::export::{ModuleOpening, TrainingFacts, module_code, python_code, training_code};
 use crate::model::Address;
 use crate::ops::command_line;
 
@@ -35,7 +35,8 @@ pub(super) fn snippets(
         "SELECT * FROM data LIMIT 10"
     };
     let python = python_code(&[address.to_owned()], reader.info().format, Some(select));
-    let module = module_code(&[address.to_owned()], Some(select), &[]);
+    let opening = ModuleOpening::from_addresses(&[address.to_owned()]);
+    let module = module_code(&opening, Some(select), &[]);
     let word = command_line([address]);
     let studio =
         format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
@@ -52,7 +53,7 @@ pub(super) fn snippets(
     if let Some(facts) = training {
         found.push(Snippet {
             reader: "PyTorch",
-            code: training_code(&[address.to_owned()], facts),
+            code: training_code(&opening, facts),
         });
     }
     if let Some(table) = table {

@@ -20,12 +20,6 @@ use crate::jobs::JobContext;
 
 /// Journals above this size in bytes are compacted by writing the draft as a new base.
 pub(super) const BYTES_MAX: u64 = 8 << 20;
-/// Maximum bytes of a line: an edit of a column of millions of rows.
-pub(super) const LINE_MAX: u64 = 256 << 20;
-/// Maximum bytes of the first line.
-pub(super) const HEAD_MAX: u64 = 1 << 20;
-/// History limit while replaying a journal: none.
-pub(super) const BUDGET: u64 = u64::MAX;
 
 /// First line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::file::{Project, open_project_of};
 use super::file_mark::ProjectFile;
-use super::journal::{BUDGET, HEAD_MAX, JournalEntry, JournalHead, LINE_MAX};
+use super::journal::{JournalEntry, JournalHead};
 use super::journal_files::is_numbered;
 use super::source_paths::ProjectFolder;
 use crate::draft::Draft;
@@ -16,6 +16,13 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset};
+
+/// Maximum bytes of a line: an edit of a column of millions of rows.
+const LINE_MAX: u64 = 256 << 20;
+/// Maximum bytes of the first line.
+const FIRST_LINE_MAX: u64 = 1 << 20;
+/// History limit while replaying a journal: none.
+const BUDGET: u64 = u64::MAX;
 
 /// The text of a line whose checksum agrees.
 fn text_of(line: &[u8]) -> Option<&[u8]> {
@@ -43,7 +50,7 @@ pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = Vec::new();
     (&mut reader)
-        .take(HEAD_MAX)
+        .take(FIRST_LINE_MAX)
         .read_until(b'\n', &mut line)
         .io_at("read the journal", path)?;
     let entries = JournalEntries {

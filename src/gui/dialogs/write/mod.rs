@@ -26,7 +26,7 @@ use crate::studio::{Command, Event};
 use crate::table::{Compression, ParquetOptions};
 use checks::{CheckLine, Checks};
 use choices::{Choices, PartSplit, WriteContainer};
-use result::CodeReader;
+use result::CodeKind;
 
 /// Stage of the dialog.
 pub enum WriteStage {
@@ -76,7 +76,7 @@ pub struct WriteDialog {
     pub(super) stage: WriteStage,
     pub(super) checks: Checks,
     /// What the code of the result is for.
-    reader: CodeReader,
+    code_kind: CodeKind,
     /// The training loop for the written dataset; `None` without rasters.
     training: AsyncValue<PathBuf, Option<String>>,
     /// Duration of the write job.
@@ -107,7 +107,7 @@ impl WriteDialog {
             choices,
             stage: WriteStage::Choosing,
             checks: Checks::default(),
-            reader: CodeReader::Python,
+            code_kind: CodeKind::Python,
             training: AsyncValue::default(),
             took: Default::default(),
             own,
@@ -129,6 +129,8 @@ impl WriteDialog {
         } else {
             Proof::None
         };
+        // The path may have had another dataset before.
+        self.training = AsyncValue::default();
         self.stage = WriteStage::Done(built, proof);
     }
 

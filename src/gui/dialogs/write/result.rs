@@ -9,7 +9,7 @@ use super::checks::index_names;
 use super::choices::WriteContainer;
 use super::{Proof, WriteDialog, WriteStage};
 use crate::container::{self, Built, Format, OpenOptions};
-use crate::export::{module_code, python_code};
+use crate::export::{ModuleOpening, module_code, python_code};
 use crate::gui::dropped_paths;
 use crate::gui::file_dialog::is_table;
 use crate::gui::icons;
@@ -22,7 +22,7 @@ use crate::studio::{Command, Document};
 
 /// What the code of the result is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CodeReader {
+pub(super) enum CodeKind {
     /// The official reader.
     Python,
     /// The official reader with a statement.
@@ -33,7 +33,7 @@ pub(super) enum CodeReader {
     PyTorch,
 }
 
-impl CodeReader {
+impl CodeKind {
     const ALL: [Self; 4] = [Self::Python, Self::Sql, Self::Module, Self::PyTorch];
 
     fn name(self) -> &'static str {
@@ -261,25 +261,24 @@ impl WriteDialog {
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui
-                    .add(
-                        Button::secondary(tr!("Copy snippet"))
-                            .icon(icons::COPY)
-                            .with_disabled_reason(
-                                code.is_none().then_some(tr!("The input is being read")),
-                            ),
-                    )
-                    .clicked()
-                    && let Some(code) = &code
+                let missing = match &code {
+                    Some(Ok(_)) => None,
+                    Some(Err(why)) => Some(why.as_str()),
+                    None => Some(tr!("The input is being read")),
+                };
+                let button = Button::secondary(tr!("Copy snippet")).icon(icons::COPY);
+                if ui.add(button.with_disabled_reason(missing)).clicked()
+                    && let Some(Ok(code)) = &code
                 {
                     cx.request(Request::Copy(code.clone()));
                 }
-                let segments = CodeReader::ALL.map(|reader| Segment::new(reader, reader.name()));
-                widgets::draw_segments(ui, "snippet", &mut self.reader, &segments);
+                let segments = CodeKind::ALL.map(|kind| Segment::new(kind, kind.name()));
+                widgets::draw_segments(ui, "snippet", &mut self.code_kind, &segments);
             });
         });
         match &code {
-            Some(code) => widgets::code_ui(ui, code),
+            Some(Ok(code)) => widgets::code_ui(ui, code),
+            Some(Err(why)) => note_ui(ui, &FieldNote::Info(why.clone())),
             None => drop(widgets::spinner(ui, 16.0)),
         }
         ui.horizontal_wrapped(|ui| {
@@ -333,30 +332,42 @@ impl WriteDialog {
 }
 
 impl WriteDialog {
-    /// Python code that reads the dataset; `None` while it is made.
-    fn snippet(&mut self, built: &Built, cx: &PanelContext<'_>) -> Option<String> {
+    /// Python code that reads the dataset, or why there is none; `None` while it is made.
+    fn snippet(
+        &mut self,
+        built: &Built,
+        cx: &PanelContext<'_>,
+    ) -> Option<std::result::Result<String, String>> {
         let addresses = [built.path.display().to_string()];
         let statement = "SELECT id, type FROM data LIMIT 5";
-        let code = match self.reader {
-            CodeReader::Python => python_code(&addresses, built.format, None),
-            CodeReader::Sql => python_code(&addresses, built.format, Some(statement)),
-            CodeReader::Module => module_code(&addresses, Some(statement), &[]),
-            CodeReader::PyTorch => {
+        let code = match self.code_kind {
+            CodeKind::Python => python_code(&addresses, built.format, None),
+            CodeKind::Sql => python_code(&addresses, built.format, Some(statement)),
+            CodeKind::Module => module_code(
+                &ModuleOpening::from_addresses(&addresses),
+                Some(statement),
+                &[],
+            ),
+            CodeKind::PyTorch => {
                 let path = built.path.clone();
                 let read = path.clone();
                 self.training
                     .update(cx.jobs, path.clone(), tr!("Read it"), move |ctx| {
                         let reader = container::open_with(&read, &OpenOptions::default(), ctx)?;
-                        training_code_of(reader.as_ref(), &read.display().to_string(), ctx)
+                        training_code_of(reader.as_ref(), ctx)
                     });
                 match self.training.get(&path)? {
                     Ok(Some(code)) => code.clone(),
-                    Ok(None) => tr!("The first sample has no raster to train on.").into(),
-                    Err(error) => error.report(),
+                    Ok(None) => {
+                        return Some(Err(
+                            tr!("The first sample has no raster to train on.").into()
+                        ));
+                    }
+                    Err(error) => return Some(Err(error.report())),
                 }
             }
         };
-        Some(code.trim_end().to_owned())
+        Some(Ok(code.trim_end().to_owned()))
     }
 }
 

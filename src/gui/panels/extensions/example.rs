@@ -431,7 +431,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                             (example.root_s * roots / cores).clamp(0.0, 1e9),
                         );
                         let (samples, time) = (
-                            counted_texts::count_samples(samples),
+                            counted_texts::format_samples(samples),
                             crate::gui::panels::jobs::time_text(time),
                         );
                         let head = tr!("{samples}, about {time}", samples, time);

@@ -6,6 +6,7 @@ pub mod state;
 use arrow::datatypes::DataType;
 use egui::{Frame, Id, Key, Margin, ScrollArea, Ui, vec2};
 
+use crate::container::OpenOptions;
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
@@ -136,7 +137,7 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     for level in 0..document.tree().levels.len() {
         let fields = document.fields(level).len();
         let rows = document.rows(level);
-        let samples = counted_texts::count_samples(rows as u64);
+        let samples = counted_texts::format_samples(rows as u64);
         let fields = tr_n!(fields, "{n} field", "{n} fields", n = fields);
         pair(
             ui,
@@ -322,8 +323,10 @@ fn buttons_ui(
         {
             cx.request(Request::Copy(path.to_archive()));
         }
+        // A link has no place for the options of a dataset that was opened with others.
         let dataset = document
             .opened_dataset()
+            .filter(|open| open.options == OpenOptions::default())
             .map(|open| &open.reader.info().path);
         if let Some(dataset) = dataset
             && ui

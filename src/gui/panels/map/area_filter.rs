@@ -24,7 +24,7 @@ fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
 
 /// A box in plane coordinates as a filter in degrees. A box wider than the plane covers all
 /// longitudes.
-pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
     let (west, east) = if right - left >= 1.0 {
         (-180.0, 180.0)
@@ -262,7 +262,7 @@ pub(super) fn box_ui(
     }
 }
 
-pub(super) fn on_screen(view: &MapView, rect: Rect, b: [f64; 4], turn: f64) -> Rect {
+fn on_screen(view: &MapView, rect: Rect, b: [f64; 4], turn: f64) -> Rect {
     Rect::from_min_max(
         view.screen(rect, [b[0] + turn, b[1]]),
         view.screen(rect, [b[2] + turn, b[3]]),

@@ -334,8 +334,8 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn describe_placed_files(way: &Alternative) -> String {
-    let files = counted_texts::count_files(way.placed.len() as u64);
-    let roots = counted_texts::count_roots(way.roots as u64);
+    let files = counted_texts::format_files(way.placed.len() as u64);
+    let roots = counted_texts::format_roots(way.roots as u64);
     match way.new_roots {
         0 => tr!("{files} into {roots}", files, roots),
         new => {

@@ -278,10 +278,10 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn python_entries_ui(ui: &mut Ui, cx: &PanelContext<'_>, text: &str) -> Option<String> {
     let reason = filters::without_python(cx);
     let mut script = None;
-    if widgets::menu_entry(ui, icons::CODE, tr!("Python (tacoreader)"), "", reason).clicked() {
+    if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", reason).clicked() {
         script = Some(filters::python_of(cx, text));
     }
-    if widgets::menu_entry(ui, icons::CODE, filters::MODULE, "", None).clicked() {
+    if widgets::menu_entry(ui, icons::COPY, filters::MODULE_ENTRY, "", None).clicked() {
         script = Some(filters::module_script(cx, text));
     }
     if script.is_some() {

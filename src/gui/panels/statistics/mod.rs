@@ -356,7 +356,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
     let t = theme::tokens(ui);
     let names = band_names(Some(document));
     widgets::section_header(ui, tr!("Pooled by band"), |ui| {
-        let mut parts = vec![counted_texts::count_samples(report.samples)];
+        let mut parts = vec![counted_texts::format_samples(report.samples)];
         if report.without > 0 {
             parts.push(tr!(
                 "{n} without statistics",

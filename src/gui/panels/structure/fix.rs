@@ -577,7 +577,7 @@ fn explanation(fix: &Fix) -> String {
         FixVerb::Drop => {
             tr!(
                 "Takes {samples} out of the dataset. Files on disk stay.",
-                samples = counted_texts::count_samples(fix.affects)
+                samples = counted_texts::format_samples(fix.affects)
             )
         }
         FixVerb::Rename => tr!("Only the id changes.").into(),
@@ -585,11 +585,11 @@ fn explanation(fix: &Fix) -> String {
         FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
         _ if fix.care == Care::Safe => tr!(
             "Changes {samples}. Removes nothing.",
-            samples = counted_texts::count_samples(fix.affects)
+            samples = counted_texts::format_samples(fix.affects)
         ),
         _ => tr!(
             "Changes {samples}. Some are taken out; files on disk stay.",
-            samples = counted_texts::count_samples(fix.affects)
+            samples = counted_texts::format_samples(fix.affects)
         ),
     }
 }

@@ -34,7 +34,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         return;
     };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
-    let roots = counted_texts::count_roots(lens.total());
+    let roots = counted_texts::format_roots(lens.total());
     paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
     let each = lens.total().div_ceil(view.rows.max(1) as u64);
     if each > 1 {

@@ -362,7 +362,7 @@ fn recent_row(
             t.info,
         );
     } else {
-        let roots = counted_texts::count_roots(recent.roots);
+        let roots = counted_texts::format_roots(recent.roots);
         paint::text_right(painter, numbers, &roots, font::mono(11.0), t.tx);
         let size = recent.size_bytes.map_or(String::new(), paint::bytes);
         paint::text_right(painter, numbers_below, &size, font::mono(11.0), t.tx2);

@@ -178,15 +178,20 @@ impl MigrateForm {
         let t = theme::tokens(ui);
         let height = (ui.ctx().content_rect().height() - 420.0).clamp(140.0, 420.0);
         let Some(plan) = self.refused.as_ref().or_else(|| self.plan.latest()) else {
+            let mut again = false;
             ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
                 ui.set_min_height(height);
                 if let AsyncState::Failed(error) = self.plan.state() {
                     ui.label(theme::style_small_text(tr!("There is no plan."), t.tx3));
                     widgets::note_ui(ui, &FieldNote::Error(error.report()));
+                    again = ui.add(Button::secondary(tr!("Try again"))).clicked();
                 } else {
                     widgets::spinner(ui, 20.0);
                 }
             });
+            if again {
+                self.plan = AsyncValue::default();
+            }
             return;
         };
         self.table.tabs_ui(ui, plan);

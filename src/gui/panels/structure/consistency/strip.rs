@@ -19,7 +19,7 @@ pub(super) fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consist
     paint::text_left(
         &painter,
         head,
-        &counted_texts::count_roots(roots),
+        &counted_texts::format_roots(roots),
         font::regular(12.0),
         t.tx2,
     );

@@ -10,14 +10,13 @@ use crate::gui::widgets::{VirtualRows, paint};
 use crate::model::{Consistency, Position, Property, PropertyAgreement};
 use crate::studio::Command;
 
-/// Width of the column of positions, and minimum width of a property, in points.
+/// Width of the column of positions in points.
 const POSITIONS: f32 = 124.0;
-
+/// Minimum width of the column of a property in points.
 const PROPERTY: f32 = 124.0;
-
-/// Height of the head of the table, and of its rows.
+/// Height of the head of the table in points.
 pub(super) const HEAD: f32 = 32.0;
-
+/// Height of a row of the table in points.
 pub(super) const ROW: f32 = 42.0;
 
 pub(super) fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
