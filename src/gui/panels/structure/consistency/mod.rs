@@ -11,8 +11,9 @@ use egui::{
     pos2, vec2,
 };
 
-use super::state::{StructureSummary, StructureView};
+use super::state::{StructurePanel, StructureView};
 use crate::draft::{Care, Edit, FixPlan, FixVerb};
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -40,13 +41,13 @@ const TOLERANCES: [f64; 4] = [0.0, 0.1, 1.0, 10.0];
 const LISTED: usize = 500;
 
 /// The choice between the views, for the toolbars of both.
-pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+pub fn view_ui(ui: &mut Ui, panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
     let differ = cx
         .studio
         .report()
         .consistency
         .as_ref()
-        .map(|_| cx.session.structure.consistency.listed.roots.len() as u64);
+        .map(|_| panel.consistency.listed.roots.len() as u64);
     let mut second = Segment::new(StructureView::Consistency, tr!("Consistency"));
     if let Some(count) = differ {
         second = second.count(count);
@@ -54,7 +55,7 @@ pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     widgets::draw_segments(
         ui,
         "structure-view",
-        &mut cx.session.structure.view,
+        &mut panel.view,
         &[Segment::new(StructureView::Shape, tr!("Shape")), second],
     );
 }
@@ -69,9 +70,9 @@ pub fn view_width(ui: &Ui) -> f32 {
 }
 
 /// Updates the lists of the newest comparison. Every view of them calls this.
-pub fn refresh(cx: &mut PanelContext<'_>) {
+pub fn refresh(panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
-    let state = &mut cx.session.structure.consistency;
+    let state = &mut panel.consistency;
     match &report.consistency {
         Some(newest)
             if !state
@@ -94,14 +95,20 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
 }
 
 /// Draws the view.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
-    refresh(cx);
-    toolbar_ui(ui, cx, document);
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
+    refresh(panel, cx);
+    toolbar_ui(ui, panel, cx, document);
     let Some(consistency) = cx.studio.report().consistency.clone() else {
         return not_read_ui(ui, cx);
     };
     let area = ui.available_rect_before_wrap();
-    let rename = if document.draft().is_some() && cx.session.structure.consistency.rename.open {
+    let rename = if document.draft().is_some() && panel.consistency.rename.open {
         rename::HEIGHT
     } else {
         0.0
@@ -112,7 +119,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     if strip > 0.0 {
         ui.scope_builder(
             UiBuilder::new().max_rect(left).id_salt("consistency-strip"),
-            |ui| strip_ui(ui, cx, &consistency),
+            |ui| strip_ui(ui, panel, &consistency),
         );
     }
     let rows = consistency.positions.len() as f32;
@@ -120,7 +127,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let (top, below) = right.split_top_bottom_at_y(right.top() + table);
     ui.scope_builder(
         UiBuilder::new().max_rect(top).id_salt("consistency-table"),
-        |ui| table_ui(ui, cx, &consistency),
+        |ui| table_ui(ui, panel, cx, &consistency),
     );
     let roots = if below.width() > 700.0 {
         below.width() * 0.4
@@ -133,21 +140,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
             UiBuilder::new()
                 .max_rect(matrix)
                 .id_salt("consistency-roots"),
-            |ui| roots_ui(ui, cx, document, &consistency),
+            |ui| roots_ui(ui, panel, cx, document, &consistency),
         );
     }
     ui.scope_builder(
         UiBuilder::new()
             .max_rect(groups)
             .id_salt("consistency-groups"),
-        |ui| groups_ui(ui, cx, document, &consistency),
+        |ui| groups_ui(ui, panel, cx, document, &consistency),
     );
     if rename > 0.0 {
         ui.scope_builder(
             UiBuilder::new()
                 .max_rect(foot)
                 .id_salt("consistency-rename"),
-            |ui| rename::ui(ui, cx, document, lens),
+            |ui| rename::ui(ui, panel, cx, document, lens),
         );
     }
 }
@@ -192,7 +199,12 @@ fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn toolbar_ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
     let consistency = cx.studio.report().consistency.clone();
     Frame::NONE
@@ -201,7 +213,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         .show(ui, |ui| {
             ui.set_min_width(ui.available_width());
             ui.horizontal_wrapped(|ui| {
-                view_ui(ui, cx);
+                view_ui(ui, panel, cx);
                 ui.label(
                     theme::rich_text(tr!("Tolerance"))
                         .font(font::regular(12.0))
@@ -247,7 +259,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     if document.draft().is_some() {
-                        let open = cx.session.structure.consistency.rename.open;
+                        let open = panel.consistency.rename.open;
                         let button = make_toolbar_button(
                             fits,
                             texts[0],
@@ -263,7 +275,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                             )
                             .clicked()
                         {
-                            cx.session.structure.consistency.rename.open = !open;
+                            panel.consistency.rename.open = !open;
                         }
                     }
                     if consistency.is_some() {
@@ -328,7 +340,7 @@ fn describe_tolerance(thousandths: f64) -> String {
     }
 }
 
-fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
+fn strip_ui(ui: &mut Ui, panel: &StructurePanel, consistency: &Consistency) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
@@ -347,7 +359,7 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
         font::regular(12.0),
         t.tx2,
     );
-    let listed = &cx.session.structure.consistency.listed;
+    let listed = &panel.consistency.listed;
     let below = 104.0;
     let room = Rect::from_min_max(
         pos2(area.left() + 14.0, head.bottom() + 6.0),
@@ -446,7 +458,12 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
     });
 }
 
-fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
+fn table_ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    consistency: &Consistency,
+) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let width = ((area.width() - POSITIONS) / 8.0).max(PROPERTY);
@@ -517,7 +534,7 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
             );
             let body =
                 Rect::from_min_max(pos2(left, full.bottom()), pos2(full.right(), area.bottom()));
-            let mut scroll = cx.session.structure.consistency.table_scroll;
+            let mut scroll = panel.consistency.table_scroll;
             let mut picked = None;
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
                 let list = VirtualRows::new(tr!("Positions"), consistency.positions.len() as u64)
@@ -562,8 +579,7 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
                             pos2(rect.left() + POSITIONS + width * index as f32, rect.top()),
                             vec2(width, ROW),
                         );
-                        let chosen = cx.session.structure.consistency.selected
-                            == Some((row as usize, property));
+                        let chosen = panel.consistency.selected == Some((row as usize, property));
                         let off = settings.without.contains(&property);
                         if cell_ui(ui, t, cell, (row, position, property), off, chosen) {
                             picked = Some((row as usize, property));
@@ -576,16 +592,16 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
                     );
                 });
             });
-            cx.session.structure.consistency.table_scroll = scroll;
+            panel.consistency.table_scroll = scroll;
             if let Some(picked) = picked {
-                select(cx, Some(picked));
+                select(panel, Some(picked));
             }
         });
 }
 
 /// Highlights a group everywhere in the view.
-fn select(cx: &mut PanelContext<'_>, chosen: Option<(usize, Property)>) {
-    let state = &mut cx.session.structure.consistency;
+fn select(panel: &mut StructurePanel, chosen: Option<(usize, Property)>) {
+    let state = &mut panel.consistency;
     state.selected = chosen;
     let Some(chosen) = chosen else {
         state.only_selected = false;
@@ -805,13 +821,14 @@ fn rest_of(ui: &Ui, used: f32) -> Rect {
 
 fn roots_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     consistency: &Consistency,
 ) {
     let t = theme::tokens(ui);
-    let selected = cx.session.structure.consistency.selected;
-    let total = cx.session.structure.consistency.listed.roots.len() as u64;
+    let selected = panel.consistency.selected;
+    let total = panel.consistency.listed.roots.len() as u64;
     let title = tr_n!(
         total,
         "{n} root that differs",
@@ -822,7 +839,7 @@ fn roots_ui(
         "of {total}",
         total = paint::format_grouped_number(consistency.roots as u64)
     );
-    let mut only = cx.session.structure.consistency.only_selected && selected.is_some();
+    let mut only = panel.consistency.only_selected && selected.is_some();
     section_ui(ui, &title, &more, |ui| {
         let segments = [
             Segment::new(false, tr!("All")),
@@ -832,7 +849,7 @@ fn roots_ui(
             widgets::draw_segments(ui, "consistency-roots", &mut only, &segments)
         });
     });
-    cx.session.structure.consistency.only_selected = only;
+    panel.consistency.only_selected = only;
     let area = rest_of(ui, 28.0);
     ui.painter().vline(
         area.right() - 0.5,
@@ -856,10 +873,10 @@ fn roots_ui(
             t.tx3,
         );
     }
-    let mut scroll = cx.session.structure.consistency.roots_scroll;
+    let mut scroll = panel.consistency.roots_scroll;
     let mut picked = None;
     {
-        let listed = &cx.session.structure.consistency.listed;
+        let listed = &panel.consistency.listed;
         let rows: Vec<usize> = (0..listed.roots.len())
             .filter(|&root| {
                 !only
@@ -976,9 +993,9 @@ fn roots_ui(
             },
         );
     }
-    cx.session.structure.consistency.roots_scroll = scroll;
+    panel.consistency.roots_scroll = scroll;
     if let Some((at, group)) = picked {
-        cx.session.structure.consistency.selected = Some(group);
+        panel.consistency.selected = Some(group);
         cx.request(Request::Select(Some(at)));
     }
 }
@@ -1020,19 +1037,20 @@ enum Wish {
 
 fn groups_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     consistency: &Consistency,
 ) {
     let t = theme::tokens(ui);
-    let count = cx.session.structure.consistency.listed.groups.len();
+    let count = panel.consistency.listed.groups.len();
     section_ui(
         ui,
         &tr_n!(count, "{n} group", "{n} groups", n = count),
         tr!("the format allows these; models seldom do"),
         |_| {},
     );
-    if count == 0 && cx.session.structure.consistency.listed.accepted.is_empty() {
+    if count == 0 && panel.consistency.listed.accepted.is_empty() {
         let area = rest_of(ui, 28.0);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let why = tr!("Every raster agrees with most others at its position.");
@@ -1047,10 +1065,10 @@ fn groups_ui(
         return;
     }
     let area = rest_of(ui, 28.0);
-    let mut scroll = cx.session.structure.consistency.groups_scroll;
+    let mut scroll = panel.consistency.groups_scroll;
     let mut wish = None;
     {
-        let state = &cx.session.structure.consistency;
+        let state = &panel.consistency;
         let lines = state.listed.lines(&state.open);
         let draft = document.draft().is_some();
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
@@ -1272,9 +1290,9 @@ fn groups_ui(
             });
         });
     }
-    cx.session.structure.consistency.groups_scroll = scroll;
+    panel.consistency.groups_scroll = scroll;
     if let Some(wish) = wish {
-        follow(cx, document, consistency, wish);
+        follow(panel, cx, document, consistency, wish);
     }
 }
 
@@ -1301,18 +1319,24 @@ fn group_text(group: &state::OutlierGroup, consistency: &Consistency) -> String 
     tr!("{found}; {common} in {count}.", found, common, count)
 }
 
-fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consistency, wish: Wish) {
+fn follow(
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    consistency: &Consistency,
+    wish: Wish,
+) {
     match wish {
         Wish::Toggle(position, property) => {
-            let state = &mut cx.session.structure.consistency;
+            let state = &mut panel.consistency;
             if !state.open.remove(&(position, property)) {
                 state.open.insert((position, property));
             }
             state.selected = Some((position, property));
         }
         Wish::Show(position, property) => {
-            select(cx, Some((position, property)));
-            cx.session.structure.consistency.only_selected = true;
+            select(panel, Some((position, property)));
+            panel.consistency.only_selected = true;
             if let Some(first) = outlier(consistency, position, property, 0) {
                 cx.request(Request::Select(Some(RowRef {
                     level: consistency.positions[position].level,
@@ -1329,9 +1353,7 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
         Wish::Accept(position, property) => {
             let mut settings = cx.studio.consistency_settings().clone();
             let place = consistency.positions[position].place.clone();
-            let group = cx
-                .session
-                .structure
+            let group = panel
                 .consistency
                 .listed
                 .groups
@@ -1351,7 +1373,7 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
         }
         Wish::TakeBack(index) => {
             let mut settings = cx.studio.consistency_settings().clone();
-            if let Some((entry, _)) = cx.session.structure.consistency.listed.accepted.get(index) {
+            if let Some((entry, _)) = panel.consistency.listed.accepted.get(index) {
                 settings.accepted.retain(|known| known != entry);
             }
             cx.run(Command::SetConsistency { settings });
