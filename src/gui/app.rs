@@ -344,7 +344,7 @@ impl App {
         let mut cx = PanelContext {
             studio: &self.studio,
             session: &mut self.session,
-            facts: self.panels.facts(),
+            facts: self.panels.collect_facts(),
             recent: &self.view.recent,
             queries: &self.view.queries,
             jobs: &self.jobs,
@@ -547,15 +547,15 @@ impl PaneContents for DockContents<'_, '_> {
             return;
         }
         let began = self.watchdog.begin();
-        self.panels.panel_mut(pane).contents_ui(ui, self.cx);
+        self.panels.panel_of_mut(pane).contents_ui(ui, self.cx);
         self.watchdog.end(began, || format!("panel {pane:?}"));
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
-        self.panels.panel(pane).tab_count(self.cx)
+        self.panels.panel_of(pane).tab_count(self.cx)
     }
 
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        self.panels.panel_mut(pane).bar_right_ui(ui, self.cx);
+        self.panels.panel_of_mut(pane).bar_right_ui(ui, self.cx);
     }
 }

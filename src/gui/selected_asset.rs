@@ -31,7 +31,7 @@ pub struct SelectedAsset {
 
 impl SelectedAsset {
     /// Storage of a sample, once known.
-    pub fn facts(&self, key: DocumentKey, at: RowRef) -> Option<&Result<AssetFacts>> {
+    pub fn find_facts(&self, key: DocumentKey, at: RowRef) -> Option<&Result<AssetFacts>> {
         self.facts.get(&(key, at, self.variable.clone()))
     }
 

@@ -47,7 +47,7 @@ impl Selection {
     }
 
     /// Follows the selected sample into the document at the revision of `key`.
-    pub fn follow(&mut self, key: DocumentKey, document: &Document) {
+    pub fn follow_document(&mut self, key: DocumentKey, document: &Document) {
         // Most edits move nothing, and searching a million roots is slow.
         if let Some((was, at, path)) = &self.followed
             && (was.0 == key.0 && was.1 != key.1 && self.sample == Some(*at))
@@ -56,7 +56,7 @@ impl Selection {
         {
             self.sample = Some(RowRef { level, row });
         }
-        self.clear_removed(document);
+        self.clear_removed_sample(document);
         if self
             .followed
             .as_ref()
@@ -69,7 +69,7 @@ impl Selection {
     }
 
     /// Clears a selection that an edit has removed.
-    fn clear_removed(&mut self, document: &Document) {
+    fn clear_removed_sample(&mut self, document: &Document) {
         if self.sample.is_some_and(|at| document.id(at).is_none()) {
             self.sample = None;
         }

@@ -149,7 +149,7 @@ impl Session {
         let key = (self.serial, revision(studio));
         self.marks.refresh(studio, jobs, key, document);
         self.refresh_totals(jobs, key, document);
-        self.selection.follow(key, document);
+        self.selection.follow_document(key, document);
     }
 
     fn refresh_totals(&mut self, jobs: &Jobs, key: DocumentKey, document: &Document) {

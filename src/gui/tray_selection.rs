@@ -42,7 +42,7 @@ impl TraySelection {
 
     /// Follows the draft: keeps the selection of files that remain. False when the tray is the
     /// same.
-    pub fn follow(&mut self, tray: &Arc<[Unplaced]>) -> bool {
+    pub fn follow_tray(&mut self, tray: &Arc<[Unplaced]>) -> bool {
         if Arc::ptr_eq(&self.tray, tray) {
             return false;
         }

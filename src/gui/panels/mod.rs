@@ -50,14 +50,14 @@ macro_rules! panels {
 
         impl Panels {
             /// The panel behind a tab.
-            pub fn panel(&self, pane: Pane) -> &dyn Panel {
+            pub fn panel_of(&self, pane: Pane) -> &dyn Panel {
                 match pane {
                     $(Pane::$pane => &self.$field,)+
                 }
             }
 
             /// The panel behind a tab, to be drawn.
-            pub fn panel_mut(&mut self, pane: Pane) -> &mut dyn Panel {
+            pub fn panel_of_mut(&mut self, pane: Pane) -> &mut dyn Panel {
                 match pane {
                     $(Pane::$pane => &mut self.$field,)+
                 }
@@ -102,7 +102,7 @@ impl Panels {
     }
 
     /// What menus and other panels read of the states.
-    pub fn facts(&self) -> PanelFacts {
+    pub fn collect_facts(&self) -> PanelFacts {
         let choices = &self.extensions.choices;
         PanelFacts {
             shown_bands: self.preview.image().map(|image| image.info.band_count),
@@ -142,10 +142,10 @@ mod tests {
             is_extension_chosen: true,
             selected_finding: Some(3),
         };
-        assert_eq!(panels.facts(), facts);
+        assert_eq!(panels.collect_facts(), facts);
         panels.reset_for_document();
         assert!(panels.extensions.choices.contains_key("stac"));
-        assert_eq!(panels.facts(), PanelFacts::default());
+        assert_eq!(panels.collect_facts(), PanelFacts::default());
         assert_eq!(panels.query.editor.sql, "SELECT *\nFROM data");
     }
 }

@@ -269,7 +269,7 @@ fn buttons_ui(
     let key = (cx.session.serial, revision(cx.studio));
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
-            let vsi = match cx.session.asset.facts(key, at) {
+            let vsi = match cx.session.asset.find_facts(key, at) {
                 Some(Ok(asset)) => Ok(asset.source.asset().to_vsi()),
                 Some(Err(error)) => Err(error.summary().to_owned()),
                 None => Err(tr!("Locating the bytes").to_owned()),
@@ -577,7 +577,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         );
         return;
     }
-    match cx.session.asset.facts(key, at) {
+    match cx.session.asset.find_facts(key, at) {
         None => drop(pair(ui, "…", tr!("reading headers"), true)),
         Some(Err(error)) => message_ui(ui, &error.to_string()),
         Some(Ok(asset)) => {

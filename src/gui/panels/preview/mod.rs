@@ -84,7 +84,7 @@ impl Panel for PreviewPanel {
             }
         }
         if self.asset.is_none() {
-            match cx.session.asset.facts(key, at) {
+            match cx.session.asset.find_facts(key, at) {
                 Some(Ok(asset)) if asset.size == 0 => {
                     let why = tr!(
                         "It keeps the place of a file that this sample lacks, and holds no data."

@@ -44,7 +44,7 @@ pub fn height(
     let Some(draft) = document.draft() else {
         return 0.0;
     };
-    if cx.session.selection.files.follow(draft.tray()) {
+    if cx.session.selection.files.follow_tray(draft.tray()) {
         panel.forget_cursor();
     }
     let files = draft.tray().len();
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn files_are_selected_one_by_one_in_ranges_and_stay_so() {
         let (mut state, mut files) = (TrayState::default(), TraySelection::default());
-        assert!(files.follow(&tray(&["a", "b", "c", "d"])));
+        assert!(files.follow_tray(&tray(&["a", "b", "c", "d"])));
         state.select(&mut files, 1, false, false);
         state.select(&mut files, 3, true, false);
         assert_eq!(names(&files), ["b", "d"]);
@@ -484,7 +484,7 @@ mod tests {
         state.select(&mut files, 2, false, false);
         state.select(&mut files, 0, false, true);
         assert_eq!(names(&files), ["a", "b", "c"]);
-        assert!(files.follow(&tray(&["x", "c", "b"])));
+        assert!(files.follow_tray(&tray(&["x", "c", "b"])));
         state.forget_cursor();
         assert_eq!(
             names(&files),
