@@ -73,11 +73,11 @@
 //! `cli/runner.rs`; the window has a form in `gui/dialogs/operation/forms`, listed there
 //! by the `Action` that opens it, and says in `gui/command_handling.rs` what follows the end.
 //!
-//! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a file in
-//! `gui/panels` with its `ui`, an arm of `panel_of` in `gui/panels/mod.rs`, which the compiler asks
-//! for, and an `Action` that shows it, which a test asks for. State that it keeps between frames is
-//! a type in `gui/panels/panel_states.rs` with a field of `Session`. What it asks for is a
-//! `Request`; it changes nothing by itself.
+//! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a type in
+//! `gui/panels` that holds what it keeps between frames and implements `Panel`, a line of `panels!`
+//! in `gui/panels/mod.rs`, which the compiler asks for, and an `Action` that shows it, which a test
+//! asks for. What several panels share is a field of `Session`. What a panel wants of the studio or
+//! of another panel is a `Request`; it changes neither by itself.
 //!
 //! **A menu entry**, which is also one of the palette and may have keys: an `Action` in
 //! `gui/action.rs`, its words in `gui/action_info.rs`, when it is enabled in

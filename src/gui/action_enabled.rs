@@ -17,7 +17,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
     let draft = document.and_then(|document| document.draft());
     let no_document = document.is_none().then_some(NOTHING_OPEN);
     let no_draft = no_document.or(draft.is_none().then_some(NO_DRAFT));
-    let no_selection = cx.session.selected.is_none().then_some(NO_SAMPLE);
+    let no_selection = cx.session.selection.sample.is_none().then_some(NO_SAMPLE);
     let reason = match action {
         Action::Close
         | Action::Validate
@@ -25,18 +25,11 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         | Action::Filter
         | Action::NextRoot
         | Action::PreviousRoot => no_document,
-        Action::NextBand | Action::PreviousBand => {
-            let bands = cx
-                .session
-                .preview
-                .image()
-                .map(|image| image.info.band_count);
-            match bands {
-                None => Some(mark!("No picture is shown")),
-                Some(0 | 1) => Some(mark!("The picture has one band")),
-                Some(_) => None,
-            }
-        }
+        Action::NextBand | Action::PreviousBand => match cx.facts.shown_bands {
+            None => Some(mark!("No picture is shown")),
+            Some(0 | 1) => Some(mark!("The picture has one band")),
+            Some(_) => None,
+        },
         Action::ValidateDeep => no_document
             .or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first"))),
         Action::Save | Action::SaveAs | Action::Relocate => no_draft,
@@ -92,28 +85,30 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .and(document.map(|_| NO_DRAFT)),
         Action::Place => no_draft.or(cx
             .session
-            .tray
+            .selection
+            .files
             .selected_files()
             .is_empty()
             .then_some(mark!("Select files among the unplaced ones first"))),
         Action::MatchPattern => no_draft.or(draft
             .filter(|draft| draft.tray().is_empty())
             .map(|_| mark!("There are no unplaced files"))),
-        Action::Remove if cx.session.tray.focused => cx
+        Action::Remove if cx.session.selection.files.focused => cx
             .session
-            .tray
+            .selection
+            .files
             .removal()
             .is_none()
             .then_some(mark!("No unplaced file is selected")),
         Action::Rename | Action::Remove | Action::Unplace => no_draft.or(no_selection),
         Action::Nest => no_draft.or(no_selection).or_else(|| no_folder_above(cx)),
         Action::Unnest => no_draft.or(no_selection).or_else(|| {
-            let top = cx.session.selected.is_some_and(|at| at.level == 0);
+            let top = cx.session.selection.sample.is_some_and(|at| at.level == 0);
             top.then_some(mark!("It is not in a folder"))
         }),
         Action::Group => no_draft.or(no_selection),
         Action::Dissolve => no_draft.or(no_selection).or_else(|| {
-            let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
+            let folder = document?.kind(cx.session.selection.sample?)? == SampleKind::Folder;
             (!folder).then_some(mark!("A FILE holds nothing"))
         }),
         Action::MoveUp | Action::MoveDown => no_draft
@@ -121,16 +116,11 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .or_else(|| refuse_at_edge(action, cx)),
         Action::EditCopy => no_document.or(draft.map(|_| mark!("This is a draft already"))),
         Action::SaveSample => no_document.or(no_selection).or_else(|| {
-            let file = document?.kind(cx.session.selected?)? == SampleKind::File;
+            let file = document?.kind(cx.session.selection.sample?)? == SampleKind::File;
             (!file).then_some(mark!("A FOLDER has no bytes of its own"))
         }),
         Action::RunExtensions => {
-            let ticked = cx
-                .session
-                .extensions
-                .choices
-                .values()
-                .any(|choice| choice.on);
+            let ticked = cx.facts.is_extension_chosen;
             no_draft.or((!ticked).then_some(mark!("Tick an extension first")))
         }
         Action::NextProblem | Action::PreviousProblem => cx
@@ -157,9 +147,8 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
                 .is_checking()
                 .then_some(mark!("The draft is being checked"));
             no_draft.or(checking).or(cx
-                .session
-                .problems
-                .selected
+                .facts
+                .selected_finding
                 .is_none()
                 .then_some(mark!("Select a problem first, with F8")))
         }
@@ -180,7 +169,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
 
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
-    let (parent, position) = document.node(cx.session.selected?)?.parent()?;
+    let (parent, position) = document.node(cx.session.selection.sample?)?.parent()?;
     let Some(position_before) = position.checked_sub(1) else {
         return Some(mark!("There is no folder before it"));
     };
@@ -194,7 +183,7 @@ fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
 
 fn refuse_at_edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
-    let (parent, position) = document.node(cx.session.selected?)?.parent()?;
+    let (parent, position) = document.node(cx.session.selection.sample?)?.parent()?;
     let last = document
         .draft()?
         .dataset()

@@ -1,6 +1,7 @@
 //! The window's application: polls the studio in `logic`, draws in `ui`, and handles the requests
 //! of panels.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,15 +13,16 @@ use super::banner;
 use super::chrome;
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::displayed_texts;
-use super::dock::PaneContents;
+use super::dock::{Dock, PaneContents};
 use super::drag;
+use super::drawn_panels::DrawnPanels;
 use super::file_dialog::FileDialog;
-use super::frame_watchdog::SlowStep;
+use super::frame_watchdog::{FrameWatchdog, SlowStep};
 use super::glyph_warmup::GlyphWarmup;
 use super::open_paths::PathAction;
 use super::pane::Pane;
-use super::panel_context::{PanelContext, Remembered, Request};
-use super::panels::{self, panel_of};
+use super::panel_context::{PanelContext, Request};
+use super::panels::{self, Panels};
 use super::renderer::Renderer;
 use super::run::{Ending, WindowOptions};
 use super::script_runner::ScriptRunner;
@@ -33,6 +35,8 @@ use super::widgets::{Palette, Toast, ToastEvent, Tone};
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::model::SamplePath;
+use crate::query::Query;
+use crate::raster::RasterInfo;
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 use crate::text::displayed_line;
 
@@ -48,6 +52,7 @@ pub struct App {
     pub(super) jobs: Jobs,
     pub(super) view: ViewState,
     pub(super) session: Session,
+    pub(super) panels: Panels,
     pub(super) dialogs: Dialogs,
     pub(super) file_dialog: Option<FileDialog>,
     pub(super) palette: Palette,
@@ -76,7 +81,18 @@ pub struct App {
     pub(super) after_save: Option<Request>,
     /// The work left after the window is closed.
     pub(super) ending: Arc<Mutex<Option<Ending>>>,
-    remembered: Remembered,
+    /// The rows of a query that are saved once a file is chosen.
+    pub(super) rows_to_save: Option<Query>,
+    /// The sample that was selected when the file dialog opened.
+    pub(super) picked_for: Option<SamplePath>,
+    /// Folders that the user chose or agreed to watch.
+    pub(super) watch_agreed: HashSet<PathBuf>,
+    /// Raster header of the single file being dragged.
+    pub(super) carried: AsyncValue<PathBuf, Arc<RasterInfo>>,
+    /// Records slow steps.
+    pub(super) watchdog: FrameWatchdog,
+    /// Panels drawn for the open document.
+    pub(super) drawn_panels: DrawnPanels,
     /// What is left to rasterize before it is needed.
     warmup: Option<GlyphWarmup>,
     drawn: bool,
@@ -97,7 +113,7 @@ impl App {
         };
         app.studio.set_asks_for_servers(true);
         app.warm_up();
-        app.session.cache_dir = crate::folders::cache_dir();
+        app.session.environment.cache_dir = crate::folders::cache_dir();
         let waker = ctx.clone();
         let listening = crate::folders::data_dir()
             .map(|folder| SingleInstance::listen(&folder, move || waker.request_repaint()));
@@ -131,9 +147,9 @@ impl App {
         Self {
             studio,
             jobs,
-            remembered: Remembered::from_view_state(&view),
             view,
             session: Session::default(),
+            panels: Panels::default(),
             dialogs: Dialogs::default(),
             file_dialog: None,
             palette: Palette::default(),
@@ -151,6 +167,12 @@ impl App {
             driver: None,
             after_save: None,
             ending: Arc::default(),
+            rows_to_save: None,
+            picked_for: None,
+            watch_agreed: HashSet::new(),
+            carried: AsyncValue::default(),
+            watchdog: FrameWatchdog::default(),
+            drawn_panels: DrawnPanels::default(),
             warmup: None,
             drawn: false,
             shown: false,
@@ -169,7 +191,7 @@ impl App {
         self.view.starting = Some(renderer);
         self.persistent &= !options.safe_mode;
         self.instance = self.instance.take().filter(|_| !options.safe_mode);
-        self.session.drops_blocked = !drops_arrive;
+        self.session.environment.drops_blocked = !drops_arrive;
         if let Some(theme) = options.theme {
             self.view.theme = theme;
         }
@@ -216,7 +238,7 @@ impl App {
 
     /// The selected sample.
     pub fn selected_sample(&self) -> Option<RowRef> {
-        self.session.selected
+        self.session.selection.sample
     }
 
     /// Brings a panel to the front.
@@ -231,7 +253,7 @@ impl App {
 
     /// Records steps of the interface thread that take longer than `limit`.
     pub fn watch(&mut self, limit: Duration) {
-        self.session.watch.start(limit);
+        self.watchdog.start(limit);
     }
 
     /// Rasterizes the usual characters in the next frames, as the window does after its start.
@@ -241,23 +263,25 @@ impl App {
 
     /// True while the first rows of a dataset that is being opened are there to be drawn.
     pub fn shows_first_rows(&self) -> bool {
-        self.studio.opening().is_some() && self.session.opening.has_rows()
+        self.studio.opening().is_some() && self.panels.opening.has_rows()
     }
 
     /// The recorded steps that exceeded the limit.
     pub fn slow_steps(&self) -> &[SlowStep] {
-        self.session.watch.slow()
+        self.watchdog.slow()
     }
 
     /// True while work runs, requests wait, or typed text is not yet an edit.
     pub fn is_busy(&self) -> bool {
-        let pending = !self.requests.is_empty() || self.session.panels.wait;
-        self.studio.is_busy() || self.jobs.is_running() || pending || self.session.form.is_typing()
+        let pending = !self.requests.is_empty() || self.drawn_panels.wait;
+        self.studio.is_busy()
+            || self.jobs.is_running()
+            || pending
+            || self.panels.collection.is_typing()
     }
 
     /// Writes the remembered state; a failure is logged only.
     pub(super) fn save(&mut self) {
-        self.remembered = Remembered::from_view_state(&self.view);
         if self.persistent
             && let Err(error) = self.view.save()
         {
@@ -311,18 +335,31 @@ impl App {
     }
 
     /// Calls `draw` with a panel context.
-    pub(super) fn with_cx<R>(
+    pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut PanelContext<'_>) -> R) -> R {
+        self.with_panels(|cx, _| draw(cx))
+    }
+
+    /// Calls `draw` with a panel context and, borrowed apart from it, the panels and their dock.
+    fn with_panels<R>(
         &mut self,
-        draw: impl FnOnce(&mut PanelContext<'_>, &mut ViewState) -> R,
+        draw: impl FnOnce(&mut PanelContext<'_>, DockedPanels<'_>) -> R,
     ) -> R {
         let mut cx = PanelContext {
             studio: &self.studio,
             session: &mut self.session,
-            remembered: &self.remembered,
+            facts: self.panels.collect_facts(),
+            recent: &self.view.recent,
+            queries: &self.view.queries,
             jobs: &self.jobs,
             requests: &mut self.requests,
         };
-        draw(&mut cx, &mut self.view)
+        let docked = DockedPanels {
+            panels: &mut self.panels,
+            dock: &mut self.view.dock,
+            drawn: &mut self.drawn_panels,
+            watchdog: &mut self.watchdog,
+        };
+        draw(&mut cx, docked)
     }
 
     /// Calls `act` with a panel context and the open document, if there is one.
@@ -330,7 +367,7 @@ impl App {
         &mut self,
         act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document),
     ) {
-        self.with_cx(|cx, _| {
+        self.with_cx(|cx| {
             if let Some(document) = cx.document() {
                 act(cx, document);
             }
@@ -338,46 +375,29 @@ impl App {
     }
 
     fn main_ui(&mut self, ui: &mut Ui) {
-        self.with_cx(|cx, view| {
-            let began = cx.session.watch.begin();
+        let began = self.watchdog.begin();
+        self.with_cx(|cx| {
             chrome::top_ui(ui, cx);
             banner::ui(ui, cx);
-            cx.session
-                .watch
-                .end(began, || "top bar and banner".to_owned());
-            let began = cx.session.watch.begin();
-            chrome::status_ui(ui, cx);
-            cx.session.watch.end(began, || "status bar".to_owned());
-            let began = cx.session.watch.begin();
-            CentralPanel::no_frame().show(ui, |ui| {
-                let t = theme::tokens(ui);
-                ui.painter().rect_filled(ui.max_rect(), 0, t.bg0);
-                match cx.document() {
-                    _ if panels::opening::shows(cx) => panels::opening::ui(ui, cx),
-                    None => panels::welcome::ui(ui, cx),
-                    Some(_) => {
-                        panels::inspector::refresh(cx);
-                        // Set again by the tray when it is drawn.
-                        cx.session.tray.focused = false;
-                        if !cx.studio.report().findings.is_empty() {
-                            view.dock.show_findings();
-                        }
-                        view.dock.ui(ui, &mut Panels { cx });
-                    }
-                }
-            });
-            cx.session.watch.end(began, || "panels".to_owned());
-            if std::mem::take(&mut cx.session.form.show) {
-                view.dock.show(Pane::Collection);
-            }
         });
+        self.watchdog.end(began, || "top bar and banner".to_owned());
+        let began = self.watchdog.begin();
+        self.with_cx(|cx| chrome::status_ui(ui, cx));
+        self.watchdog.end(began, || "status bar".to_owned());
+        let began = self.watchdog.begin();
+        CentralPanel::no_frame().show(ui, |ui| {
+            let t = theme::tokens(ui);
+            ui.painter().rect_filled(ui.max_rect(), 0, t.bg0);
+            self.with_panels(|cx, docked| docked.page_ui(ui, cx));
+        });
+        self.watchdog.end(began, || "panels".to_owned());
     }
 
     fn tour_ui(&mut self, ctx: &Context) {
         let Some(mut tour) = self.tour.take() else {
             return;
         };
-        if self.with_cx(|cx, _| tour.show(ctx, cx, chrome::STATUS)) {
+        if self.with_cx(|cx| tour.show(ctx, cx, chrome::STATUS)) {
             self.tour = Some(tour);
         }
     }
@@ -398,10 +418,10 @@ impl App {
 impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.jobs.begin_frame();
-        self.session.panels.begin_frame();
+        self.drawn_panels.begin_frame();
         self.first_frame(ctx);
         self.take_later_starts(ctx);
-        let began = self.session.watch.begin();
+        let began = self.watchdog.begin();
         for (job, event) in self.studio.poll_jobs() {
             if let Some(driver) = &mut self.driver {
                 driver.notice(&self.studio, &event);
@@ -410,11 +430,11 @@ impl eframe::App for App {
         }
         self.take_answers();
         self.tell_autosave();
-        self.session.watch.end(began, || "events".to_owned());
-        let began = self.session.watch.begin();
+        self.watchdog.end(began, || "events".to_owned());
+        let began = self.watchdog.begin();
         self.session.jobs.refresh(self.studio.jobs());
         self.session.refresh(&self.studio, &self.jobs);
-        self.session.watch.end(began, || "refresh".to_owned());
+        self.watchdog.end(began, || "refresh".to_owned());
         // Requests from before the first frame and from answers.
         self.handle_requests(ctx);
         self.drive_on(ctx);
@@ -435,23 +455,22 @@ impl eframe::App for App {
         if let Some(field) = self.refocus.take() {
             ctx.memory_mut(|memory| memory.request_focus(field));
         }
-        let began = self.session.watch.begin();
+        let began = self.watchdog.begin();
         self.dialogs_ui(&ctx);
         self.palette_ui(&ctx);
         self.toast_ui(&ctx);
         self.tour_ui(&ctx);
-        drag::look(&ctx, &mut self.session.carried, &self.jobs);
+        drag::look(&ctx, &mut self.carried, &self.jobs);
         self.drop_overlay_ui(&ctx);
-        self.session
-            .watch
+        self.watchdog
             .end(began, || "dialogs and overlays".to_owned());
         self.handle_requests(&ctx);
         if self.is_busy() {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
-        let began = self.session.panels.began;
+        let began = self.drawn_panels.began;
         // A frame with new panels rasterizes enough already.
-        let rests = !self.session.panels.has_new();
+        let rests = !self.drawn_panels.has_new();
         if rests
             && self
                 .warmup
@@ -482,29 +501,64 @@ impl eframe::App for App {
     }
 }
 
-struct Panels<'a, 'b> {
-    cx: &'a mut PanelContext<'b>,
+/// The panels, and where they are drawn.
+struct DockedPanels<'a> {
+    panels: &'a mut Panels,
+    dock: &'a mut Dock,
+    drawn: &'a mut DrawnPanels,
+    watchdog: &'a mut FrameWatchdog,
 }
 
-impl PaneContents for Panels<'_, '_> {
+impl DockedPanels<'_> {
+    /// Draws the panels, or the page that replaces them.
+    fn page_ui(self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        match cx.document() {
+            _ if panels::opening::shows(cx) => {
+                panels::opening::ui(ui, &mut self.panels.opening, cx)
+            }
+            None => panels::welcome::ui(ui, &mut self.panels.welcome, cx),
+            Some(_) => {
+                panels::inspector::refresh(&mut self.panels.sample, cx);
+                // Set again by the tray when it is drawn.
+                cx.session.selection.files.focused = false;
+                if !cx.studio.report().findings.is_empty() {
+                    self.dock.show_findings();
+                }
+                let mut contents = DockContents {
+                    cx,
+                    panels: self.panels,
+                    drawn: self.drawn,
+                    watchdog: self.watchdog,
+                };
+                self.dock.ui(ui, &mut contents);
+            }
+        }
+    }
+}
+
+struct DockContents<'a, 'b> {
+    cx: &'a mut PanelContext<'b>,
+    panels: &'a mut Panels,
+    drawn: &'a mut DrawnPanels,
+    watchdog: &'a mut FrameWatchdog,
+}
+
+impl PaneContents for DockContents<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        if !self.cx.session.panels.may_draw(pane, PANELS_UNTIL) {
+        if !self.drawn.may_draw(pane, PANELS_UNTIL) {
             ui.ctx().request_repaint();
             return;
         }
-        let began = self.cx.session.watch.begin();
-        (panel_of(pane).show)(ui, self.cx);
-        self.cx
-            .session
-            .watch
-            .end(began, || format!("panel {pane:?}"));
+        let began = self.watchdog.begin();
+        self.panels.panel_of_mut(pane).contents_ui(ui, self.cx);
+        self.watchdog.end(began, || format!("panel {pane:?}"));
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
-        (panel_of(pane).count)(self.cx)
+        self.panels.panel_of(pane).tab_count(self.cx)
     }
 
     fn bar_right_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        (panel_of(pane).bar_right)(ui, self.cx);
+        self.panels.panel_of_mut(pane).bar_right_ui(ui, self.cx);
     }
 }

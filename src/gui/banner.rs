@@ -22,8 +22,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(change) = cx
         .session
+        .banners
         .disk_change()
-        .filter(|change| cx.session.disk_seen.as_ref() != Some(change))
+        .filter(|change| cx.session.banners.closed_change.as_ref() != Some(change))
     else {
         return;
     };
@@ -72,7 +73,7 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ))
             .clicked()
         {
-            cx.session.disk_seen = Some(change.clone());
+            cx.session.banners.closed_change = Some(change.clone());
         }
         if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
             cx.run(again);
@@ -85,7 +86,10 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Says that a dataset is of an older generation, and what can be done.
 fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else {
+    let Some(document) = cx
+        .document()
+        .filter(|_| !cx.session.banners.is_generation_closed)
+    else {
         return;
     };
     let Some(open) = document.opened_dataset() else {
@@ -125,7 +129,7 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .add(Button::icon_only(icons::X, tr!("Close banner")))
             .clicked()
         {
-            cx.session.banner_closed = true;
+            cx.session.banners.is_generation_closed = true;
         }
         if widgets::link(ui, tr!("What changes?")).clicked() {
             cx.request(Request::Document(

@@ -501,7 +501,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             checks_part(ui, cx);
             if document.draft().is_some_and(|draft| draft.is_dirty())
                 && cx.studio.journal().is_some()
-                && let Some(at) = cx.session.edited_s
+                && let Some(at) = cx.session.autosaving.edited_s
             {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     part(ui, None, &autosaved_text(at), false)
@@ -534,7 +534,7 @@ fn autosaved_text(at: u64) -> String {
 
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let marks = cx.session.marks.clone();
+    let marks = cx.session.marks.status.clone();
     let (icon, text) = match (marks.is_checked(), marks.errors, marks.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),

@@ -13,12 +13,12 @@ use super::counted_texts;
 use super::dialogs::{Dialog, DialogEvent, Dialogs};
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;
+use super::drawn_panels::DrawnPanels;
 use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
 use super::pane::{DockSide, Pane};
 use super::panel_context::Request;
-use super::panels::End;
-use super::session::Session;
+use super::panels::{End, Panels};
 use super::settings::Settings;
 use super::theme::{self, Theme};
 use super::tour::Tour;
@@ -27,7 +27,7 @@ use super::widgets::{Toast, paint};
 use crate::container::Built;
 use crate::draft::Draft;
 use crate::error::{Cause, Error};
-use crate::jobs::JobId;
+use crate::jobs::{AsyncValue, JobId};
 use crate::model::{Profile, portable_name};
 use crate::ops::{
     AnyOutput, Imported, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of,
@@ -53,9 +53,9 @@ impl App {
     }
 
     fn handle_request(&mut self, ctx: &Context, request: Request) {
-        let began = self.session.watch.begin();
+        let began = self.watchdog.begin();
         self.apply_request(ctx, request);
-        self.session.watch.end(began, || "a request".to_owned());
+        self.watchdog.end(began, || "a request".to_owned());
     }
 
     fn apply_request(&mut self, ctx: &Context, request: Request) {
@@ -99,13 +99,20 @@ impl App {
             }
             Request::ForgetDraft(path) => {
                 self.run_now(Command::Forget { path });
-                self.session.forgotten += 1;
+                self.session.autosaving.forgotten += 1;
             }
             Request::Forget(path) => {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
             Request::Queries(book) => self.remember_queries(book),
+            Request::AppendToQuery(text) => self.panels.query.editor.append(&text),
+            Request::PatternExample(example, step) => self.panels.pattern.add(example, step),
+            Request::CollectionField(field) => {
+                self.panels.collection.focus(&field);
+                self.view.dock.show(Pane::Collection);
+            }
+            Request::LeaveCollectionField => self.panels.collection.release(),
             Request::SaveRows(query) => self.save_rows(ctx, query),
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
@@ -116,7 +123,7 @@ impl App {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
             }
             Request::Extension(name) => {
-                self.session.extensions.show(name);
+                self.panels.extensions.show(name);
                 self.view.dock.show(Pane::Extensions);
             }
             Request::Language(language) => {
@@ -199,7 +206,7 @@ impl App {
             None
         };
         let query = matches!(command, Command::Query { path: None, .. });
-        let follower = Session::follower(&command);
+        let follower = Panels::follower(&command);
         let writing = Dialogs::waits_for(&command);
         let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command {
@@ -217,7 +224,7 @@ impl App {
                     self.saving = Some((job, path));
                 }
                 if let Some(follower) = follower {
-                    follower(&mut self.session, job);
+                    follower(&mut self.panels, job);
                 }
                 if writing {
                     self.dialogs.send(&DialogEvent::Started(job));
@@ -226,7 +233,7 @@ impl App {
                     self.session.jobs.extending(job, calls);
                 }
                 if pattern
-                    && let Some(old) = self.session.pattern.replace_job(job)
+                    && let Some(old) = self.panels.pattern.replace_job(job)
                     && self.studio.jobs().iter().any(|running| running.id == old)
                 {
                     // The newest request wins: the earlier job is cancelled.
@@ -235,7 +242,7 @@ impl App {
             }
             Err(error) => {
                 if query {
-                    self.session.query.fail(None, &error);
+                    self.panels.query.fail(None, &error);
                 }
                 let failed = DialogEvent::Failed(None, &error);
                 if !(writing && self.dialogs.send(&failed).is_some()) {
@@ -278,16 +285,16 @@ impl App {
             | Event::FixesFound { .. }
             | Event::Filtered
             | Event::Verified(_) => {}
-            Event::PatternFound(report) => self.session.pattern.take(job, report),
+            Event::PatternFound(report) => self.panels.pattern.take(job, report),
             Event::ProjectSaved(path) => self.handle_saved_draft(&path),
             Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets, .. } => {
-                self.session.edited_s = Some(now_s());
+                self.session.autosaving.edited_s = Some(now_s());
                 let draft = self.studio.document().and_then(|document| document.draft());
                 let undone = draft.is_some_and(|draft| draft.redo_label().is_some());
                 if let Some(steps) = draft.filter(|_| undone).map(|draft| draft.step_number()) {
-                    self.session.pattern.undone(steps);
+                    self.panels.pattern.undone(steps);
                     self.session.jobs.undone(steps);
                 }
                 // Edits typed in the form need no toast.
@@ -355,8 +362,8 @@ impl App {
                         .action(tr!("Undo"), "Ctrl Z"),
                 );
             }
-            Event::Validated => self.session.checked = true,
-            Event::Queried(result) => self.session.query.take(job, result),
+            Event::Validated => self.session.marks.checked = true,
+            Event::Queried(result) => self.panels.query.take(job, result),
             Event::Written(built) => self.show_written_dataset(&built),
             Event::Finished(output) => self.show_operation_output(output),
             Event::Planned(folder) => {
@@ -366,8 +373,8 @@ impl App {
                     tr!("Saved {path}", path = dropped_paths::display_path(&folder)),
                 ));
             }
-            Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
-            Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
+            Event::Leakage(found) => self.panels.statistics.leaks.take(job, found),
+            Event::ChunkRead(array) => self.panels.preview.chunks.take(job, *array),
             Event::Saved(path) => {
                 self.toast = Some(Toast::new(
                     true,
@@ -386,10 +393,10 @@ impl App {
                 self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
-                let own = self.session.statistics.leaks.record_end(job, Some(&*error))
-                    | self.session.preview.chunks.record_end(job, Some(&*error));
-                let query = self.session.query.fail(Some(job), &error);
-                let pattern = self.session.pattern.fail(job, Some(&error));
+                let own = self.panels.statistics.leaks.record_end(job, Some(&*error))
+                    | self.panels.preview.chunks.record_end(job, Some(&*error));
+                let query = self.panels.query.fail(Some(job), &error);
+                let pattern = self.panels.pattern.fail(job, Some(&error));
                 if !asked
                     && self
                         .dialogs
@@ -406,11 +413,11 @@ impl App {
             }
             Event::Cancelled { job, .. } => {
                 self.session.plan.read_again();
-                self.session.query.record_cancellation(job);
+                self.panels.query.record_cancellation(job);
                 self.session.jobs.note(job, End::Cancelled, "");
-                self.session.statistics.leaks.record_end(job, None);
-                self.session.preview.chunks.record_end(job, None);
-                self.session.pattern.fail(job, None);
+                self.panels.statistics.leaks.record_end(job, None);
+                self.panels.preview.chunks.record_end(job, None);
+                self.panels.pattern.fail(job, None);
                 self.dialogs.send(&DialogEvent::Cancelled(job));
             }
         }
@@ -449,7 +456,7 @@ impl App {
                 self.session.plan.read_again();
                 self.tell_output(&output);
             }
-            AnyOutput::RemoteCache(state) => self.session.source.set_cache(*state),
+            AnyOutput::RemoteCache(state) => self.panels.source.set_cache(*state),
             AnyOutput::Percentiles(_)
             | AnyOutput::Inspect(_)
             | AnyOutput::Query(_)
@@ -485,6 +492,11 @@ impl App {
 
     fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document(self.studio.document_id());
+        self.panels.reset_for_document();
+        self.drawn_panels = DrawnPanels::default();
+        self.watch_agreed.clear();
+        (self.picked_for, self.rows_to_save) = (None, None);
+        self.carried = AsyncValue::default();
         if let Some(document) = self.studio.document() {
             self.view
                 .arrangements
@@ -654,7 +666,8 @@ impl App {
         let name = match (
             request,
             self.session
-                .selected
+                .selection
+                .sample
                 .and_then(|at| self.studio.document()?.id(at)),
         ) {
             (FileRequest::SaveSample, Some(id)) => portable_name(id),
@@ -674,8 +687,8 @@ impl App {
             _ => String::new(),
         };
         let (waker, document) = (ctx.clone(), self.studio.document());
-        self.session.picked_for = document
-            .zip(self.session.selected)
+        self.picked_for = document
+            .zip(self.session.selection.sample)
             .and_then(|(document, at)| document.path(at));
         self.file_dialog = Some(FileDialog::open(request, &name, move || {
             waker.request_repaint()
@@ -684,13 +697,14 @@ impl App {
 
     /// Selects a sample in every panel.
     fn select_now(&mut self, at: Option<RowRef>) {
-        self.session.selected = at;
+        self.session.selection.sample = at;
         let (Some(document), Some(at)) = (self.studio.document(), at) else {
             return;
         };
-        self.session.tree.show(document, at);
-        self.session.table.show(at);
-        self.session.structure.show(document, at);
+        self.panels.tree.show(document, at);
+        self.panels.table.show(at);
+        let cell = &mut self.session.selection.cell;
+        self.panels.structure.show(cell, document, at);
     }
 
     fn perform(&mut self, ctx: &Context, action: Action) {
@@ -732,7 +746,7 @@ impl App {
             Action::Dissolve => self.dissolve(),
             Action::Rename => {
                 self.view.dock.show(Pane::Sample);
-                self.session.sample.rename = true;
+                self.panels.sample.rename = true;
             }
             Action::Remove => self.remove(),
             Action::MoveUp => self.shift(-1),
@@ -758,19 +772,19 @@ impl App {
             Action::FixProblem => self.fix_problem(false),
             Action::FixAlike => self.fix_problem(true),
             Action::RunExtensions => {
-                self.session.extensions.run_asked = true;
+                self.panels.extensions.run_asked = true;
                 self.view.dock.show(Pane::Extensions);
             }
             Action::FixSafe => self.requests.push(Request::Run(Command::FixSafe)),
             Action::Palette => self.palette.open(),
             Action::GoToRow => {
                 self.view.dock.show(Pane::Table);
-                self.session.table.start_go_to();
+                self.panels.table.start_go_to();
             }
             Action::NextRoot => self.step_root(true),
             Action::PreviousRoot => self.step_root(false),
-            Action::NextBand => self.session.preview.step_bands(true),
-            Action::PreviousBand => self.session.preview.step_bands(false),
+            Action::NextBand => self.panels.preview.step_bands(true),
+            Action::PreviousBand => self.panels.preview.step_bands(false),
             Action::Filter => {
                 self.view.dock.show(Pane::Hierarchy);
                 ctx.memory_mut(|memory| memory.request_focus(Id::unique("hierarchy-filter")));
@@ -831,7 +845,7 @@ impl App {
 
     fn with_reason(&mut self, action: Action) -> Option<String> {
         let mut reason = None;
-        self.with_cx(|cx, _| reason = disabled_reason(action, cx));
+        self.with_cx(|cx| reason = disabled_reason(action, cx));
         reason
     }
 
@@ -852,9 +866,9 @@ impl App {
     fn step_problem(&mut self, forward: bool) {
         let report = self.studio.report().clone();
         self.view.dock.show(Pane::Problems);
-        let selected = self.session.problems.step(&report, forward);
+        let selected = self.panels.problems.step(&report, forward);
         if let Some(finding) = selected.and_then(|index| report.findings.get(index)) {
-            self.with_cx(|cx, _| super::panels::problems::go_to(cx, finding));
+            self.with_cx(|cx| super::panels::problems::go_to(cx, finding));
         }
     }
 }

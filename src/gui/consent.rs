@@ -60,7 +60,7 @@ impl App {
         }
         let (known, new): (Vec<PathBuf>, Vec<PathBuf>) = folders
             .into_iter()
-            .partition(|folder| self.session.watch_agreed.contains(folder));
+            .partition(|folder| self.watch_agreed.contains(folder));
         self.requests.extend(
             known
                 .into_iter()
@@ -87,7 +87,7 @@ impl App {
 
     /// Watches folders that the user chose.
     pub(super) fn watch_chosen(&mut self, folders: Vec<PathBuf>) {
-        self.session.watch_agreed.extend(folders.iter().cloned());
+        self.watch_agreed.extend(folders.iter().cloned());
         self.requests.extend(
             folders
                 .into_iter()
@@ -105,7 +105,7 @@ impl App {
                 hosts.iter().for_each(|host| consent::allow_server(host))
             }
             Confirmation::Watching(folders) => {
-                self.session.watch_agreed.extend(folders.iter().cloned());
+                self.watch_agreed.extend(folders.iter().cloned());
                 self.requests.extend(
                     folders
                         .into_iter()

@@ -282,11 +282,10 @@ pub fn let_go(
         && let Some(example) = example(document, file, target)
     {
         let steps = document.draft().map(|draft| draft.step_number());
-        cx.session
-            .pattern
-            .add(example, steps.map(|steps| steps + 1));
+        let step = steps.map(|steps| steps + 1);
+        cx.request(Request::PatternExample(example, step));
     }
-    cx.session.tree.clear_marks();
+    cx.session.selection.clear_marks();
     cx.run(command);
     if let Some(node) = stands {
         cx.request(Request::SelectNode(node));

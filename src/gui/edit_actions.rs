@@ -21,7 +21,7 @@ impl App {
         let Some(document) = self.studio.document() else {
             return Vec::new();
         };
-        let chosen = self.session.tree.selected_samples(self.session.selected);
+        let chosen = self.session.selection.all_samples();
         drag::topmost(
             chosen
                 .into_iter()
@@ -46,15 +46,15 @@ impl App {
 
     /// Runs an edit, then selects the sample at `then`.
     fn edit_and_select(&mut self, edit: Edit, then: Option<NodePath>) {
-        self.session.tree.clear_marks();
+        self.session.selection.clear_marks();
         self.requests.push(Request::Run(Command::Edit { edit }));
         self.requests.extend(then.map(Request::SelectNode));
     }
 
     pub(super) fn remove(&mut self) {
-        if self.session.tray.focused {
+        if self.session.selection.files.focused {
             self.requests
-                .extend(self.session.tray.removal().map(Request::Run));
+                .extend(self.session.selection.files.removal().map(Request::Run));
             return;
         }
         let chosen = self.selected_node_paths();
@@ -96,7 +96,7 @@ impl App {
     }
 
     pub(super) fn shift(&mut self, by: i64) {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
+        let Some((document, at)) = self.studio.document().zip(self.session.selection.sample) else {
             return;
         };
         let Some(node) = document.node(at) else {
@@ -211,7 +211,7 @@ impl App {
 
     /// The selected FOLDER, or the parent of the selected FILE.
     pub(super) fn folder_of_selection(&self) -> NodePath {
-        self.folder_of(self.session.selected)
+        self.folder_of(self.session.selection.sample)
     }
 
     /// A sample if it is a FOLDER, else its parent; the root without a sample.
@@ -234,7 +234,7 @@ impl App {
             .studio
             .document()?
             .tree()
-            .find(self.session.picked_for.as_ref()?)?;
+            .find(self.picked_for.as_ref()?)?;
         Some(RowRef { level, row })
     }
 
@@ -254,16 +254,16 @@ impl App {
     /// problem.
     pub(super) fn fix_problem(&mut self, alike: bool) {
         let report = self.studio.report().clone();
-        self.session.problems.refresh(&report);
+        self.panels.problems.refresh(&report);
         let Some(finding) = self
-            .session
+            .panels
             .problems
             .selected
             .filter(|index| *index < report.findings.len())
         else {
             return;
         };
-        self.session.problems.fix_asked = Some((finding, alike));
+        self.panels.problems.fix_asked = Some((finding, alike));
         self.requests.push(Request::Show(Pane::Problems));
     }
 
@@ -298,8 +298,8 @@ impl App {
 
     /// Places the selected tray files in the selected slot, or else in the selected FOLDER.
     pub(super) fn place(&mut self) {
-        let files = self.session.tray.selected_files();
-        let slot = self.session.structure.cell.filter(|&(root, position)| {
+        let files = self.session.selection.files.selected_files();
+        let slot = self.session.selection.cell.filter(|&(root, position)| {
             let structure = self.studio.document().and_then(Document::structure);
             let state = structure.and_then(|structure| {
                 structure
@@ -339,7 +339,7 @@ impl App {
 
     /// The target behind the selected FILE, or at the end of the selected FOLDER.
     fn behind_selection(&self) -> DropTarget {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
+        let Some((document, at)) = self.studio.document().zip(self.session.selection.sample) else {
             return DropTarget::Into(NodePath::root());
         };
         match (document.node(at), document.kind(at)) {

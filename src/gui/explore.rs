@@ -28,13 +28,13 @@ impl App {
 
     /// Asks for the file to save rows into; the rows are read once it is chosen.
     pub(super) fn save_rows(&mut self, ctx: &Context, query: Query) {
-        self.session.rows_to_save = Some(query);
+        self.rows_to_save = Some(query);
         self.pick(ctx, FileRequest::SaveRows);
     }
 
     /// Saves the rows into the chosen file.
     pub(super) fn rows_target(&mut self, target: Option<PathBuf>) {
-        if let Some((query, target)) = self.session.rows_to_save.take().zip(target) {
+        if let Some((query, target)) = self.rows_to_save.take().zip(target) {
             self.requests
                 .push(Request::Run(Command::SaveRows { query, target }));
         }

@@ -170,8 +170,7 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
         let (icon, mut text) = chip_text(filter);
         if let Some((typed, _)) = cx
             .session
-            .tree
-            .applied
+            .id_filter
             .as_ref()
             .filter(|(_, applied)| applied == filter)
         {

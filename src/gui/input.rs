@@ -25,8 +25,8 @@ impl App {
                 };
                 let own = matches!(action, Action::Undo | Action::Redo)
                     && self
-                        .session
-                        .form
+                        .panels
+                        .collection
                         .is_own(ctx.memory(|memory| memory.focused()));
                 if typing && action.yields_to_text() && !own {
                     continue;
@@ -35,7 +35,7 @@ impl App {
                     continue;
                 }
                 let now = if own {
-                    self.session.form.take_over(action)
+                    self.panels.collection.take_over(action)
                 } else {
                     Some(action)
                 };

@@ -1,9 +1,9 @@
 //! The window. The only module that uses egui or file dialogs; all changes go through commands of
 //! `studio`.
 //!
-//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio
-//! to read, the window's own state, and a list for their requests, which `command_handling.rs`
-//! fulfils after the frame. How to add a panel or a menu
+//! [`App`] polls the studio in `logic` and draws in `ui`. A panel owns its state and gets a
+//! `PanelContext`: the studio to read, what the parts of the window share, and a list for its
+//! requests, which `command_handling.rs` fulfils after the frame. How to add a panel or a menu
 //! entry is said at the head of the library.
 
 mod accessibility_snapshot;
@@ -23,6 +23,7 @@ mod dock;
 mod document_key;
 mod documentation_page;
 mod draft_levels;
+mod draft_structure;
 mod drag;
 mod drawn_panels;
 mod drop_overlay;
@@ -51,6 +52,8 @@ mod run;
 mod sample_status;
 mod saving;
 mod script_runner;
+mod selected_asset;
+mod selection;
 mod session;
 mod settings;
 mod single_instance;
@@ -59,6 +62,7 @@ mod textures;
 pub mod theme;
 mod tools_menu;
 mod tour;
+mod tray_selection;
 mod value_id;
 mod view_state;
 pub mod widgets;

@@ -207,7 +207,7 @@ fn make_command_entry(
 
 /// Proposal for the open draft: the metadata table found with its files.
 fn offers(cx: &PanelContext<'_>) -> PaletteMatches {
-    let Some(table) = cx.session.tray.table.clone().filter(|_| {
+    let Some(table) = cx.session.selection.files.table.clone().filter(|_| {
         cx.document()
             .is_some_and(|document| document.draft().is_some())
     }) else {
@@ -490,7 +490,7 @@ impl App {
             return;
         }
         let query = self.palette.query().to_owned();
-        let found = self.with_cx(|cx, _| entries(cx, &query));
+        let found = self.with_cx(|cx| entries(cx, &query));
         let (entries, mut requests): (Vec<PaletteEntry>, Vec<Request>) = found.into_iter().unzip();
         if let Some(chosen) = self.palette.show(ctx, &entries) {
             self.requests.push(requests.swap_remove(chosen));

@@ -1,5 +1,5 @@
-//! The context of panels: the studio to read, the window's state to change, and a list for
-//! requests. Panels change nothing else.
+//! The context of panels: the studio to read, what the parts of the window share, and a list for
+//! requests. Panels change nothing else but their own state.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::action::Action;
 use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::session::Session;
-use super::view_state::{QueryBook, ViewState};
-use crate::draft::{Fix, FixPlan};
+use super::view_state::{QueryBook, Recent};
+use crate::draft::{Example, Fix, FixPlan};
 use crate::jobs::Jobs;
 use crate::model::{NodePath, StudioLink};
 use crate::studio::{Command, Document, RowRef, Studio};
@@ -51,6 +51,15 @@ pub enum Request {
     ForgetDraft(PathBuf),
     /// Remember these queries.
     Queries(QueryBook),
+    /// Append text to the statement of the query panel.
+    AppendToQuery(String),
+    /// Add an example to the pattern, with the number of the step of the history that places the
+    /// file, if one does.
+    PatternExample(Example, Option<usize>),
+    /// Show the collection with the focus in this field, named as in findings.
+    CollectionField(String),
+    /// Take the focus out of the field of the collection that has it.
+    LeaveCollectionField,
     /// Choose a file for the rows of a query, then save them.
     SaveRows(crate::query::Query),
     /// Open the export dialog for the rows of the filter and of this statement.
@@ -108,32 +117,29 @@ pub enum Confirmation {
 pub struct PanelContext<'a> {
     /// The studio, read-only.
     pub studio: &'a Studio,
-    /// State of the window.
+    /// What the parts of the window share.
     pub session: &'a mut Session,
-    /// State remembered between starts, read-only.
-    pub remembered: &'a Remembered,
+    /// What menus and other panels read of the panels' states.
+    pub facts: PanelFacts,
+    /// Recent datasets, newest first.
+    pub recent: &'a [Recent],
+    /// Recent and named queries.
+    pub queries: &'a QueryBook,
     /// Starts read-only work off the interface thread.
     pub jobs: &'a Jobs,
     /// Requests to handle after the frame.
     pub requests: &'a mut Vec<Request>,
 }
 
-/// The part of the remembered state that panels read.
-#[derive(Clone, Default)]
-pub struct Remembered {
-    /// Recent datasets.
-    pub recent: Vec<super::view_state::Recent>,
-    pub queries: QueryBook,
-}
-
-impl Remembered {
-    /// The part of `state` that panels read.
-    pub fn from_view_state(state: &ViewState) -> Self {
-        Self {
-            recent: state.recent.clone(),
-            queries: state.queries.clone(),
-        }
-    }
+/// What menus and other panels read of the panels' states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PanelFacts {
+    /// Number of bands of the raster shown; `None` without a picture.
+    pub shown_bands: Option<usize>,
+    /// True when an extension is chosen to be run.
+    pub is_extension_chosen: bool,
+    /// Index of the selected finding in the report.
+    pub selected_finding: Option<usize>,
 }
 
 impl<'a> PanelContext<'a> {

@@ -17,7 +17,7 @@ impl App {
             return;
         };
         let kept = self.studio.filtered_rows().and_then(|kept| kept.rows(0));
-        match same_position(document, kept, self.session.selected, forward) {
+        match same_position(document, kept, self.session.selection.sample, forward) {
             Some(at) => self.requests.push(Request::Select(Some(at))),
             None => self.toast = Some(Toast::new(false, tr!("No further root has this position"))),
         }

@@ -27,7 +27,7 @@ impl App {
     /// Autosaves drafts into this folder and offers the drafts found there.
     pub fn keep_drafts_in(&mut self, folder: PathBuf) {
         self.studio.set_autosave(Some(folder.clone()));
-        self.session.autosave = Some(folder);
+        self.session.autosaving.folder = Some(folder);
     }
 
     /// Saves under the draft's name, or asks for one.
@@ -90,12 +90,13 @@ impl App {
     fn view_of_draft(&self) -> serde_json::Value {
         let ids = self
             .session
-            .selected
+            .selection
+            .sample
             .and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
         let watched: Vec<&Path> = self.studio.watched_folders().collect();
         let consistency = self.studio.consistency_settings();
         json!({
-            "level": self.session.level,
+            "level": self.session.selection.level,
             "selected": ids,
             "watched": watched,
             "consistency": consistency,
@@ -128,7 +129,7 @@ impl App {
             .filter_map(serde_json::Value::as_str)
             .map(PathBuf::from)
             .collect();
-        self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
+        self.session.selection.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
             self.requests
                 .push(Request::Select(Some(RowRef { level, row })));

@@ -18,7 +18,7 @@ use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
 use super::outline::matches;
 use super::pane::Pane;
 use super::panel_context::Request;
-use super::session::Session;
+use super::panels::Panels;
 use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::Job;
@@ -301,7 +301,7 @@ impl App {
             driver.outcome = None;
             driver.phase = Phase::Calm;
             driver.frames = 0;
-            let follower = Session::follower(&line.command);
+            let follower = Panels::follower(&line.command);
             match (self.studio.run(line.command.clone()), &expect.error) {
                 (Err(error), Some(part)) if error.report().contains(part.as_str()) => driver.next(),
                 (Err(error), _) => return Err(error),
@@ -311,7 +311,7 @@ impl App {
                 }
                 (Ok(Outcome::Started(job)), _) => follower
                     .into_iter()
-                    .for_each(|follower| follower(&mut self.session, job)),
+                    .for_each(|follower| follower(&mut self.panels, job)),
             }
             return Ok(());
         }

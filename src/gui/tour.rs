@@ -48,7 +48,11 @@ const STEPS: [TourStep; 8] = [
                 .collect()
         },
         done: |cx| {
-            cx.session.selected.and_then(|row| cx.document()?.kind(row)) == Some(SampleKind::File)
+            cx.session
+                .selection
+                .sample
+                .and_then(|row| cx.document()?.kind(row))
+                == Some(SampleKind::File)
         },
     },
     TourStep {

@@ -416,7 +416,7 @@ impl App {
             // An area offers the size of its last frame, which may be that of a lower dialog, or of
             // this one before it grew.
             ui.set_max_height(ctx.content_rect().height() - 2.0 * DIALOG_MARGIN);
-            self.with_cx(|cx, _| dialog.0.ui(ui, cx))
+            self.with_cx(|cx| dialog.0.ui(ui, cx))
         });
         let mut keep = busy || !response.should_close();
         match response.inner {

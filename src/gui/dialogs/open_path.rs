@@ -306,7 +306,7 @@ impl DialogView for RecentDialog {
         }
         let mut next = Next::Stay;
         Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
-            if cx.remembered.recent.is_empty() {
+            if cx.recent.is_empty() {
                 ui.label(
                     theme::rich_text(tr!("Datasets that you open are listed here."))
                         .text_style(text_style("small12"))
@@ -314,7 +314,7 @@ impl DialogView for RecentDialog {
                 );
             }
             ui.spacing_mut().menu_width = ui.available_width();
-            for recent in &cx.remembered.recent {
+            for recent in cx.recent {
                 let path = dropped_paths::display_path(&recent.path);
                 let text = format!("{}   {path}", recent.title);
                 let badge = if recent.badge == "Draft" {

@@ -1,5 +1,6 @@
-//! The panels. Each reads the studio through [`super::panel_context::PanelContext`], draws, and
-//! puts requests into a list; none changes anything by itself.
+//! The panels. Each owns the state that it keeps between frames, reads the studio and what all
+//! panels share through [`super::panel_context::PanelContext`], draws, and puts requests into a
+//! list; none changes another panel or the studio by itself.
 
 pub mod byte_map;
 pub mod collection;
@@ -12,7 +13,7 @@ pub mod log;
 pub mod map;
 pub mod opening;
 mod opening_state;
-pub mod panel_states;
+pub mod panel;
 pub mod pattern;
 pub mod plan;
 pub mod preview;
@@ -28,66 +29,123 @@ pub mod welcome;
 
 pub use jobs::state::End;
 
-use egui::Ui;
-
 use super::pane::Pane;
-use super::panel_context::PanelContext;
-use super::widgets::Tone;
+use super::panel_context::PanelFacts;
+use crate::jobs::{JobId, discard};
+use crate::studio::Command;
+use panel::Panel;
 
-/// What a panel does. Its title, icon and side are in [`Pane`], which the parts of the window below
-/// the panels know.
-pub struct Panel {
-    pub show: fn(&mut Ui, &mut PanelContext<'_>),
-    /// The number on its tab.
-    pub count: fn(&PanelContext<'_>) -> Option<(u64, Tone)>,
-    /// Fills the right end of the tab bar while its tab is in front, from right to left.
-    pub bar_right: fn(&mut Ui, &mut PanelContext<'_>),
+/// Defines [`Panels`]: a line for each panel, with its state.
+macro_rules! panels {
+    ($($pane:ident, $field:ident: $state:ty;)+) => {
+        /// The panels of the window with their states, and the pages that replace them.
+        #[derive(Default)]
+        pub struct Panels {
+            $(pub $field: $state,)+
+            /// The page that shows while a dataset is opened.
+            pub opening: opening_state::OpeningPage,
+            /// The screen that shows while nothing is open.
+            pub welcome: welcome::state::WelcomePage,
+        }
+
+        impl Panels {
+            /// The panel behind a tab.
+            pub fn panel_of(&self, pane: Pane) -> &dyn Panel {
+                match pane {
+                    $(Pane::$pane => &self.$field,)+
+                }
+            }
+
+            /// The panel behind a tab, to be drawn.
+            pub fn panel_of_mut(&mut self, pane: Pane) -> &mut dyn Panel {
+                match pane {
+                    $(Pane::$pane => &mut self.$field,)+
+                }
+            }
+        }
+    };
 }
 
-impl Panel {
-    fn new(show: fn(&mut Ui, &mut PanelContext<'_>)) -> Self {
-        Self {
-            show,
-            count: |_| None,
-            bar_right: |_, _| {},
+panels! {
+    Hierarchy, tree: tree::state::TreePanel;
+    Columns, columns: columns::state::ColumnsPanel;
+    Engine, engine: plan::engine::EnginePanel;
+    Table, table: table::state::TablePanel;
+    Map, map: map::state::MapPanel;
+    Preview, preview: preview::state::PreviewPanel;
+    Gallery, gallery: gallery::state::GalleryPanel;
+    Query, query: query::state::QueryPanel;
+    Structure, structure: structure::state::StructurePanel;
+    Extensions, extensions: extensions::state::ExtensionsPanel;
+    Pattern, pattern: pattern::state::PatternPanel;
+    Plan, plan: plan::PlanPanel;
+    Sample, sample: inspector::state::SamplePanel;
+    Collection, collection: collection::state::CollectionPanel;
+    Part, part: plan::part::PartPanel;
+    Problems, problems: problems::state::ProblemsPanel;
+    Jobs, jobs: jobs::JobsPanel;
+    Log, log: log::LogPanel;
+    Source, source: source::state::SourcePanel;
+    Statistics, statistics: statistics::state::StatisticsPanel;
+    Bytes, bytes: byte_map::state::ByteMapPanel;
+}
+
+impl Panels {
+    /// Resets the states for another document; keeps what belongs to the window.
+    pub fn reset_for_document(&mut self) {
+        let next = Self {
+            extensions: self.extensions.for_next_document(),
+            source: std::mem::take(&mut self.source),
+            ..Self::default()
+        };
+        discard(std::mem::replace(self, next));
+    }
+
+    /// What menus and other panels read of the states.
+    pub fn collect_facts(&self) -> PanelFacts {
+        let choices = &self.extensions.choices;
+        PanelFacts {
+            shown_bands: self.preview.image().map(|image| image.info.band_count),
+            is_extension_chosen: choices.values().any(|choice| choice.on),
+            selected_finding: self.problems.selected,
+        }
+    }
+
+    /// The panel that tracks the job of this command, so that it takes only the answer of its
+    /// newest job.
+    pub fn follower(command: &Command) -> Option<fn(&mut Panels, JobId)> {
+        match command {
+            Command::Query { path: None, .. } => Some(|panels, job| panels.query.record_start(job)),
+            Command::Leakage { .. } => {
+                Some(|panels, job| panels.statistics.leaks.record_start(job))
+            }
+            Command::ReadChunk { .. } => {
+                Some(|panels, job| panels.preview.chunks.record_start(job))
+            }
+            _ => None,
         }
     }
 }
 
-/// The panel behind a tab.
-pub fn panel_of(pane: Pane) -> Panel {
-    match pane {
-        Pane::Hierarchy => Panel::new(tree::ui),
-        Pane::Columns => Panel::new(columns::ui),
-        Pane::Engine => Panel::new(plan::engine::ui),
-        Pane::Table => Panel::new(table::ui),
-        Pane::Map => Panel::new(map::ui),
-        Pane::Preview => Panel::new(preview::ui),
-        Pane::Gallery => Panel::new(gallery::ui),
-        Pane::Query => Panel::new(query::ui),
-        Pane::Structure => Panel::new(structure::ui),
-        Pane::Extensions => Panel::new(extensions::ui),
-        Pane::Pattern => Panel::new(pattern::ui),
-        Pane::Plan => Panel::new(plan::ui),
-        Pane::Sample => Panel::new(inspector::ui),
-        Pane::Collection => Panel {
-            count: collection::count,
-            ..Panel::new(collection::ui)
-        },
-        Pane::Part => Panel::new(plan::part::ui),
-        Pane::Problems => Panel {
-            count: problems::count,
-            bar_right: problems::bar_ui,
-            ..Panel::new(problems::ui)
-        },
-        Pane::Jobs => Panel {
-            count: jobs::count,
-            bar_right: jobs::bar_ui,
-            ..Panel::new(jobs::ui)
-        },
-        Pane::Log => Panel::new(log::ui),
-        Pane::Source => Panel::new(source::ui),
-        Pane::Statistics => Panel::new(statistics::ui),
-        Pane::Bytes => Panel::new(byte_map::ui),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_document_resets_the_panels_but_keeps_the_options_of_extensions() {
+        let mut panels = Panels::default();
+        panels.extensions.show("stac");
+        panels.problems.selected = Some(3);
+        panels.query.editor.append("WHERE split = 'test'");
+        let facts = PanelFacts {
+            shown_bands: None,
+            is_extension_chosen: true,
+            selected_finding: Some(3),
+        };
+        assert_eq!(panels.collect_facts(), facts);
+        panels.reset_for_document();
+        assert!(panels.extensions.choices.contains_key("stac"));
+        assert_eq!(panels.collect_facts(), PanelFacts::default());
+        assert_eq!(panels.query.editor.sql, "SELECT *\nFROM data");
     }
 }

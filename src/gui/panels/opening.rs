@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow::datatypes::Field;
 use egui::{Frame, Margin, Role, Ui, WidgetInfo};
 
-use super::opening_state::OpeningState;
+use super::opening_state::OpeningPage;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, Cell, TableColumn, TableSource, TableWidget, paint};
@@ -34,7 +34,7 @@ pub fn shows(cx: &PanelContext<'_>) -> bool {
 }
 
 /// Draws the page.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+pub fn ui(ui: &mut Ui, panel: &mut OpeningPage, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let Some((job, path, reader)) = cx
         .studio
@@ -44,25 +44,24 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     };
     let received = cx.studio.traffic().total.bytes;
-    let state = &mut cx.session.opening;
-    if state.job.is_none_or(|(known, _)| known != job) {
-        *state = OpeningState {
+    if panel.job.is_none_or(|(known, _)| known != job) {
+        *panel = OpeningPage {
             job: Some((job, received)),
-            ..OpeningState::default()
+            ..OpeningPage::default()
         };
     }
     if let Some(reader) = reader {
-        state
+        panel
             .rows
             .update(cx.jobs, job, tr!("First rows"), move |ctx| {
                 Ok(first_rows(reader.as_ref(), ROWS, ctx)?.map(Arc::new))
             });
     }
-    let first = state.rows.latest().cloned().flatten();
-    if let Some(first) = first.as_ref().filter(|_| state.columns.is_empty()) {
-        state.columns = columns_of(first);
+    let first = panel.rows.latest().cloned().flatten();
+    if let Some(first) = first.as_ref().filter(|_| panel.columns.is_empty()) {
+        panel.columns = columns_of(first);
     }
-    let before = state.job.map_or(received, |(_, before)| before);
+    let before = panel.job.map_or(received, |(_, before)| before);
     let source = source_of(cx, &path);
     let name = name_of(&path);
     let running = cx.studio.jobs().into_iter().find(|view| view.id == job);
@@ -167,18 +166,17 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             .color(t.tx3),
                     );
                 });
-            let state = &mut cx.session.opening;
             let source = SkeletonRows {
                 first: &first,
-                columns: &state.columns,
+                columns: &panel.columns,
             };
-            let mut table = std::mem::take(&mut state.table);
+            let mut table = std::mem::take(&mut panel.table);
             let _ = TableWidget::new(tr!("First rows"), &source).sticky(1).show(
                 ui,
                 &mut table,
                 |_, _| {},
             );
-            state.table = table;
+            panel.table = table;
         }
         None => {
             ui.add_space(40.0);

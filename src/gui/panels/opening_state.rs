@@ -1,5 +1,5 @@
 //! State of the page that shows while a dataset is opened. Imports no panel context, so that the
-//! session can hold it.
+//! list of panels can hold it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::ops::FirstRows;
 
 /// State of the page.
 #[derive(Default)]
-pub struct OpeningState {
+pub struct OpeningPage {
     pub(super) rows: AsyncValue<JobId, Option<Arc<FirstRows>>>,
     pub(super) columns: Vec<TableColumn>,
     pub(super) table: TableState,
@@ -17,7 +17,7 @@ pub struct OpeningState {
     pub(super) job: Option<(JobId, u64)>,
 }
 
-impl OpeningState {
+impl OpeningPage {
     /// True once the first rows are known.
     pub fn has_rows(&self) -> bool {
         self.rows.latest().is_some_and(Option::is_some)

@@ -247,7 +247,7 @@ impl Checks {
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.marks.is_checked() {
+        if cx.studio.is_checking() || !cx.session.marks.status.is_checked() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);
@@ -527,8 +527,7 @@ impl Checks {
                 }
                 match &finding.at {
                     Location::Collection(field) => {
-                        cx.session.form.focus(field);
-                        cx.session.form.show = true;
+                        self.requests.push(Request::CollectionField(field.clone()))
                     }
                     _ => {
                         if let Some(at) = finding_sample(finding) {

@@ -14,13 +14,14 @@ use crate::container::Physical;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, paint};
 use crate::model::SamplePath;
 use crate::ops::{ByteLayout, BytePart, byte_layout};
 use crate::studio::{Document, RowRef};
-use state::ByteMapState;
+use state::ByteMapPanel;
 
 const CELL: f32 = 8.0;
 const GAP: f32 = 1.0;
@@ -38,82 +39,86 @@ fn colour(part: BytePart, t: &ThemeTokens) -> Color32 {
     }
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return widgets::draw_empty_state(
-            ui,
-            icons::MEMORY,
-            tr!("No bytes"),
-            tr!("Open a dataset first."),
-        );
-    };
-    let Some(open) = document.opened_dataset() else {
-        return widgets::draw_empty_state(
-            ui,
-            icons::MEMORY,
-            tr!("A draft has no bytes yet"),
-            tr!("Write the draft, then open it."),
-        );
-    };
-    let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.bytes;
-    if state.made_for != Some(key) {
-        *state = ByteMapState {
-            made_for: Some(key),
-            ..ByteMapState::default()
+impl Panel for ByteMapPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return widgets::draw_empty_state(
+                ui,
+                icons::MEMORY,
+                tr!("No bytes"),
+                tr!("Open a dataset first."),
+            );
         };
-    }
-    if matches!(open.reader.physical(), Physical::Tacocat(_)) {
-        let reader = open.reader.clone();
-        state.parts.update(cx.jobs, key, tr!("Parts"), move |ctx| {
-            match reader.physical() {
-                Physical::Tacocat(index) => Ok(index
-                    .part_names(ctx)?
-                    .iter()
-                    .map(|name| name.to_string())
-                    .collect()),
-                _ => Ok(Vec::new()),
+        let Some(open) = document.opened_dataset() else {
+            return widgets::draw_empty_state(
+                ui,
+                icons::MEMORY,
+                tr!("A draft has no bytes yet"),
+                tr!("Write the draft, then open it."),
+            );
+        };
+        let key = (cx.session.serial, revision(cx.studio));
+        if self.made_for != Some(key) {
+            *self = ByteMapPanel {
+                made_for: Some(key),
+                ..ByteMapPanel::default()
+            };
+        }
+        if matches!(open.reader.physical(), Physical::Tacocat(_)) {
+            let reader = open.reader.clone();
+            self.parts.update(cx.jobs, key, tr!("Parts"), move |ctx| {
+                match reader.physical() {
+                    Physical::Tacocat(index) => Ok(index
+                        .part_names(ctx)?
+                        .iter()
+                        .map(|name| name.to_string())
+                        .collect()),
+                    _ => Ok(Vec::new()),
+                }
+            });
+        }
+        let (reader, part) = (open.reader.clone(), self.part.clone());
+        self.layout.update(
+            cx.jobs,
+            (key, part.clone()),
+            tr!("Layout of the bytes"),
+            move |ctx| byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new),
+        );
+        let layout = match self.layout.get(&(key, self.part.clone())) {
+            Some(Ok(layout)) => layout.clone(),
+            Some(Err(error)) => {
+                let why = error.to_string();
+                return widgets::draw_empty_state(
+                    ui,
+                    icons::MEMORY,
+                    tr!("No map of the bytes"),
+                    &why,
+                );
             }
-        });
-    }
-    let (reader, part) = (open.reader.clone(), state.part.clone());
-    state.layout.update(
-        cx.jobs,
-        (key, part.clone()),
-        tr!("Layout of the bytes"),
-        move |ctx| byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new),
-    );
-    let layout = match state.layout.get(&(key, state.part.clone())) {
-        Some(Ok(layout)) => layout.clone(),
-        Some(Err(error)) => {
-            let why = error.to_string();
-            return widgets::draw_empty_state(ui, icons::MEMORY, tr!("No map of the bytes"), &why);
+            None => {
+                widgets::spinner(ui, 24.0);
+                return;
+            }
+        };
+        head_ui(ui, self, &layout);
+        let area = ui.available_rect_before_wrap();
+        let side = if area.width() > 620.0 { 270.0 } else { 0.0 };
+        let (map, list) = area.split_left_right_at_x(area.right() - side);
+        map_ui(ui, self, cx, document, &layout, map.shrink(8.0));
+        if side > 0.0 {
+            list_ui(ui, &layout, list);
         }
-        None => {
-            widgets::spinner(ui, 24.0);
-            return;
-        }
-    };
-    head_ui(ui, cx, &layout);
-    let area = ui.available_rect_before_wrap();
-    let side = if area.width() > 620.0 { 270.0 } else { 0.0 };
-    let (map, list) = area.split_left_right_at_x(area.right() - side);
-    map_ui(ui, cx, document, &layout, map.shrink(8.0));
-    if side > 0.0 {
-        list_ui(ui, &layout, list);
     }
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
+fn head_ui(ui: &mut Ui, panel: &mut ByteMapPanel, layout: &ByteLayout) {
     let t = theme::tokens(ui);
     Frame::NONE
         .inner_margin(Margin::symmetric(10, 5))
         .show(ui, |ui| {
             ui.horizontal(|ui| {
-            let state = &mut cx.session.bytes;
-            if let Some(parts) = state.parts.latest().filter(|parts| !parts.is_empty()) {
-                let current = state.part.clone().unwrap_or_else(|| parts[0].clone());
+            if let Some(parts) = panel.parts.latest().filter(|parts| !parts.is_empty()) {
+                let current = panel.part.clone().unwrap_or_else(|| parts[0].clone());
                 if let Some(index) = widgets::combo(
                     ui,
                     tr!("Part of the dataset"),
@@ -122,7 +127,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
                     true,
                     parts,
                 ) {
-                    state.part = Some(parts[index].clone());
+                    panel.part = Some(parts[index].clone());
                 }
             }
             let (size, members) = (
@@ -185,6 +190,7 @@ fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
 
 fn map_ui(
     ui: &mut Ui,
+    panel: &mut ByteMapPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     layout: &Arc<ByteLayout>,
@@ -209,15 +215,14 @@ fn map_ui(
     }
     let count = (columns * rows).min(layout.size_bytes.max(1) as usize);
     let id = ValueId::from_arc(layout);
-    let state = &mut cx.session.bytes;
-    if state
+    if panel
         .cells
         .as_ref()
         .is_none_or(|(of, wide, high, _)| (of, *wide, *high) != (&id, columns, rows))
     {
-        state.cells = Some((id.clone(), columns, rows, Arc::new(cells_of(layout, count))));
+        panel.cells = Some((id.clone(), columns, rows, Arc::new(cells_of(layout, count))));
     }
-    let Some(cells) = state.cells.as_ref().map(|(.., cells)| cells.clone()) else {
+    let Some(cells) = panel.cells.as_ref().map(|(.., cells)| cells.clone()) else {
         return;
     };
     let mut mesh = Mesh::default();
@@ -231,9 +236,10 @@ fn map_ui(
     // The byte range of the selected sample, searched among all members.
     let selected = cx
         .session
-        .selected
+        .selection
+        .sample
         .and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
-    let marked = &mut cx.session.bytes.marked;
+    let marked = &mut panel.marked;
     if let Some((at, name)) = selected.clone() {
         let layout = layout.clone();
         marked.update(

@@ -1,4 +1,4 @@
-//! State of the byte map. Imports no panel context, so that the session can hold it.
+//! State of the byte map. Imports no panel context, so that the list of panels can hold it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::studio::RowRef;
 
 /// State of the panel.
 #[derive(Default)]
-pub struct ByteMapState {
+pub struct ByteMapPanel {
     pub(super) made_for: Option<DocumentKey>,
     pub(super) layout: AsyncValue<(DocumentKey, Option<String>), Arc<ByteLayout>>,
     pub(super) parts: AsyncValue<DocumentKey, Vec<String>>,

@@ -16,6 +16,7 @@ use crate::footprint::COLUMNS;
 use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, FieldNote, Segment, TextField, Tone, note_ui};
 use crate::model::{
@@ -23,7 +24,7 @@ use crate::model::{
 };
 use crate::studio::{Command, Document};
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
-use state::Tab;
+use state::{CollectionPanel, Tab};
 
 /// Frames after which a field that has not taken the focus counts as absent.
 const FOCUS_FRAMES: u8 = 20;
@@ -42,6 +43,7 @@ const TITLE_LENGTH: usize = 250;
 
 /// Context of the fields: the panel's state and the rest of the context, borrowed separately.
 pub(super) struct Form<'a, 'b> {
+    pub(super) panel: &'a mut CollectionPanel,
     pub(super) cx: &'a mut PanelContext<'b>,
     pub(super) collection: &'b Collection,
     pub(super) writable: bool,
@@ -58,44 +60,51 @@ pub fn has_places(document: &Document) -> bool {
     })
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        let state = EmptyState {
-            icon: icons::BRACKETS_CURLY,
-            title: tr!("No collection"),
-            why: tr!("Start a draft, or open a dataset."),
-            actions: &[tr!("New dataset")],
+impl Panel for CollectionPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            let state = EmptyState {
+                icon: icons::BRACKETS_CURLY,
+                title: tr!("No collection"),
+                why: tr!("Start a draft, or open a dataset."),
+                actions: &[tr!("New dataset")],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                cx.request(Request::Do(Action::New));
+            }
+            return;
         };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            cx.request(Request::Do(Action::New));
-        }
-        return;
-    };
-    let mut form = Form {
-        writable: document.draft().is_some(),
-        collection: document.collection(),
-        cx,
-    };
-    form.header_ui(ui);
-    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        // Uncommitted text of lists is dropped with the document.
-        ui.push_id(form.cx.session.serial, |ui| {
-            Frame::NONE
-                .inner_margin(Margin {
-                    left: 12,
-                    right: 14,
-                    top: 10,
-                    bottom: 24,
-                })
-                .show(ui, |ui| {
-                    ui.spacing_mut().item_spacing.y = 10.0;
-                    if !form.tab_ui(ui) {
-                        form.fields_ui(ui);
-                    }
-                });
+        let mut form = Form {
+            writable: document.draft().is_some(),
+            collection: document.collection(),
+            panel: self,
+            cx,
+        };
+        form.header_ui(ui);
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            // Uncommitted text of lists is dropped with the document.
+            ui.push_id(form.cx.session.serial, |ui| {
+                Frame::NONE
+                    .inner_margin(Margin {
+                        left: 12,
+                        right: 14,
+                        top: 10,
+                        bottom: 24,
+                    })
+                    .show(ui, |ui| {
+                        ui.spacing_mut().item_spacing.y = 10.0;
+                        if !form.tab_ui(ui) {
+                            form.fields_ui(ui);
+                        }
+                    });
+            });
         });
-    });
+    }
+
+    fn tab_count(&self, cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
+        let bad = fields_with(&cx.studio.report().findings, Severity::Error).len() as u64;
+        (bad > 0).then_some((bad, Tone::Error))
+    }
 }
 
 impl Form<'_, '_> {
@@ -138,7 +147,7 @@ impl Form<'_, '_> {
                     .into_iter()
                     .map(|(tab, word)| Segment::new(tab, crate::text::translate_text(word)))
                     .collect();
-                let before = self.cx.session.form.tabs.tab;
+                let before = self.panel.tabs.tab;
                 // The tab row wraps, so that all tabs are visible.
                 let mut rest = segments.as_slice();
                 ui.spacing_mut().item_spacing.y = 4.0;
@@ -149,14 +158,14 @@ impl Form<'_, '_> {
                     let (line, more) =
                         rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
                     let salt = ("collection-parts", rest.len());
-                    widgets::draw_segments(ui, salt, &mut self.cx.session.form.tabs.tab, line);
+                    widgets::draw_segments(ui, salt, &mut self.panel.tabs.tab, line);
                     rest = more;
                 }
-                if self.cx.session.form.tabs.tab != before {
-                    self.cx.session.form.typed.clear();
+                if self.panel.tabs.tab != before {
+                    self.panel.typed.clear();
                 }
                 // A finding opens the tab of its field.
-                let state = &mut self.cx.session.form;
+                let state = &mut *self.panel;
                 if std::mem::take(&mut state.release)
                     && let Some(field) = state.field.take()
                 {
@@ -262,7 +271,7 @@ impl Form<'_, '_> {
             &self.cx.studio.report().findings,
             pointer,
             filled,
-            self.cx.session.marks.is_checked(),
+            self.cx.session.marks.status.is_checked(),
         )
     }
 
@@ -270,7 +279,7 @@ impl Form<'_, '_> {
     pub(super) fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: TextLook<'_>) {
         let now_s = ui.input(|input| input.time);
         let stored = text_at(self.collection, pointer);
-        let state = &mut self.cx.session.form;
+        let state = &mut *self.panel;
         let typed = state.typed.entry(pointer.to_owned()).or_default();
         if typed.since_s.is_none() && typed.text != stored {
             typed.text.clone_from(&stored);
@@ -305,7 +314,7 @@ impl Form<'_, '_> {
             .rows(look.rows.max(1))
             .read_only(look.fixed || !self.writable)
             .show(ui);
-        let state = &mut self.cx.session.form;
+        let state = &mut *self.panel;
         if state.wants(pointer) {
             state.focus = None;
             response.request_focus();
@@ -360,7 +369,7 @@ impl Form<'_, '_> {
             .width(width)
             .read_only(!self.writable)
             .show(ui);
-        let state = &mut self.cx.session.form;
+        let state = &mut *self.panel;
         if state.wants(pointer) {
             state.focus = None;
             response.request_focus();
@@ -410,7 +419,7 @@ impl Form<'_, '_> {
                     self.set(key, value);
                 }
                 // Findings may name the list or one of its items.
-                let state = &mut self.cx.session.form;
+                let state = &mut *self.panel;
                 if state
                     .focus
                     .as_deref()
@@ -476,7 +485,7 @@ impl Form<'_, '_> {
                         tr!("Add provider")
                     };
                     let link = self.writable.then(|| widgets::link(ui, add));
-                    let state = &mut self.cx.session.form;
+                    let state = &mut *self.panel;
                     if let Some(link) = link
                         .as_ref()
                         .filter(|_| contacts.is_empty() && state.focus.as_deref() == Some(key))
@@ -488,10 +497,7 @@ impl Form<'_, '_> {
                     if link.is_some_and(|link| link.clicked()) {
                         let mut more = contacts.clone();
                         more.push(new_contact(key));
-                        self.cx
-                            .session
-                            .form
-                            .focus(&format!("{key}/{}/name", contacts.len()));
+                        self.panel.focus(&format!("{key}/{}/name", contacts.len()));
                         self.set(key, Json::Array(more));
                     }
                 });
@@ -531,9 +537,7 @@ impl Form<'_, '_> {
                     if self.writable && ui.add(Button::icon_only(icons::TRASH, name)).clicked() {
                         let mut fewer = contacts.to_vec();
                         fewer.remove(index);
-                        self.cx
-                            .session
-                            .form
+                        self.panel
                             .typed
                             .retain(|pointer, _| !pointer.starts_with(&format!("{key}/")));
                         self.set(
@@ -617,9 +621,7 @@ impl Form<'_, '_> {
                         && there
                         && widgets::link(ui, tr!("Compute when written")).clicked()
                     {
-                        self.cx
-                            .session
-                            .form
+                        self.panel
                             .typed
                             .retain(|pointer, _| !pointer.starts_with("extent/"));
                         self.set("extent", Json::Null);
@@ -798,12 +800,6 @@ fn is_at_pointer(finding: &Finding, pointer: &str) -> bool {
         &finding.at,
         Location::Collection(at) if at == pointer
     )
-}
-
-/// The tab's number: fields with errors.
-pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
-    let bad = fields_with(&cx.studio.report().findings, Severity::Error).len() as u64;
-    (bad > 0).then_some((bad, Tone::Error))
 }
 
 /// SPDX identifiers, data licences first.

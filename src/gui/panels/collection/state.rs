@@ -1,5 +1,5 @@
-//! State of the collection form and its tabs. Imports no panel context, so that the session can
-//! hold it.
+//! State of the collection form and its tabs. Imports no panel context, so that the list of panels
+//! can hold it.
 
 use std::collections::HashMap;
 
@@ -15,15 +15,13 @@ pub(super) struct TypedFields {
 
 /// State of the panel.
 #[derive(Default)]
-pub struct FormState {
+pub struct CollectionPanel {
     pub(super) typed: HashMap<String, TypedFields>,
     pub(super) focus: Option<String>,
     /// Set to take the caret out of the field that has it.
     pub(super) release: bool,
     /// Frames since the focus was requested.
     pub(super) waited: u8,
-    /// Set to bring the panel to the front.
-    pub show: bool,
     /// The focused field of this form.
     pub(super) field: Option<Id>,
     /// The action to perform once the typed text is an edit.
@@ -32,7 +30,7 @@ pub struct FormState {
     pub(super) tabs: TabsState,
 }
 
-impl FormState {
+impl CollectionPanel {
     /// Puts the focus into a field, named as in findings.
     pub fn focus(&mut self, field: &str) {
         self.focus = Some(field.to_owned());

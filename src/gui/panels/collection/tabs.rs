@@ -85,7 +85,7 @@ fn has_content_with_prefix(collection: &Collection, prefix: &str) -> bool {
 impl Form<'_, '_> {
     /// Draws the chosen tab; false for the general form.
     pub(super) fn tab_ui(&mut self, ui: &mut Ui) -> bool {
-        match self.cx.session.form.tabs.tab {
+        match self.panel.tabs.tab {
             Tab::General => return false,
             Tab::Labels => self.labels_ui(ui),
             Tab::Bands => self.bands_ui(ui),
@@ -236,7 +236,7 @@ impl Form<'_, '_> {
 
     /// Sets the classes and their count in one edit.
     fn set_classes(&mut self, classes: Vec<Json>) {
-        self.cx.session.form.forget("labels:classes");
+        self.panel.forget("labels:classes");
         let count = (!classes.is_empty()).then(|| json!(classes.len()));
         let classes = (!classes.is_empty()).then_some(Json::Array(classes));
         self.set_all(
@@ -298,10 +298,10 @@ impl Form<'_, '_> {
                 let error = self
                     .compute("optical", &json!({ "sensor": names[index] }))
                     .err();
-                self.cx.session.form.tabs.sensor_error = error;
+                self.panel.tabs.sensor_error = error;
             }
         }
-        if let Some(error) = &self.cx.session.form.tabs.sensor_error {
+        if let Some(error) = &self.panel.tabs.sensor_error {
             note_ui(ui, &FieldNote::Error(error.clone()));
         }
         let bands = self
@@ -413,7 +413,7 @@ impl Form<'_, '_> {
                 if self.writable && ui.add(remove).clicked() {
                     let mut fewer = papers.clone();
                     fewer.remove(index);
-                    self.cx.session.form.forget("publications");
+                    self.panel.forget("publications");
                     self.set_all(
                         "Set publications",
                         vec![(
@@ -427,7 +427,7 @@ impl Form<'_, '_> {
         if !self.writable {
             return;
         }
-        let state = &mut self.cx.session.form.tabs;
+        let state = &mut self.panel.tabs;
         let note = state
             .bibtex_error
             .clone()
@@ -448,10 +448,9 @@ impl Form<'_, '_> {
                 .add(Button::secondary(tr!("Add from BibTeX")).with_disabled_reason(blocked))
                 .clicked()
             {
-                let options =
-                    json!({ "publications": papers, "bibtex": self.cx.session.form.tabs.bibtex });
+                let options = json!({ "publications": papers, "bibtex": self.panel.tabs.bibtex });
                 let error = self.compute("publications", &options).err();
-                let state = &mut self.cx.session.form.tabs;
+                let state = &mut self.panel.tabs;
                 if error.is_none() {
                     state.bibtex.clear();
                 }
@@ -574,7 +573,7 @@ impl Form<'_, '_> {
                 self.cx.request(Request::ChooseFiles(FileRequest::Open));
             }
         });
-        let state = &mut self.cx.session.form.tabs;
+        let state = &mut self.panel.tabs;
         let mut text = state.json.clone().unwrap_or_else(|| stored.clone());
         let note = state
             .json_error
@@ -612,7 +611,7 @@ impl Form<'_, '_> {
                 .clicked()
                 && let Ok(fields) = read
             {
-                let state = &mut self.cx.session.form;
+                let state = &mut *self.panel;
                 state.tabs.json = None;
                 state.forget("");
                 self.cx.run(Command::Edit {
@@ -625,7 +624,7 @@ impl Form<'_, '_> {
                 .add(Button::ghost(tr!("Revert")).name(tr!("Revert the JSON")))
                 .clicked()
             {
-                let state = &mut self.cx.session.form.tabs;
+                let state = &mut self.panel.tabs;
                 state.json = None;
                 state.json_error = None;
             }

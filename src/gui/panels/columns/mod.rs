@@ -9,6 +9,7 @@ use super::query::rows::summary_ui;
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, TextField, VirtualRows, paint};
@@ -18,65 +19,65 @@ use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
 use crate::query::Filter;
 use crate::query::copy_as::quoted_text;
 use crate::studio::Document;
-use state::ColumnRow;
+use state::{ColumnRow, ColumnsPanel};
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
-        widgets::draw_empty_state(ui, icons::COLUMNS, title, why);
-        return;
-    };
-    Frame::NONE
-        .inner_margin(Margin::symmetric(8, 8))
-        .show(ui, |ui| {
-            let field = TextField::new(tr!("Filter columns"), &mut cx.session.columns.filter);
-            field
-                .id(Id::unique("columns-filter"))
-                .hide_label()
-                .quiet()
-                .icon(icons::FUNNEL)
-                .hint(tr!("Filter columns"))
-                .show(ui);
+impl Panel for ColumnsPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            let (title, why) = (tr!("No columns"), tr!("Open a dataset first."));
+            widgets::draw_empty_state(ui, icons::COLUMNS, title, why);
+            return;
+        };
+        Frame::NONE
+            .inner_margin(Margin::symmetric(8, 8))
+            .show(ui, |ui| {
+                let field = TextField::new(tr!("Filter columns"), &mut self.filter);
+                field
+                    .id(Id::unique("columns-filter"))
+                    .hide_label()
+                    .quiet()
+                    .icon(icons::FUNNEL)
+                    .hint(tr!("Filter columns"))
+                    .show(ui);
+            });
+        refresh(self, cx, document);
+        let area = ui.available_rect_before_wrap();
+        let lower = if self.chosen.is_some() {
+            (area.height() * 0.45).min(300.0)
+        } else {
+            0.0
+        };
+        let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - lower);
+        ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| {
+            list_ui(ui, self, cx, document)
         });
-    refresh(cx, document);
-    let area = ui.available_rect_before_wrap();
-    let lower = if cx.session.columns.chosen.is_some() {
-        (area.height() * 0.45).min(300.0)
-    } else {
-        0.0
-    };
-    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - lower);
-    ui.scope_builder(UiBuilder::new().max_rect(upper), |ui| {
-        list_ui(ui, cx, document)
-    });
-    if lower.height() > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(lower), |ui| {
-            summary_panel_ui(ui, cx, document)
-        });
+        if lower.height() > 0.0 {
+            ui.scope_builder(UiBuilder::new().max_rect(lower), |ui| {
+                summary_panel_ui(ui, self, cx, document)
+            });
+        }
     }
 }
 
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh(panel: &mut ColumnsPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (
         cx.session.serial,
         crate::gui::document_key::revision(cx.studio),
     );
-    let state = &mut cx.session.columns;
-    let filter = state.filter.trim().to_lowercase();
-    if state.made_for.as_ref() == Some(&(key, filter.clone())) {
+    let filter = panel.filter.trim().to_lowercase();
+    if panel.made_for.as_ref() == Some(&(key, filter.clone())) {
         return;
     }
-    if state
+    if panel
         .made_for
         .as_ref()
         .is_some_and(|(made, _)| made.0 != key.0)
     {
-        state.chosen = None;
+        panel.chosen = None;
     }
-    state.rows.clear();
+    panel.rows.clear();
     for level in 0..document.tree().levels.len() {
-        state.rows.push(ColumnRow::Level(level));
+        panel.rows.push(ColumnRow::Level(level));
         let fixed = [
             ("id".to_owned(), "string".to_owned()),
             ("type".to_owned(), "string".to_owned()),
@@ -89,11 +90,11 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
             .into_iter()
             .chain(fields)
             .filter(|(name, _)| filter.is_empty() || name.to_lowercase().contains(&filter));
-        state
+        panel
             .rows
             .extend(shown.map(|(name, kind)| ColumnRow::Column(level, name, kind)));
     }
-    state.made_for = Some((key, filter));
+    panel.made_for = Some((key, filter));
 }
 
 /// The icon of a column type.
@@ -115,17 +116,16 @@ fn type_icon(name: &str, kind: &str) -> &'static str {
     }
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn list_ui(ui: &mut Ui, panel: &mut ColumnsPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let state = &mut cx.session.columns;
-    let rows = std::mem::take(&mut state.rows);
-    let chosen = state.chosen.clone();
+    let rows = std::mem::take(&mut panel.rows);
+    let chosen = panel.chosen.clone();
     let cursor = rows
         .iter()
         .position(|row| is_chosen_column(row, chosen.as_ref()))
         .map(|row| row as u64);
     let list = VirtualRows::new(tr!("Columns of the levels"), rows.len() as u64).cursor(cursor);
-    let out = list.show(ui, &mut state.scroll, |ui, row, rect, response| {
+    let out = list.show(ui, &mut panel.scroll, |ui, row, rect, response| {
         let inner = rect.shrink2(vec2(10.0, 0.0));
         match &rows[row as usize] {
             ColumnRow::Level(level) => {
@@ -199,10 +199,10 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         .double_clicked
         .or(cursor.filter(|_| out.entered))
         .and_then(|row| rows.get(row as usize).cloned());
-    state.rows = rows;
+    panel.rows = rows;
     if let Some(ColumnRow::Column(level, column, _)) = picked {
-        state.chosen = Some(SummaryRequest { level, column });
-        (state.low, state.high) = (String::new(), String::new());
+        panel.chosen = Some(SummaryRequest { level, column });
+        (panel.low, panel.high) = (String::new(), String::new());
     }
     if let Some(ColumnRow::Column(_, column, _)) = opened {
         insert(cx, &column);
@@ -228,11 +228,16 @@ fn shorten_kind(kind: &str) -> &str {
 }
 
 fn insert(cx: &mut PanelContext<'_>, column: &str) {
-    cx.session.query.editor.append(&sql::name(column));
+    cx.request(Request::AppendToQuery(sql::name(column)));
     cx.request(Request::Do(Action::ShowQuery));
 }
 
-fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn summary_panel_ui(
+    ui: &mut Ui,
+    panel: &mut ColumnsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().hline(
@@ -240,7 +245,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
         rect.top() + 0.5,
         egui::Stroke::new(1.0, t.line),
     );
-    let Some(request) = cx.session.columns.chosen.clone() else {
+    let Some(request) = panel.chosen.clone() else {
         return;
     };
     let Some(open) = document.opened_dataset() else {
@@ -261,14 +266,13 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
     );
     let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
     let (reader, work) = (open.reader.clone(), request.clone());
-    let state = &mut cx.session.columns;
-    state
+    panel
         .summary
         .update(cx.jobs, wanted.clone(), tr!("Summary"), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(work.level));
             level_summary(reader.as_ref(), &work, rows, ctx)
         });
-    let summary = match state.summary.get(&wanted) {
+    let summary = match panel.summary.get(&wanted) {
         Some(Ok(summary)) => Some(summary.clone()),
         Some(Err(error)) => {
             let text = error.to_string();
@@ -281,7 +285,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
             });
             return;
         }
-        None => state
+        None => panel
             .summary
             .latest()
             .filter(|last| last.name == request.column)
@@ -331,7 +335,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
                         }
                     });
                     match &summary {
-                        Some(summary) => contents_ui(ui, cx, &request, summary),
+                        Some(summary) => contents_ui(ui, panel, cx, &request, summary),
                         None => drop(widgets::spinner(ui, 18.0)),
                     }
                     ui.horizontal(|ui| {
@@ -361,6 +365,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
 
 fn contents_ui(
     ui: &mut Ui,
+    panel: &mut ColumnsPanel,
     cx: &mut PanelContext<'_>,
     request: &SummaryRequest,
     summary: &ColumnSummary,
@@ -439,27 +444,26 @@ fn contents_ui(
     let time = summary.type_name.starts_with("timestamp") || summary.type_name.starts_with("date");
     let (low, high) = summary.range.clone().unwrap_or_default();
     ui.horizontal(|ui| {
-        let state = &mut cx.session.columns;
         let width = (ui.available_width() - 92.0) / 2.0;
-        TextField::new(tr!("From"), &mut state.low)
+        TextField::new(tr!("From"), &mut panel.low)
             .hide_label()
             .mono()
             .hint(&low)
             .width(width)
             .show(ui);
-        TextField::new(tr!("To"), &mut state.high)
+        TextField::new(tr!("To"), &mut panel.high)
             .hide_label()
             .mono()
             .hint(&high)
             .width(width)
             .show(ui);
-        let nothing = (state.low.trim().is_empty() && state.high.trim().is_empty())
+        let nothing = (panel.low.trim().is_empty() && panel.high.trim().is_empty())
             .then_some(tr!("Type a bound"));
         let button = Button::secondary(tr!("Filter"))
             .icon(icons::FUNNEL)
             .name(tr!("Filter by range"));
         if ui.add(button.with_disabled_reason(nothing)).clicked() {
-            let (from, to) = (state.low.trim().to_owned(), state.high.trim().to_owned());
+            let (from, to) = (panel.low.trim().to_owned(), panel.high.trim().to_owned());
             let (place, filter) = range_filter(request, &from, &to, time);
             filters::set(cx, place, Some(filter));
         }

@@ -1,4 +1,4 @@
-//! State of the column explorer. Imports no panel context, so that the session can hold it.
+//! State of the column explorer. Imports no panel context, so that the list of panels can hold it.
 
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
@@ -11,7 +11,7 @@ pub(super) type SummaryKey = (DocumentKey, SummaryRequest, Option<ValueId>);
 
 /// State of the panel.
 #[derive(Default)]
-pub struct ColumnsState {
+pub struct ColumnsPanel {
     pub(super) filter: String,
     pub(super) scroll: RowScroll,
     pub(super) rows: Vec<ColumnRow>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::state::{Added, ExtensionPreview};
+use super::state::{Added, ExtensionPreview, ExtensionsPanel};
 use super::targets::TargetGroup;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, ExtensionEntry, builtin};
@@ -170,10 +170,11 @@ type ShownExample = (
 );
 
 fn find_shown_example(
+    panel: &mut ExtensionsPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) -> std::result::Result<ShownExample, String> {
-    let calls = cx.session.extensions.calls()?;
+    let calls = panel.calls()?;
     let Some(draft) = document.draft() else {
         return Ok((calls, None, None));
     };
@@ -183,7 +184,7 @@ fn find_shown_example(
         serde_json::to_string(&calls).unwrap_or_default(),
         agreed,
     );
-    let state = &mut cx.session.extensions.example;
+    let state = &mut panel.example;
     if !calls.is_empty() {
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
         state.slot.update(
@@ -217,9 +218,14 @@ fn count_target_samples(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 
 }
 
 /// Draws the columns to be added.
-pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn columns_ui(
+    ui: &mut Ui,
+    panel: &mut ExtensionsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
-    let found = find_shown_example(cx, document);
+    let found = find_shown_example(panel, cx, document);
     let example = found
         .as_ref()
         .ok()
@@ -250,9 +256,9 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             .show(ui, |ui| note_ui(ui, &note));
     }
     let Some(example) = example else { return };
-    let groups = cx.session.extensions.groups().clone();
+    let groups = panel.groups().clone();
     let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
-    let registry = cx.session.extensions.registry.entries();
+    let registry = panel.registry.entries();
     if let Some(call) = calls.iter().find(|call| call_lacks_times(registry, call)) {
         let extension = registry
             .iter()
@@ -384,13 +390,18 @@ fn cut_row(row: Rect, from: f32, to: f32) -> Rect {
 const BESIDE_RUN: f32 = 96.0;
 
 /// Draws the cost and the button.
-pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn foot_ui(
+    ui: &mut Ui,
+    panel: &mut ExtensionsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().rect_filled(rect, 0, t.bg2);
     ui.painter()
         .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let found = find_shown_example(cx, document);
+    let found = find_shown_example(panel, cx, document);
     let clash = found
         .as_ref()
         .ok()
@@ -401,7 +412,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 .iter()
                 .any(|added| added.there && added.level.is_some())
         });
-    let replace = cx.session.extensions.replace;
+    let replace = panel.replace;
     let running = cx.studio.is_extending();
     let blocked = match &found {
         Err(why) => Some(why.clone()),
@@ -423,7 +434,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     ui.spacing_mut().item_spacing.y = 2.0;
                     if let Ok((calls, Some(example), _)) = &found {
                         let roots = document.rows(0) as f64;
-                        let samples = count_target_samples(cx.session.extensions.groups(), calls);
+                        let samples = count_target_samples(panel.groups(), calls);
                         // Duration of one root times the roots, divided by the processors.
                         let cores =
                             std::thread::available_parallelism().map_or(1, usize::from) as f64;
@@ -451,7 +462,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     if clash {
                         widgets::checkbox(
                             ui,
-                            &mut cx.session.extensions.replace,
+                            &mut panel.replace,
                             tr!("Replace columns of the same name"),
                         );
                     }
@@ -463,9 +474,8 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         .name(tr!("Run extensions"));
                     let (is_pending, is_blocked) =
                         (matches!(found, Ok((_, None, None))), blocked.is_some());
-                    let state = &mut cx.session.extensions;
-                    let keyed = state.run_asked && !is_blocked;
-                    state.run_asked &= is_pending;
+                    let keyed = panel.run_asked && !is_blocked;
+                    panel.run_asked &= is_pending;
                     if (ui.add(button.with_disabled_reason(blocked)).clicked() || keyed)
                         && let Ok((calls, _, _)) = found
                     {

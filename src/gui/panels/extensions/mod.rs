@@ -20,12 +20,13 @@ use crate::gui::action::Action;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::panels::structure;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
-use state::{ExtensionChoice, ExtensionsState};
+use state::{ExtensionChoice, ExtensionsPanel};
 use targets::TargetGroup;
 
 /// The cost of a run as text.
@@ -38,41 +39,40 @@ fn cost_of(name: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Document) {
     structure::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
-    let lens = cx.session.structure.lens.clone();
+    let lens = cx.session.structure.summary.clone();
     let roots = document
         .kind(RowRef {
             level: 0,
             row: lens.model.unwrap_or(0),
         })
         .unwrap_or(SampleKind::File);
-    refresh_rasters(cx, document, key);
-    let state = &mut cx.session.extensions;
-    if state.made_for == Some(key) {
+    refresh_rasters(panel, cx, document, key);
+    if panel.made_for == Some(key) {
         return;
     }
-    state.made_for = Some(key);
+    panel.made_for = Some(key);
     let groups = Arc::new(targets::groups(&lens, roots));
-    if *groups != *state.groups {
+    if *groups != *panel.groups {
         // Groups changed: reset the flags to the targets of the calls.
-        let same = groups.len() == state.groups.len()
+        let same = groups.len() == panel.groups.len()
             && groups
                 .iter()
-                .zip(state.groups.iter())
+                .zip(panel.groups.iter())
                 .all(|(a, b)| a.title == b.title);
         if !same {
-            state
+            panel
                 .choices
                 .values_mut()
                 .for_each(|choice| choice.ticked.clear());
         }
-        state.groups = groups;
+        panel.groups = groups;
     }
-    let (groups, rasters) = (state.groups.clone(), state.rasters.clone());
-    for entry in state.registry.entries() {
-        if let Some(choice) = state
+    let (groups, rasters) = (panel.groups.clone(), panel.rasters.clone());
+    for entry in panel.registry.entries() {
+        if let Some(choice) = panel
             .choices
             .get_mut(entry.name)
             .filter(|choice| choice.on && choice.ticked.len() != groups.len())
@@ -84,35 +84,40 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 
 /// Requests which groups have rasters, and takes the ticks off the others that were set before it
 /// was known.
-fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
-    let (Some(draft), state) = (document.draft(), &mut cx.session.extensions) else {
+fn refresh_rasters(
+    panel: &mut ExtensionsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+) {
+    let Some(draft) = document.draft() else {
         return;
     };
-    if state.made_for != Some(key) || state.groups.is_empty() {
+    if panel.made_for != Some(key) || panel.groups.is_empty() {
         return;
     }
     let (wanted, dataset, groups) = (
-        (key, state.groups.clone()),
+        (key, panel.groups.clone()),
         draft.dataset().clone(),
-        state.groups.clone(),
+        panel.groups.clone(),
     );
-    state.rasters_read.update(
+    panel.rasters_read.update(
         cx.jobs,
         wanted.clone(),
         tr!("Look for rasters"),
         move |ctx| Ok(Arc::new(targets::raster_groups(&dataset, &groups, ctx)?)),
     );
-    let found = match state.rasters_read.get(&wanted) {
-        Some(Ok(found)) if *found != state.rasters => found.clone(),
+    let found = match panel.rasters_read.get(&wanted) {
+        Some(Ok(found)) if *found != panel.rasters => found.clone(),
         _ => return,
     };
-    let before = std::mem::replace(&mut state.rasters, found);
-    for entry in state.registry.entries() {
-        let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on) else {
+    let before = std::mem::replace(&mut panel.rasters, found);
+    for entry in panel.registry.entries() {
+        let Some(choice) = panel.choices.get_mut(entry.name).filter(|choice| choice.on) else {
             continue;
         };
-        if choice.ticked == first_ticks(entry, choice, &state.groups, &before) {
-            choice.ticked = first_ticks(entry, choice, &state.groups, &state.rasters);
+        if choice.ticked == first_ticks(entry, choice, &panel.groups, &before) {
+            choice.ticked = first_ticks(entry, choice, &panel.groups, &panel.rasters);
         }
     }
 }
@@ -144,106 +149,107 @@ fn first_ticks(
     }
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return;
-    };
-    if document.draft().is_none() || document.rows(0) == 0 {
-        let (why, action) = match document.draft() {
-            None => (
-                tr!("Extensions add columns to a draft. The open dataset is not changed."),
-                tr!("Edit as a draft"),
-            ),
-            Some(_) => (
-                tr!("Extensions compute columns from samples, and this draft has none yet."),
-                tr!("Add folder…"),
-            ),
+impl Panel for ExtensionsPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return;
         };
-        let title = tr!("Nothing to compute from");
-        let state = EmptyState {
-            icon: icons::PUZZLE_PIECE,
-            title,
-            why,
-            actions: &[action],
-        };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            let action = if document.draft().is_none() {
-                Action::EditCopy
-            } else {
-                Action::AddFolder
+        if document.draft().is_none() || document.rows(0) == 0 {
+            let (why, action) = match document.draft() {
+                None => (
+                    tr!("Extensions add columns to a draft. The open dataset is not changed."),
+                    tr!("Edit as a draft"),
+                ),
+                Some(_) => (
+                    tr!("Extensions compute columns from samples, and this draft has none yet."),
+                    tr!("Add folder…"),
+                ),
             };
-            cx.request(Request::Do(action));
-        }
-        return;
-    }
-    refresh(cx, document);
-    let t = theme::tokens(ui);
-    let area = ui.available_rect_before_wrap();
-    // Three columns where they fit, otherwise the list beside one column for the rest.
-    let list = (area.width() * 0.3).clamp(170.0, 300.0);
-    let (left, rest) = area.split_left_right_at_x(area.left() + list);
-    ui.painter()
-        .vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
-    ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| {
-        list_ui(ui, cx)
-    });
-    let columns = if rest.width() > 640.0 {
-        rest.width() * 0.55
-    } else {
-        rest.width()
-    };
-    let (middle, right) = rest.split_left_right_at_x(rest.left() + columns);
-    let foot = 64.0;
-    let narrow = right.width() < 1.0;
-    let (middle, below) = if narrow {
-        middle.split_top_bottom_at_y(middle.bottom() - foot)
-    } else {
-        (middle, right)
-    };
-    ui.scope_builder(UiBuilder::new().max_rect(middle).id_salt("targets"), |ui| {
-        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-            targets_ui(ui, cx);
-            options_ui(ui, cx, document);
-            if narrow {
-                example::columns_ui(ui, cx, document);
+            let title = tr!("Nothing to compute from");
+            let state = EmptyState {
+                icon: icons::PUZZLE_PIECE,
+                title,
+                why,
+                actions: &[action],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                let action = if document.draft().is_none() {
+                    Action::EditCopy
+                } else {
+                    Action::AddFolder
+                };
+                cx.request(Request::Do(action));
             }
-        });
-    });
-    if !narrow {
+            return;
+        }
+        refresh(self, cx, document);
+        let t = theme::tokens(ui);
+        let area = ui.available_rect_before_wrap();
+        // Three columns where they fit, otherwise the list beside one column for the rest.
+        let list = (area.width() * 0.3).clamp(170.0, 300.0);
+        let (left, rest) = area.split_left_right_at_x(area.left() + list);
         ui.painter()
-            .vline(right.left() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
-        let (upper, _) = below.split_top_bottom_at_y(below.bottom() - foot);
-        ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("columns"), |ui| {
-            ScrollArea::vertical()
-                .auto_shrink(false)
-                .show(ui, |ui| example::columns_ui(ui, cx, document));
+            .vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+        ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| {
+            list_ui(ui, self)
+        });
+        let columns = if rest.width() > 640.0 {
+            rest.width() * 0.55
+        } else {
+            rest.width()
+        };
+        let (middle, right) = rest.split_left_right_at_x(rest.left() + columns);
+        let foot = 64.0;
+        let narrow = right.width() < 1.0;
+        let (middle, below) = if narrow {
+            middle.split_top_bottom_at_y(middle.bottom() - foot)
+        } else {
+            (middle, right)
+        };
+        ui.scope_builder(UiBuilder::new().max_rect(middle).id_salt("targets"), |ui| {
+            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                targets_ui(ui, self, cx);
+                options_ui(ui, self, cx, document);
+                if narrow {
+                    example::columns_ui(ui, self, cx, document);
+                }
+            });
+        });
+        if !narrow {
+            ui.painter()
+                .vline(right.left() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+            let (upper, _) = below.split_top_bottom_at_y(below.bottom() - foot);
+            ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("columns"), |ui| {
+                ScrollArea::vertical()
+                    .auto_shrink(false)
+                    .show(ui, |ui| example::columns_ui(ui, self, cx, document));
+            });
+        }
+        let bottom = if narrow {
+            below
+        } else {
+            Rect::from_min_max(pos2(below.left(), below.bottom() - foot), below.max)
+        };
+        ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| {
+            example::foot_ui(ui, self, cx, document)
         });
     }
-    let bottom = if narrow {
-        below
-    } else {
-        Rect::from_min_max(pos2(below.left(), below.bottom() - foot), below.max)
-    };
-    ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| {
-        example::foot_ui(ui, cx, document)
-    });
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn list_ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
     let t = theme::tokens(ui);
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 6))
         .show(ui, |ui| {
-            TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
+            TextField::new(tr!("Find an extension"), &mut panel.filter)
                 .hide_label()
                 .quiet()
                 .icon(icons::MAGNIFYING_GLASS)
                 .hint(tr!("Find an extension"))
                 .show(ui);
         });
-    recipes::ui(ui, cx);
-    let state = &mut cx.session.extensions;
+    recipes::ui(ui, panel);
+    let state = &mut *panel;
     let wanted = state.filter.trim().to_lowercase();
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
@@ -297,7 +303,7 @@ fn matches_extension(entry: &ExtensionEntry, scope: ExtensionScope, wanted: &str
     entry.scope == scope && text.contains(wanted)
 }
 
-fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
+fn entry_ui(ui: &mut Ui, state: &mut ExtensionsPanel, entry: &ExtensionEntry) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
     let focused = state.focus == entry.name;
@@ -373,7 +379,7 @@ fn not_for(kind: SampleKind) -> &'static str {
     }
 }
 
-fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn targets_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Targets"), |ui| {
         ui.label(
@@ -382,7 +388,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 .color(t.tx3),
         );
     });
-    let state = &mut cx.session.extensions;
+    let state = &mut *panel;
     let groups = state.groups.clone();
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
     let chosen: Vec<ExtensionEntry> = entries
@@ -527,7 +533,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 /// True for a ticked extension of samples or tortillas, whose levels are to be chosen.
-fn runs_over_samples(state: &ExtensionsState, entry: &ExtensionEntry) -> bool {
+fn runs_over_samples(state: &ExtensionsPanel, entry: &ExtensionEntry) -> bool {
     entry.scope != ExtensionScope::Collection
         && state
             .choices
@@ -542,16 +548,21 @@ fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
 }
 
 /// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
-fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &ExtensionEntry) {
+fn range_ui(
+    ui: &mut Ui,
+    panel: &mut ExtensionsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    entry: &ExtensionEntry,
+) {
     let Some(draft) = document.draft() else {
         return;
     };
-    let state = &mut cx.session.extensions;
-    if let Some(outcome) = state.range.take() {
-        state.range_error = None;
+    if let Some(outcome) = panel.range.take() {
+        panel.range_error = None;
         match outcome {
             Ok(Some((low, high))) => {
-                let choice = state.choices.entry(entry.name.to_owned()).or_default();
+                let choice = panel.choices.entry(entry.name.to_owned()).or_default();
                 // One value alone needs a bin of some width.
                 let high = if low < high { high } else { low + 1.0 };
                 choice.typed.extend(
@@ -559,17 +570,17 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
                         .map(|(name, value)| (name.to_owned(), value.to_string())),
                 );
                 choice.on = true;
-                state.made_for = None;
+                panel.made_for = None;
             }
-            Ok(None) => state.range_error = Some(tr!("No pixel of the targets has data").into()),
+            Ok(None) => panel.range_error = Some(tr!("No pixel of the targets has data").into()),
             Err(error) if error.is_cancelled() => {}
-            Err(error) => state.range_error = Some(error.to_string()),
+            Err(error) => panel.range_error = Some(error.to_string()),
         }
     }
-    let pending = state.range.is_pending();
-    let choice = state.choices.get(entry.name).cloned().unwrap_or_default();
+    let pending = panel.range.is_pending();
+    let choice = panel.choices.get(entry.name).cloned().unwrap_or_default();
     let ticked = if choice.ticked.is_empty() {
-        first_ticks(entry, &choice, &state.groups, &state.rasters)
+        first_ticks(entry, &choice, &panel.groups, &panel.rasters)
     } else {
         choice.ticked
     };
@@ -581,17 +592,17 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
         let tip =
             tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
-            let calls = targets::calls(entry, &Json::Null, &state.groups, &ticked);
+            let calls = targets::calls(entry, &Json::Null, &panel.groups, &ticked);
             let bands = choice.typed.get("bands").map_or("", String::as_str);
             let bands: Vec<usize> = bands
                 .split([',', ' ', '[', ']'])
                 .filter_map(|band| band.parse().ok())
                 .collect();
             let dataset = draft.dataset().clone();
-            state.ranges_asked += 1;
-            state.range.update(
+            panel.ranges_asked += 1;
+            panel.range.update(
                 cx.jobs,
-                state.ranges_asked,
+                panel.ranges_asked,
                 tr!("Range of the values"),
                 move |ctx| value_range(&dataset, &calls, &bands, ctx),
             );
@@ -600,12 +611,17 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
             widgets::spinner(ui, 14.0);
         }
     });
-    if let Some(error) = &state.range_error {
+    if let Some(error) = &panel.range_error {
         widgets::note_ui(ui, &widgets::FieldNote::Warning(error.clone()));
     }
 }
 
-fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn options_ui(
+    ui: &mut Ui,
+    panel: &mut ExtensionsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let columns: Vec<String> = {
         let mut names: Vec<String> = Vec::new();
         for level in 0..document.tree().levels.len() {
@@ -617,12 +633,11 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         }
         names
     };
-    let state = &mut cx.session.extensions;
-    let Some(entry) = state
+    let Some(entry) = panel
         .registry
         .entries()
         .iter()
-        .find(|entry| entry.name == state.focus)
+        .find(|entry| entry.name == panel.focus)
         .copied()
     else {
         return;
@@ -630,7 +645,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let extension = crate::text::translate_text(entry.title);
     widgets::section_header(ui, &tr!("{extension} options", extension), |_| {});
     let specs = (entry.options)();
-    let choice = state.choices.entry(entry.name.to_owned()).or_default();
+    let choice = panel.choices.entry(entry.name.to_owned()).or_default();
     Frame::NONE
         .inner_margin(Margin {
             left: 12,
@@ -642,7 +657,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
                 choice.on = true;
-                state.made_for = None;
+                panel.made_for = None;
             }
         });
     if has_number_option(&specs, "low") && has_number_option(&specs, "high") {
@@ -653,7 +668,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 top: 0,
                 bottom: 10,
             })
-            .show(ui, |ui| range_ui(ui, cx, document, &entry));
+            .show(ui, |ui| range_ui(ui, panel, cx, document, &entry));
     }
 }
 

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 
 use egui::{Frame, Margin, Ui};
 
-use super::state::RecipesState;
+use super::state::{ExtensionsPanel, RecipesState};
 use crate::container::write_document;
 use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui};
 
 fn folder() -> Option<PathBuf> {
@@ -78,10 +77,9 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
 }
 
 /// Draws the recipe line.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let calls = cx.session.extensions.calls();
-    let state = &mut cx.session.extensions;
-    let names = state.recipes.names.get_or_insert_with(names).clone();
+pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
+    let calls = panel.calls();
+    let names = panel.recipes.names.get_or_insert_with(names).clone();
     let mut adopted = None;
     Frame::NONE
         .inner_margin(Margin {
@@ -94,7 +92,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.spacing_mut().item_spacing.y = 4.0;
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
-                if let Some(name) = &mut state.recipes.naming {
+                if let Some(name) = &mut panel.recipes.naming {
                     let width = ui.available_width() - 94.0;
                     let field = TextField::new(tr!("Recipe name"), name)
                         .hide_label()
@@ -111,22 +109,22 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .clicked();
                     if keep && let Ok(calls) = &calls {
                         let name = name.trim().to_owned();
-                        state.recipes.error = save(&name, calls).err();
-                        if state.recipes.error.is_none() {
-                            state.recipes = RecipesState {
+                        panel.recipes.error = save(&name, calls).err();
+                        if panel.recipes.error.is_none() {
+                            panel.recipes = RecipesState {
                                 current: name,
                                 ..RecipesState::default()
                             };
                         }
                     } else if drop {
-                        state.recipes.naming = None;
+                        panel.recipes.naming = None;
                     }
                     return;
                 }
-                let shown = if state.recipes.current.is_empty() {
+                let shown = if panel.recipes.current.is_empty() {
                     tr!("Recipe")
                 } else {
-                    state.recipes.current.as_str()
+                    panel.recipes.current.as_str()
                 }
                 .to_owned();
                 let width = (ui.available_width() - 70.0).max(60.0);
@@ -136,7 +134,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     {
                         match load(&names[index]) {
                             Ok(calls) => adopted = Some((names[index].clone(), calls)),
-                            Err(error) => state.recipes.error = Some(error),
+                            Err(error) => panel.recipes.error = Some(error),
                         }
                     }
                 });
@@ -155,16 +153,16 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     )
                     .clicked()
                 {
-                    state.recipes.naming = Some(state.recipes.current.clone());
+                    panel.recipes.naming = Some(panel.recipes.current.clone());
                 }
             });
-            if let Some(error) = &state.recipes.error {
+            if let Some(error) = &panel.recipes.error {
                 note_ui(ui, &FieldNote::Error(error.clone()));
             }
         });
     if let Some((name, calls)) = adopted {
-        state.adopt(&calls);
-        state.recipes.current = name;
-        state.recipes.error = None;
+        panel.adopt(&calls);
+        panel.recipes.current = name;
+        panel.recipes.error = None;
     }
 }

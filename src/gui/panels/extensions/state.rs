@@ -1,4 +1,4 @@
-//! State of the extension runner. Imports no panel context, so that the session can hold it.
+//! State of the extension runner. Imports no panel context, so that the list of panels can hold it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct ExtensionChoice {
 }
 
 /// State of the panel. Option values are kept for the next document; the selection is not.
-pub struct ExtensionsState {
+pub struct ExtensionsPanel {
     pub(super) registry: ExtensionRegistry,
     pub(super) filter: String,
     /// Settings by extension name.
@@ -51,7 +51,7 @@ pub struct ExtensionsState {
     pub(super) range_error: Option<String>,
 }
 
-impl Default for ExtensionsState {
+impl Default for ExtensionsPanel {
     fn default() -> Self {
         Self {
             registry: builtin(),
@@ -73,7 +73,7 @@ impl Default for ExtensionsState {
     }
 }
 
-impl ExtensionsState {
+impl ExtensionsPanel {
     /// The state for the next document: keeps option values, clears selection and computed values.
     pub fn for_next_document(&mut self) -> Self {
         let mut choices = std::mem::take(&mut self.choices);

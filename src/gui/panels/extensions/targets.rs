@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::extensions::{
     CallTarget, Extension, ExtensionCall, ExtensionEntry, ExtensionScope, may_be_raster,
 };
-use crate::gui::panels::structure::state::StructureSummary;
+use crate::gui::draft_structure::StructureSummary;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SampleKind};
 

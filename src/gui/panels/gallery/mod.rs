@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, RowsOutput, Segment, VirtualRows, paint};
@@ -26,63 +27,63 @@ use crate::model::{FieldSpec, is_padding};
 use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
 use pictures::{CardState, Pictures, ThumbnailBands};
-use state::GalleryState;
+use state::GalleryPanel;
 
 const CAPTION: f32 = 24.0;
 const GAP: f32 = 10.0;
 const SMALLEST: f32 = 84.0;
 const LARGEST: f32 = 300.0;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
-        let why = tr!("Open a dataset with rasters first.");
-        widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
-        return;
-    };
-    refresh(cx, document);
-    toolbar_ui(ui, cx, document);
-    filters::bar_ui(ui, cx, document, 0);
-    cx.want_level(0);
-    if cx.session.gallery.files.is_empty() {
-        let why = tr!("The first sample holds no FILE.");
-        widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
-        return;
-    }
-    let kept = cx.studio.filtered_rows().cloned();
-    let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
-    let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.gallery;
-    let mut order: Option<Arc<Vec<u32>>> = None;
-    if let (Some(column), Some(open)) = (state.sort.clone(), document.opened_dataset()) {
-        let of = kept.as_ref().map(ValueId::from_arc);
-        let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
-        state.order.update(
-            cx.jobs,
-            (key, of.clone(), column.clone()),
-            tr!("Sort"),
-            move |ctx| {
-                let rows = kept.as_ref().and_then(|kept| kept.rows(0));
-                sort_roots_by_column(reader.as_ref(), &name, rows, ctx).map(Arc::new)
-            },
-        );
-        order = match state.order.get(&(key, of, column)) {
-            Some(Ok(order)) => Some(order.clone()),
-            _ => None,
+impl Panel for GalleryPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
+            let why = tr!("Open a dataset with rasters first.");
+            widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
+            return;
         };
+        refresh(self, cx, document);
+        toolbar_ui(ui, self, document);
+        filters::bar_ui(ui, cx, document, 0);
+        cx.want_level(0);
+        if self.files.is_empty() {
+            let why = tr!("The first sample holds no FILE.");
+            widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
+            return;
+        }
+        let kept = cx.studio.filtered_rows().cloned();
+        let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
+        let key = (cx.session.serial, revision(cx.studio));
+        let mut order: Option<Arc<Vec<u32>>> = None;
+        if let (Some(column), Some(open)) = (self.sort.clone(), document.opened_dataset()) {
+            let of = kept.as_ref().map(ValueId::from_arc);
+            let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
+            self.order.update(
+                cx.jobs,
+                (key, of.clone(), column.clone()),
+                tr!("Sort"),
+                move |ctx| {
+                    let rows = kept.as_ref().and_then(|kept| kept.rows(0));
+                    sort_roots_by_column(reader.as_ref(), &name, rows, ctx).map(Arc::new)
+                },
+            );
+            order = match self.order.get(&(key, of, column)) {
+                Some(Ok(order)) => Some(order.clone()),
+                _ => None,
+            };
+        }
+        let shown: &[u32] = match (&order, kept_rows) {
+            (Some(order), _) => order,
+            (None, Some(rows)) => rows,
+            (None, None) => &[],
+        };
+        let all = order.is_none() && kept_rows.is_none();
+        let count = if all { document.rows(0) } else { shown.len() };
+        let row_of = |index: usize| if all { index as u32 } else { shown[index] };
+        let ordered = order.as_ref().map(|order| order.as_slice());
+        grid_ui(ui, self, cx, document, count, &row_of, &|root| {
+            find_card_index(root, ordered, kept_rows)
+        });
     }
-    let shown: &[u32] = match (&order, kept_rows) {
-        (Some(order), _) => order,
-        (None, Some(rows)) => rows,
-        (None, None) => &[],
-    };
-    let all = order.is_none() && kept_rows.is_none();
-    let count = if all { document.rows(0) } else { shown.len() };
-    let row_of = |index: usize| if all { index as u32 } else { shown[index] };
-    let ordered = order.as_ref().map(|order| order.as_slice());
-    grid_ui(ui, cx, document, count, &row_of, &|root| {
-        find_card_index(root, ordered, kept_rows)
-    });
 }
 
 fn find_card_index(root: u32, order: Option<&[u32]>, kept_rows: Option<&[u32]>) -> Option<usize> {
@@ -94,36 +95,35 @@ fn find_card_index(root: u32, order: Option<&[u32]>, kept_rows: Option<&[u32]>) 
     }
 }
 
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh(panel: &mut GalleryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
-    let cache = cx.session.cache_dir.clone();
-    let state = &mut cx.session.gallery;
-    if state.made_for == Some(key) {
+    let cache = cx.session.environment.cache_dir.clone();
+    if panel.made_for == Some(key) {
         return;
     }
     let files = files_of(document);
     // Choices survive edits while they remain valid.
-    if !files.iter().any(|(path, _)| *path == state.file) {
+    if !files.iter().any(|(path, _)| *path == panel.file) {
         let raster = files
             .iter()
             .find(|(_, name)| icons::of_file(name) == icons::IMAGE)
             .or(files.first());
-        state.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
+        panel.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
     }
-    state.files = files;
-    if state.made_for.is_none_or(|made| made.0 != key.0) {
+    panel.files = files;
+    if panel.made_for.is_none_or(|made| made.0 != key.0) {
         let fields = document.fields(0);
         let cloud = fields
             .iter()
             .find(|field| field.name.to_ascii_lowercase().contains("cloud"))
             .map(|field| field.name.clone());
-        state.captions = [
+        panel.captions = [
             find_field_name(&fields, &["split", "split:split", "ml:split"]),
             cloud,
         ];
     }
-    state.pictures = Pictures::new(cache);
-    state.made_for = Some(key);
+    panel.pictures = Pictures::new(cache);
+    panel.made_for = Some(key);
 }
 
 fn find_field_name(fields: &[FieldSpec], names: &[&str]) -> Option<String> {
@@ -225,7 +225,7 @@ fn sort_roots_by_column(
     })
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn toolbar_ui(ui: &mut Ui, panel: &mut GalleryPanel, document: &Document) {
     let t = theme::tokens(ui);
     let opened = document.opened_dataset().is_some();
     let fields = document.fields(0);
@@ -235,26 +235,25 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.set_height(26.0);
             ui.horizontal_centered(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                let state = &mut cx.session.gallery;
-                if state.files.len() > 1 {
+                if panel.files.len() > 1 {
                     widgets::draw_control_label(ui, tr!("Show" in "a file of each sample"));
-                    let names: Vec<&str> = state.files.iter().map(shown_name).collect();
-                    let current = state
+                    let names: Vec<&str> = panel.files.iter().map(shown_name).collect();
+                    let current = panel
                         .files
                         .iter()
-                        .find(|(path, _)| *path == state.file)
+                        .find(|(path, _)| *path == panel.file)
                         .map_or("", shown_name);
                     if let Some(index) =
                         widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names)
                     {
-                        state.file = state.files[index].0.clone();
+                        panel.file = panel.files[index].0.clone();
                     }
                 }
                 widgets::draw_control_label(ui, tr!("as" in "show a file as these bands"));
                 let label = |preset: Preset| crate::text::translate_text(preset.label());
                 let mut labels = vec![tr!("Best bands")];
                 labels.extend(Preset::ALL.map(label));
-                let current = state.preset.map_or(labels[0], label);
+                let current = panel.preset.map_or(labels[0], label);
                 if let Some(index) = widgets::combo(
                     ui,
                     tr!("Bands of the cards"),
@@ -263,7 +262,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     false,
                     &labels,
                 ) {
-                    state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
+                    panel.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
                 }
                 if opened && ui.available_width() > 330.0 {
                     widgets::draw_control_label(ui, tr!("sort" in "before the order of the cards"));
@@ -274,7 +273,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                             .filter(|field| !field.dtype.is_nested())
                             .map(|field| field.name.clone()),
                     );
-                    let current = state.sort.clone().unwrap_or_else(|| names[0].clone());
+                    let current = panel.sort.clone().unwrap_or_else(|| names[0].clone());
                     if let Some(index) = widgets::combo(
                         ui,
                         tr!("Order of the cards"),
@@ -283,7 +282,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         false,
                         &names,
                     ) {
-                        state.sort = (index > 0).then(|| names[index].clone());
+                        panel.sort = (index > 0).then(|| names[index].clone());
                     }
                 }
                 if ui.available_width() > 220.0 {
@@ -292,16 +291,16 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         Segment::new(true, tr!("Shared" in "stretch")),
                         Segment::new(false, tr!("Each" in "stretch")),
                     ];
-                    let mut shared = state.is_shared();
+                    let mut shared = panel.is_shared();
                     if widgets::draw_segments(ui, "gallery-stretch", &mut shared, &choices)
                         .changed()
                     {
-                        state.shared = Some(shared);
+                        panel.shared = Some(shared);
                     }
                 }
                 captions_ui(
                     ui,
-                    &mut state.captions,
+                    &mut panel.captions,
                     &fields
                         .iter()
                         .map(|field| field.name.clone())
@@ -313,7 +312,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         widgets::slider(
                             ui,
                             tr!("Size of the cards"),
-                            &mut state.size,
+                            &mut panel.size,
                             SMALLEST..=LARGEST,
                             158.0,
                             width,
@@ -358,6 +357,7 @@ fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[Strin
 
 fn grid_ui(
     ui: &mut Ui,
+    panel: &mut GalleryPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     count: usize,
@@ -365,20 +365,19 @@ fn grid_ui(
     index_of: &dyn Fn(u32) -> Option<usize>,
 ) {
     let width = ui.available_width() - 2.0 * GAP;
-    let size = cx.session.gallery.size.clamp(SMALLEST, LARGEST);
+    let size = panel.size.clamp(SMALLEST, LARGEST);
     let across = (((width + GAP) / (size + GAP)).floor() as usize).max(1);
     let card = (width - GAP * (across - 1) as f32) / across as f32;
     let height = card * 0.9 + CAPTION + 4.0;
     let lines = count.div_ceil(across);
     let mut requests = Vec::new();
-    let mut scroll = cx.session.gallery.scroll;
-    let selected = cx.session.selected;
-    let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
-    let state = &cx.session.gallery;
-    let bands = state
+    let mut scroll = panel.scroll;
+    let selected = cx.session.selection.sample;
+    let mut pictures = std::mem::take(&mut panel.pictures);
+    let bands = panel
         .preset
         .map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
-    let shared = state.shared.unwrap_or_else(|| pictures.is_alike());
+    let shared = panel.shared.unwrap_or_else(|| pictures.is_alike());
     pictures.begin(shared);
     let root = selected.and_then(|at| document.node(at)?.0.first().copied());
     let current = root.and_then(index_of).filter(|index| *index < count);
@@ -402,7 +401,7 @@ fn grid_ui(
             chosen |= card_ui(
                 ui,
                 document,
-                state,
+                panel,
                 &mut pictures,
                 row,
                 &bands,
@@ -419,7 +418,7 @@ fn grid_ui(
         scroll.reveal((index / across) as u64);
         let row = row_of(index);
         requests.push(Request::Select(Some(
-            file_at(document, row, &state.file).unwrap_or(RowRef { level: 0, row }),
+            file_at(document, row, &panel.file).unwrap_or(RowRef { level: 0, row }),
         )));
     }
     if out.entered && current.is_some() {
@@ -432,14 +431,14 @@ fn grid_ui(
         for index in (line as usize * across..(line as usize + 1) * across)
             .take_while(|&index| index < count)
         {
-            if let Some(at) = file_at(document, row_of(index), &state.file) {
+            if let Some(at) = file_at(document, row_of(index), &panel.file) {
                 pictures.later(at, &bands);
             }
         }
     }
     pictures.work(cx.jobs, document);
-    cx.session.gallery.pictures = pictures;
-    cx.session.gallery.scroll = scroll;
+    panel.pictures = pictures;
+    panel.scroll = scroll;
     cx.requests.extend(requests);
 }
 
@@ -466,7 +465,7 @@ fn moved_card(
 fn card_ui(
     ui: &mut Ui,
     document: &Document,
-    state: &GalleryState,
+    state: &GalleryPanel,
     pictures: &mut Pictures,
     row: u32,
     bands: &ThumbnailBands,

@@ -1,4 +1,4 @@
-//! State of the gallery. Imports no panel context, so that the session can hold it.
+//! State of the gallery. Imports no panel context, so that the list of panels can hold it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::jobs::AsyncValue;
 use crate::raster::Preset;
 
 /// State of the panel.
-pub struct GalleryState {
+pub struct GalleryPanel {
     pub(super) made_for: Option<DocumentKey>,
     /// The file shown of each sample, as positions below level 0.
     pub(super) file: Vec<u32>,
@@ -27,14 +27,14 @@ pub struct GalleryState {
     pub(super) pictures: Pictures,
 }
 
-impl GalleryState {
+impl GalleryPanel {
     /// True when all pictures share one stretch.
     pub(super) fn is_shared(&self) -> bool {
         self.shared.unwrap_or_else(|| self.pictures.is_alike())
     }
 }
 
-impl Default for GalleryState {
+impl Default for GalleryPanel {
     fn default() -> Self {
         Self {
             made_for: None,

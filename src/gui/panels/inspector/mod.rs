@@ -8,111 +8,68 @@ use egui::{Frame, Id, Key, Margin, ScrollArea, Ui, vec2};
 
 use crate::container::OpenOptions;
 use crate::draft::Edit;
-use crate::error::{Error, Result};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, StatusMark, TextField, Tone, note_ui, paint};
 use crate::model::{
     FieldSpec, IdFault, Payload, SampleKind, StudioLink, Value, check_sample_id, dtype_name,
     is_padding,
 };
-use crate::raster::{LayerInfo, RasterInfo, describe_variable};
+use crate::raster::{LayerInfo, RasterInfo};
 use crate::studio::{Command, Document, DocumentId, RowRef};
-use state::{AssetFacts, SampleState};
+use state::SamplePanel;
 
-impl SampleState {
-    /// Storage of the selected sample, once known.
-    pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<AssetFacts>> {
-        self.asset.get(&(key, at, self.variable.clone()))
-    }
-}
-
-/// Starts reading the header of the selected FILE, for this panel and the preview.
-pub fn refresh(cx: &mut PanelContext<'_>) {
+/// Drops text that was typed for another sample, and starts reading the header of the selected
+/// FILE, for this panel and the preview.
+pub fn refresh(panel: &mut SamplePanel, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return;
     };
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.sample;
-    if state.typed_for != Some((key, cx.session.selected)) {
+    let selected = cx.session.selection.sample;
+    if panel.typed_for != Some((key, selected)) {
         // Edits elsewhere in the draft keep the text of the field being edited.
-        let same = state
+        let same = panel
             .typed_for
-            .is_some_and(|((serial, _), at)| serial == key.0 && at == cx.session.selected);
-        state
+            .is_some_and(|((serial, _), at)| serial == key.0 && at == selected);
+        panel
             .typed
-            .retain(|name, _| same && state.focused.as_ref() == Some(name));
-        state.typed_for = Some((key, cx.session.selected));
+            .retain(|name, _| same && panel.focused.as_ref() == Some(name));
+        panel.typed_for = Some((key, selected));
     }
-    if let Some(at) = cx
-        .session
-        .selected
-        .filter(|&at| document.kind(at) == Some(SampleKind::File))
-    {
-        read_header(cx, document, at);
+    if let Some(at) = selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) {
+        cx.session.asset.read_header(cx.jobs, key, document, at);
     }
 }
 
-/// Starts reading the header of a FILE: the selected one, or the first below a selected FOLDER.
-pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let key = (cx.session.serial, revision(cx.studio));
-    let place = document.raster_later(at);
-    let variable = cx.session.sample.variable.clone();
-    cx.session.sample.asset.update(
-        cx.jobs,
-        (key, at, variable.clone()),
-        tr!("Preview headers"),
-        move |_| {
-            let (named, size) = place()?;
-            if size == 0 {
-                return Ok(AssetFacts {
-                    source: named,
-                    size,
-                    raster: Err(Error::usage("this sample is empty")),
-                });
+impl Panel for SamplePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            widgets::draw_empty_state(
+                ui,
+                icons::CURSOR,
+                tr!("No sample"),
+                tr!("Open a dataset first."),
+            );
+            return;
+        };
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            match cx.session.selection.sample {
+                None => root_ui(ui, cx, document),
+                Some(at) => {
+                    super::structure::fix::ui(ui, &mut self.fix, cx, document);
+                    sample_ui(ui, self, cx, document, at);
+                }
             }
-            Ok(match describe_variable(named.clone(), variable) {
-                Ok((source, info)) => AssetFacts {
-                    source,
-                    size,
-                    raster: Ok(info),
-                },
-                Err(error) => AssetFacts {
-                    source: named,
-                    size,
-                    raster: Err(error),
-                },
-            })
-        },
-    );
-}
-
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        widgets::draw_empty_state(
-            ui,
-            icons::CURSOR,
-            tr!("No sample"),
-            tr!("Open a dataset first."),
-        );
-        return;
-    };
-    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        match cx.session.selected {
-            None => root_ui(ui, cx, document),
-            Some(at) => {
-                super::structure::fix::ui(ui, cx, document);
-                sample_ui(ui, cx, document, at);
-            }
-        }
-    });
+        });
+    }
 }
 
 fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
@@ -183,7 +140,13 @@ fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
         });
 }
 
-fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+fn sample_ui(
+    ui: &mut Ui,
+    panel: &mut SamplePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
     let Some((id, kind)) = document.id(at).zip(document.kind(at)) else {
         return;
     };
@@ -204,7 +167,7 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
         if padded {
             widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), tr!("Padded"));
         }
-        match cx.session.marks.worst(Some(at)) {
+        match cx.session.marks.status.worst(Some(at)) {
             StatusMark::Error => drop(widgets::badge(
                 ui,
                 Tone::Error,
@@ -227,11 +190,11 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
             trail_ui(ui, cx, document, at);
             buttons_ui(ui, cx, document, at, kind);
             if document.draft().is_some() {
-                rename_ui(ui, cx, document, at, id);
+                rename_ui(ui, panel, cx, document, at, id);
             }
             findings_ui(ui, cx, at);
         });
-    fields_ui(ui, cx, document, at);
+    fields_ui(ui, panel, cx, document, at);
     if kind == SampleKind::File {
         asset_ui(ui, cx, document, at);
     } else {
@@ -299,7 +262,7 @@ fn buttons_ui(
     let key = (cx.session.serial, revision(cx.studio));
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
-            let vsi = match cx.session.sample.asset(key, at) {
+            let vsi = match cx.session.asset.find_facts(key, at) {
                 Some(Ok(asset)) => Ok(asset.source.asset().to_vsi()),
                 Some(Err(error)) => Err(error.summary().to_owned()),
                 None => Err(tr!("Locating the bytes").to_owned()),
@@ -358,8 +321,8 @@ fn field_id(serial: DocumentId, at: RowRef, name: &str) -> Id {
     Id::unique("sample-field").with((serial, at.level, at.row, name))
 }
 
-fn note_focus(cx: &mut PanelContext<'_>, response: &egui::Response, name: &str) {
-    let focused = &mut cx.session.sample.focused;
+fn note_focus(panel: &mut SamplePanel, response: &egui::Response, name: &str) {
+    let focused = &mut panel.focused;
     if response.has_focus() {
         *focused = Some(name.to_owned());
     } else if focused.as_deref() == Some(name) {
@@ -367,10 +330,15 @@ fn note_focus(cx: &mut PanelContext<'_>, response: &egui::Response, name: &str) 
     }
 }
 
-fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, id: &str) {
-    let typed = cx
-        .session
-        .sample
+fn rename_ui(
+    ui: &mut Ui,
+    panel: &mut SamplePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    id: &str,
+) {
+    let typed = panel
         .typed
         .entry("\0id".to_owned())
         .or_insert_with(|| id.to_owned());
@@ -384,20 +352,14 @@ fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
         .mono()
         .note(note);
     let response = field.show(ui);
-    note_focus(cx, &response, "\0id");
-    if std::mem::take(&mut cx.session.sample.rename) {
+    note_focus(panel, &response, "\0id");
+    if std::mem::take(&mut panel.rename) {
         response.request_focus();
     }
-    let typed = cx
-        .session
-        .sample
-        .typed
-        .get("\0id")
-        .cloned()
-        .unwrap_or_default();
+    let typed = panel.typed.get("\0id").cloned().unwrap_or_default();
     if response.lost_focus() && typed != id {
         if ui.input(|input| input.key_pressed(Key::Escape)) {
-            cx.session.sample.typed.clear();
+            panel.typed.clear();
         } else if let Some(node) = document.node(at) {
             cx.run(Command::Edit {
                 edit: Edit::Rename {
@@ -461,7 +423,13 @@ fn findings_ui(ui: &mut Ui, cx: &PanelContext<'_>, at: RowRef) {
     }
 }
 
-fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+fn fields_ui(
+    ui: &mut Ui,
+    panel: &mut SamplePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
     let fields = document.fields(at.level);
     if fields.is_empty() {
         return;
@@ -497,7 +465,7 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
         }
         for field in members {
             if draft && is_plain(&field.dtype) {
-                field_ui(ui, cx, document, at, &field);
+                field_ui(ui, panel, cx, document, at, &field);
             } else {
                 let text = document.text(at, &field.name);
                 let shown = pair(ui, &field.name, &text, true);
@@ -522,15 +490,14 @@ fn is_plain(dtype: &DataType) -> bool {
 
 fn field_ui(
     ui: &mut Ui,
+    panel: &mut SamplePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     at: RowRef,
     field: &FieldSpec,
 ) {
     let (now, serial) = (document.text(at, &field.name), cx.session.serial);
-    let typed = cx
-        .session
-        .sample
+    let typed = panel
         .typed
         .entry(field.name.clone())
         .or_insert_with(|| now.clone());
@@ -563,7 +530,7 @@ fn field_ui(
         });
     let typed = typed.clone();
     if let Some(response) = &response {
-        note_focus(cx, response, &field.name);
+        note_focus(panel, response, &field.name);
     }
     if response.is_some_and(|response| response.lost_focus())
         && typed != now
@@ -623,7 +590,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         );
         return;
     }
-    match cx.session.sample.asset(key, at) {
+    match cx.session.asset.find_facts(key, at) {
         None => drop(pair(ui, "…", tr!("reading headers"), true)),
         Some(Err(error)) => message_ui(ui, &error.to_string()),
         Some(Ok(asset)) => {

@@ -10,83 +10,100 @@ use egui::{Frame, Margin, ScrollArea, Ui, UiBuilder};
 
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::jobs::Progress;
 use crate::studio::{Command, JobView};
 use state::End;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let t = theme::tokens(ui);
-    let running: Vec<JobView> = cx.session.jobs.running().cloned().collect();
-    if running.is_empty() && cx.session.jobs.ended.is_empty() {
-        widgets::draw_empty_state(
-            ui,
-            icons::QUEUE,
-            tr!("No jobs"),
-            tr!("Opening, checking and writing show here while they run."),
-        );
-        return;
-    }
-    let area = ui.available_rect_before_wrap();
-    let side = if area.width() > 620.0 && sidebar::has_content(cx, &running) {
-        (area.width() * 0.36).min(420.0)
-    } else {
-        0.0
-    };
-    let (left, right) = area.split_left_right_at_x(area.right() - side);
-    if side > 0.0 {
-        ui.painter().vline(
-            right.left() + 0.5,
-            area.y_range(),
-            egui::Stroke::new(1.0, t.line),
-        );
-        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| {
-            sidebar::ui(ui, cx, &running)
+#[derive(Default)]
+pub struct JobsPanel;
+
+impl Panel for JobsPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        let running: Vec<JobView> = cx.session.jobs.running().cloned().collect();
+        if running.is_empty() && cx.session.jobs.ended.is_empty() {
+            widgets::draw_empty_state(
+                ui,
+                icons::QUEUE,
+                tr!("No jobs"),
+                tr!("Opening, checking and writing show here while they run."),
+            );
+            return;
+        }
+        let area = ui.available_rect_before_wrap();
+        let side = if area.width() > 620.0 && sidebar::has_content(cx, &running) {
+            (area.width() * 0.36).min(420.0)
+        } else {
+            0.0
+        };
+        let (left, right) = area.split_left_right_at_x(area.right() - side);
+        if side > 0.0 {
+            ui.painter().vline(
+                right.left() + 0.5,
+                area.y_range(),
+                egui::Stroke::new(1.0, t.line),
+            );
+            ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| {
+                sidebar::ui(ui, cx, &running)
+            });
+        }
+        let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("list"));
+        let ui = &mut child;
+        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for job in &running {
+                job_ui(ui, cx, job);
+            }
+            for ended in &cx.session.jobs.ended {
+                Frame::NONE
+                    .inner_margin(Margin::symmetric(12, 5))
+                    .show(ui, |ui| {
+                        ui.horizontal(|ui| {
+                            let (icon, color) = match ended.end {
+                                End::Done => (icons::CHECK_CIRCLE, t.ok),
+                                End::Cancelled => (icons::STOP, t.tx3),
+                                End::Failed => (icons::WARNING_OCTAGON, t.err),
+                            };
+                            ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
+                            ui.label(theme::rich_text(&ended.label).font(font::medium(12.0)));
+                            ui.label(
+                                theme::rich_text(time_text(ended.took))
+                                    .font(font::mono(11.0))
+                                    .color(t.tx3),
+                            );
+                            let detail = match ended.end {
+                                End::Cancelled => tr!("Cancelled; nothing was changed"),
+                                End::Done | End::Failed => ended.detail.as_str(),
+                            };
+                            ui.add(
+                                egui::Label::new(
+                                    theme::rich_text(detail)
+                                        .font(font::regular(12.0))
+                                        .color(t.tx2),
+                                )
+                                .truncate(),
+                            );
+                        });
+                    });
+                widgets::line_below(ui);
+            }
         });
     }
-    let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("list"));
-    let ui = &mut child;
-    ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        for job in &running {
-            job_ui(ui, cx, job);
+
+    fn tab_count(&self, cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
+        let running = cx.session.jobs.running().count() as u64;
+        (running > 0).then_some((running, Tone::Neutral))
+    }
+
+    fn bar_right_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        ui.add_space(8.0);
+        if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {
+            cx.session.jobs.clear_ended();
         }
-        for ended in &cx.session.jobs.ended {
-            Frame::NONE
-                .inner_margin(Margin::symmetric(12, 5))
-                .show(ui, |ui| {
-                    ui.horizontal(|ui| {
-                        let (icon, color) = match ended.end {
-                            End::Done => (icons::CHECK_CIRCLE, t.ok),
-                            End::Cancelled => (icons::STOP, t.tx3),
-                            End::Failed => (icons::WARNING_OCTAGON, t.err),
-                        };
-                        ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
-                        ui.label(theme::rich_text(&ended.label).font(font::medium(12.0)));
-                        ui.label(
-                            theme::rich_text(time_text(ended.took))
-                                .font(font::mono(11.0))
-                                .color(t.tx3),
-                        );
-                        let detail = match ended.end {
-                            End::Cancelled => tr!("Cancelled; nothing was changed"),
-                            End::Done | End::Failed => ended.detail.as_str(),
-                        };
-                        ui.add(
-                            egui::Label::new(
-                                theme::rich_text(detail)
-                                    .font(font::regular(12.0))
-                                    .color(t.tx2),
-                            )
-                            .truncate(),
-                        );
-                    });
-                });
-            widgets::line_below(ui);
-        }
-    });
+    }
 }
 
 fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
@@ -197,20 +214,6 @@ pub fn time_text(time: Duration) -> String {
         s if s < 10.0 => format!("{s:.1} s"),
         s if s < 60.0 => format!("{s:.0} s"),
         s => format!("{} min {} s", s as u64 / 60, s as u64 % 60),
-    }
-}
-
-/// The tab's number: running jobs.
-pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
-    let running = cx.session.jobs.running().count() as u64;
-    (running > 0).then_some((running, Tone::Neutral))
-}
-
-/// Draws the right end of the tab bar.
-pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    ui.add_space(8.0);
-    if cx.session.jobs.has_ended() && ui.add(Button::ghost(tr!("Clear finished"))).clicked() {
-        cx.session.jobs.clear_ended();
     }
 }
 

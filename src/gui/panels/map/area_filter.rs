@@ -3,7 +3,7 @@
 use egui::{CursorIcon, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 use geo::{LineString, Simplify};
 
-use super::state::{Drag, DragMode};
+use super::state::{Drag, DragMode, MapPanel};
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::map::{MapView, lat_of, lon_of, wrap_longitude, x_of, y_of};
 use crate::gui::panel_context::PanelContext;
@@ -42,19 +42,20 @@ fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
 /// Draws the polygon of the filter, and the one that is being drawn.
 pub(super) fn lasso_ui(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     t: &ThemeTokens,
     view: &MapView,
     rect: Rect,
     response: &Response,
 ) {
-    if cx.session.map.mode == DragMode::Lasso {
+    if panel.mode == DragMode::Lasso {
         if response.hovered() {
             ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
         }
-        follow_lasso(ui, cx, view, rect, response);
+        follow_lasso(ui, panel, cx, view, rect, response);
     }
-    let drawn = cx.session.map.lasso.clone();
+    let drawn = panel.lasso.clone();
     let Some(corners) = Some(drawn)
         .filter(|drawn| !drawn.is_empty())
         .or_else(|| find_filter_polygon(cx.studio.filters()))
@@ -90,6 +91,7 @@ fn find_filter_polygon(filters: &[Filter]) -> Option<Vec<[f64; 2]>> {
 /// Adds the pointer to the polygon that is being drawn; the end of the drag makes it the filter.
 fn follow_lasso(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     view: &MapView,
     rect: Rect,
@@ -98,28 +100,28 @@ fn follow_lasso(
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
-        cx.session.map.lasso = vec![view.plane(rect, start)];
+        panel.lasso = vec![view.plane(rect, start)];
     }
-    let last = cx.session.map.lasso.last().copied();
+    let last = panel.lasso.last().copied();
     if let (Some(at), Some(last)) = (response.interact_pointer_pos(), last)
         && view.screen(rect, last).distance(at) >= LASSO_STEP
     {
-        cx.session.map.lasso.push(view.plane(rect, at));
+        panel.lasso.push(view.plane(rect, at));
     }
     if !response.drag_stopped() {
         return;
     }
-    let drawn = std::mem::take(&mut cx.session.map.lasso);
+    let drawn = std::mem::take(&mut panel.lasso);
     let tolerance = f64::from(LASSO_STEP) / 2.0 / view.scale;
     let corners = polygon_of(&drawn, tolerance);
     if corners.len() >= 3 {
-        let level = cx.session.map.level;
+        let level = panel.level;
         let filter = Filter {
-            geometry_column: cx.session.map.source.clone(),
+            geometry_column: panel.source.clone(),
             ..Filter::polygon(corners)
         };
         filters::set(cx, FilterKey::Area, Some(filter.at_level(level)));
-        cx.session.map.mode = DragMode::Pan;
+        panel.mode = DragMode::Pan;
     }
 }
 
@@ -140,6 +142,7 @@ fn polygon_of(drawn: &[[f64; 2]], tolerance: f64) -> Vec<[f64; 2]> {
 
 pub(super) fn box_ui(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     t: &ThemeTokens,
     view: &MapView,
@@ -149,13 +152,13 @@ pub(super) fn box_ui(
     let pointer = response
         .interact_pointer_pos()
         .map(|at| view.plane(rect, at));
-    let is_lasso = cx.session.map.mode == DragMode::Lasso;
+    let is_lasso = panel.mode == DragMode::Lasso;
     // A drag starts a box in draw mode, or while Shift is held.
     let is_filtered = cx
         .document()
         .is_some_and(|document| document.opened_dataset().is_some());
-    let draws = is_filtered
-        && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
+    let draws =
+        is_filtered && (panel.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
     let near = filter_box(cx).filter(|_| !is_lasso).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
         edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))
@@ -166,7 +169,7 @@ pub(super) fn box_ui(
     {
         let grabbed = filter_box(cx)
             .and_then(|bounds| edges_at(view, rect, bounds, start).map(|edges| (edges, bounds)));
-        cx.session.map.drag = match grabbed {
+        panel.drag = match grabbed {
             Some((edges, bounds)) => Some(Drag::Edge(edges, bounds)),
             None if draws => Some(Drag::Draw(view.plane(rect, start))),
             None => None,
@@ -183,42 +186,37 @@ pub(super) fn box_ui(
     } else if draws && response.hovered() {
         ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
     }
-    let drawn = cx
-        .session
-        .map
-        .drag
-        .zip(pointer)
-        .map(|(drag, at)| match drag {
-            Drag::Draw(from) => [
-                from[0].min(at[0]),
-                from[1].min(at[1]),
-                from[0].max(at[0]),
-                from[1].max(at[1]),
-            ],
-            Drag::Edge(edges, b) => {
-                let turn = (at[0] - (b[0] + b[2]) / 2.0).round();
-                let at = [at[0] - turn, at[1]];
-                let moved: [f64; 4] =
-                    std::array::from_fn(|side| if edges[side] { at[side % 2] } else { b[side] });
-                [
-                    moved[0].min(moved[2]),
-                    moved[1].min(moved[3]),
-                    moved[0].max(moved[2]),
-                    moved[1].max(moved[3]),
-                ]
-            }
-        });
-    if response.drag_stopped() && cx.session.map.drag.take().is_some() {
+    let drawn = panel.drag.zip(pointer).map(|(drag, at)| match drag {
+        Drag::Draw(from) => [
+            from[0].min(at[0]),
+            from[1].min(at[1]),
+            from[0].max(at[0]),
+            from[1].max(at[1]),
+        ],
+        Drag::Edge(edges, b) => {
+            let turn = (at[0] - (b[0] + b[2]) / 2.0).round();
+            let at = [at[0] - turn, at[1]];
+            let moved: [f64; 4] =
+                std::array::from_fn(|side| if edges[side] { at[side % 2] } else { b[side] });
+            [
+                moved[0].min(moved[2]),
+                moved[1].min(moved[3]),
+                moved[0].max(moved[2]),
+                moved[1].max(moved[3]),
+            ]
+        }
+    });
+    if response.drag_stopped() && panel.drag.take().is_some() {
         if let Some(drawn) = drawn {
-            let level = cx.session.map.level;
+            let level = panel.level;
             // The drawn geometries are those that the box is compared with.
-            let geometry_column = cx.session.map.source.clone();
+            let geometry_column = panel.source.clone();
             let filter = Filter {
                 geometry_column,
                 ..Filter::bbox(bbox_of(drawn))
             };
             filters::set(cx, FilterKey::Area, Some(filter.at_level(level)));
-            cx.session.map.mode = DragMode::Pan;
+            panel.mode = DragMode::Pan;
         }
         return;
     }

@@ -9,7 +9,7 @@ use egui::{
 
 use super::area_filter::{box_ui, lasso_ui};
 use super::base_map_layer::{base_ui, graticule_ui};
-use super::state::{DragMode, MapState, PlacedMesh};
+use super::state::{DragMode, MapPanel, PlacedMesh};
 use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::map::{
@@ -29,59 +29,68 @@ const SPENT: f64 = 0.2;
 const REACH: f32 = 4.0;
 
 /// Draws the map into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rect) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut MapPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("map"), Sense::click_and_drag());
-    let level = cx.session.map.level;
+    let level = panel.level;
     response
         .widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Map of level {level}", level)));
-    let view = navigate(ui, cx, &response, rect);
+    let view = navigate(ui, panel, cx, &response, rect);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.mapsea);
-    want_base(cx, &view);
-    if let Some(base) = cx.session.map.base.latest() {
+    want_base(panel, cx, &view);
+    if let Some(base) = panel.base.latest() {
         base_ui(&painter, t, base, &view, rect);
     }
     graticule_ui(&painter, t, &view, rect);
-    want_scene(cx, t, &view, rect.size());
-    let scene = cx.session.map.scene.latest().cloned();
+    want_scene(panel, cx, t, &view, rect.size());
+    let scene = panel.scene.latest().cloned();
     if let Some(scene) = &scene {
         painter.add(Shape::Mesh(place_scene_mesh(
-            &mut cx.session.map.placed,
+            &mut panel.placed,
             scene,
             &view,
             rect,
         )));
     }
-    super::rasters::ui(ui, cx, document, &painter, &view, rect);
-    let selected = selected_ui(&painter, t, cx, document, &view, rect);
-    lasso_ui(ui, cx, t, &view, rect, &response);
-    box_ui(ui, cx, t, &view, rect, &response);
-    if cx.session.map.places().is_none() {
+    super::rasters::ui(ui, panel, cx, document, &painter, &view, rect);
+    let selected = selected_ui(&painter, t, panel, cx, document, &view, rect);
+    lasso_ui(ui, panel, cx, t, &view, rect, &response);
+    box_ui(ui, panel, cx, t, &view, rect, &response);
+    if panel.places().is_none() {
         let middle = Rect::from_center_size(rect.center(), Vec2::splat(24.0));
         ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| {
             widgets::spinner(ui, 24.0)
         });
     }
-    if let Some(scene) = &scene {
-        point(ui, cx, document, scene, &view, rect, &response);
-    }
-    buttons_ui(ui, cx, rect);
+    point(ui, panel, cx, document, &view, rect, &response);
+    buttons_ui(ui, panel, rect);
     if let Some((at, place)) = selected {
-        card_ui(ui, cx, document, at, place, rect);
+        card_ui(ui, panel, cx, document, at, place, rect);
     }
     paint::focus_ring(ui, &response, 0);
 }
 
 /// Handles drag, wheel and keys; returns the view of this frame.
-fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
-    let state = &mut cx.session.map;
-    let mut view = state.view.unwrap_or_else(|| fit_view(state, rect.size()));
-    let known = state.places().is_some();
+fn navigate(
+    ui: &Ui,
+    panel: &mut MapPanel,
+    cx: &mut PanelContext<'_>,
+    response: &Response,
+    rect: Rect,
+) -> MapView {
+    let mut view = panel.view.unwrap_or_else(|| fit_view(panel, rect.size()));
+    let known = panel.places().is_some();
     if response.clicked() || response.drag_started() {
         response.request_focus();
     }
-    if response.dragged() && state.drag.is_none() && state.mode == DragMode::Pan {
+    if response.dragged() && panel.drag.is_none() && panel.mode == DragMode::Pan {
         let delta = response.drag_delta();
         view.middle[0] -= f64::from(delta.x) / view.scale;
         view.middle[1] -= f64::from(delta.y) / view.scale;
@@ -101,7 +110,7 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
     view.clamp(rect.size());
     // The view is fixed until the footprints are known.
     if known {
-        state.view = Some(view);
+        panel.view = Some(view);
     }
     if response.has_focus() {
         // Otherwise Esc would only release the focus.
@@ -110,12 +119,12 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
             ..Default::default()
         };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
-        super::keys(ui, cx);
+        super::keys(ui, panel, cx);
     }
     view
 }
 
-fn fit_view(state: &MapState, size: Vec2) -> MapView {
+fn fit_view(state: &MapPanel, size: Vec2) -> MapView {
     match state.places().and_then(|(_, projected)| projected.bounds) {
         Some(bounds) => MapView::for_rectangle(bounds, size),
         None => MapView::whole(size),
@@ -130,9 +139,9 @@ fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
     view.middle[1] += fixed[1] - now[1];
 }
 
-fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
+fn want_base(panel: &mut MapPanel, cx: &mut PanelContext<'_>, view: &MapView) {
     let bucket = bucket_of(view.scale);
-    let base = &mut cx.session.map.base;
+    let base = &mut panel.base;
     if !base.is_pending() {
         base.update(cx.jobs, bucket, tr!("Base map"), move |ctx| {
             base_of(bucket, ctx).map(Arc::new)
@@ -141,14 +150,19 @@ fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
 }
 
 /// Requests a scene when the present one no longer covers the view; one job at a time.
-fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: Vec2) {
-    let state = &mut cx.session.map;
-    let Some((footprints, projected)) = state.places().cloned() else {
+fn want_scene(
+    panel: &mut MapPanel,
+    cx: &mut PanelContext<'_>,
+    t: &ThemeTokens,
+    view: &MapView,
+    size: Vec2,
+) {
+    let Some((footprints, projected)) = panel.places().cloned() else {
         return;
     };
     let kept = cx.studio.filtered_rows().cloned();
-    let classes = state.classes().cloned();
-    let density = state.is_density();
+    let classes = panel.classes().cloned();
+    let density = panel.is_density();
     let of = (
         ValueId::from_arc(&footprints),
         kept.as_ref().map(ValueId::from_arc),
@@ -156,12 +170,12 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: 
         (density, t.dark),
     );
     let sizes = [size.x as u32, size.y as u32];
-    let made = state
+    let made = panel
         .scene_key
         .as_ref()
         .filter(|made| made.0 == of && made.2 == sizes);
     let fits = made
-        .and(state.scene.latest())
+        .and(panel.scene.latest())
         .and_then(|scene| scene.view)
         .is_some_and(|made| {
             let apart = view.middle[0] - made.middle[0];
@@ -171,7 +185,7 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: 
                 && across < SPENT * f64::from(size.x)
                 && down < SPENT * f64::from(size.y)
         });
-    if fits || state.scene.is_pending() {
+    if fits || panel.scene.is_pending() {
         return;
     }
     let key = (
@@ -203,8 +217,8 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: 
         size,
         ink,
     };
-    state.scene_key = Some(key.clone());
-    state
+    panel.scene_key = Some(key.clone());
+    panel
         .scene
         .update(cx.jobs, key, tr!("Footprints"), move |ctx| {
             scene_of(&request, ctx).map(Arc::new)
@@ -251,9 +265,9 @@ fn place_scene_mesh(
 }
 
 /// The row of the map's level that contains the selection.
-fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
-    let level = cx.session.map.level;
-    let at = cx.session.selected?;
+fn row_of(panel: &MapPanel, cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
+    let level = panel.level;
+    let at = cx.session.selection.sample?;
     if at.level == level {
         return Some(at);
     }
@@ -272,13 +286,14 @@ fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
 fn selected_ui(
     painter: &Painter,
     t: &ThemeTokens,
+    panel: &MapPanel,
     cx: &PanelContext<'_>,
     document: &Document,
     view: &MapView,
     rect: Rect,
 ) -> Option<(RowRef, Pos2)> {
-    let at = row_of(cx, document)?;
-    let (footprints, projected) = cx.session.map.places()?;
+    let at = row_of(panel, cx, document)?;
+    let (footprints, projected) = panel.places()?;
     let middle = projected
         .middles
         .get(at.row as usize)
@@ -338,17 +353,15 @@ fn selected_ui(
 /// Handles hover and click on footprints.
 fn point(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    scene: &MapScene,
     view: &MapView,
     rect: Rect,
     response: &Response,
 ) {
-    let Some(pointer) = response
-        .hover_pos()
-        .filter(|_| cx.session.map.drag.is_none())
-    else {
+    let pointer = response.hover_pos().filter(|_| panel.drag.is_none());
+    let Some((pointer, scene)) = pointer.zip(panel.scene.latest()) else {
         return;
     };
     let t = theme::tokens(ui);
@@ -390,7 +403,7 @@ fn point(
     else {
         return;
     };
-    let at = super::sample_of(&cx.session.map, spot.row);
+    let at = super::sample_of(panel, spot.row);
     let shown = Rect::from_min_max(
         origin + spot.rect.min.to_vec2() * factor,
         origin + spot.rect.max.to_vec2() * factor,
@@ -407,7 +420,7 @@ fn point(
     if response.double_clicked() {
         cx.request(Request::Do(Action::ShowPreview));
     }
-    let (id, words) = super::line_of(document, &cx.session.map, at);
+    let (id, words) = super::line_of(document, panel, at);
     let more = if spot.count > 1 {
         let others = u64::from(spot.count) - 1;
         tr_n!(
@@ -450,7 +463,7 @@ fn point(
     }
 }
 
-fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
+fn buttons_ui(ui: &mut Ui, panel: &mut MapPanel, rect: Rect) {
     let t = theme::tokens(ui);
     let place = Rect::from_min_size(
         pos2(rect.right() - 36.0, rect.top() + 8.0),
@@ -479,7 +492,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
             factor = 0.5;
         }
         if factor != 1.0
-            && let Some(view) = &mut cx.session.map.view
+            && let Some(view) = &mut panel.view
         {
             zoom_about(view, rect, rect.center(), factor);
         }
@@ -489,6 +502,7 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
 /// Draws the card beside the selected sample.
 fn card_ui(
     ui: &mut Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     at: RowRef,
@@ -517,7 +531,7 @@ fn card_ui(
         Stroke::new(1.0, t.line2),
         StrokeKind::Inside,
     );
-    let (id, words) = super::line_of(document, &cx.session.map, at);
+    let (id, words) = super::line_of(document, panel, at);
     ui.scope_builder(
         UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))),
         |ui| {

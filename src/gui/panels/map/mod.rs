@@ -23,123 +23,121 @@ use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, paint};
 use crate::ops::{FootprintRequest, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
-use state::{DragMode, MapState};
+use state::{DragMode, MapPanel};
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return widgets::draw_empty_state(
-            ui,
-            icons::MAP_TRIFOLD,
-            tr!("No map"),
-            tr!("Open a dataset first."),
-        );
-    };
-    let key = (cx.session.serial, revision(cx.studio));
-    let levels = document.tree().levels.len();
-    // The view stays while a draft is edited.
-    if cx.session.map.made_for != Some(key.0) {
-        let level = (0..levels)
-            .find(|&level| !footprint_sources(&list_column_names(document, level)).is_empty())
-            .unwrap_or(0);
-        cx.session.map = MapState {
-            made_for: Some(key.0),
-            level,
-            ..MapState::default()
+impl Panel for MapPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return widgets::draw_empty_state(
+                ui,
+                icons::MAP_TRIFOLD,
+                tr!("No map"),
+                tr!("Open a dataset first."),
+            );
         };
-    }
-    let tables = level_source(&mut cx.session.draft_levels, cx.jobs, key, document);
-    let state = &mut cx.session.map;
-    state.level = state.level.min(levels.saturating_sub(1));
-    let own = list_column_names(document, state.level);
-    let sources = footprint_sources(&own);
-    let request = FootprintRequest {
-        level: state.level,
-        source: state
-            .source
+        let key = (cx.session.serial, revision(cx.studio));
+        let levels = document.tree().levels.len();
+        // The view stays while a draft is edited.
+        if self.made_for != Some(key.0) {
+            let level = (0..levels)
+                .find(|&level| !footprint_sources(&list_column_names(document, level)).is_empty())
+                .unwrap_or(0);
+            *self = MapPanel {
+                made_for: Some(key.0),
+                level,
+                ..MapPanel::default()
+            };
+        }
+        let tables = level_source(&mut self.draft_levels, cx.jobs, key, document);
+        self.level = self.level.min(levels.saturating_sub(1));
+        let own = list_column_names(document, self.level);
+        let sources = footprint_sources(&own);
+        let request = FootprintRequest {
+            level: self.level,
+            source: self
+                .source
+                .clone()
+                .filter(|source| sources.contains(source)),
+        };
+        if let Some(tables) = tables
             .clone()
-            .filter(|source| sources.contains(source)),
-    };
-    if let Some(tables) = tables
-        .clone()
-        .filter(|_| !sources.is_empty() || state.places.latest().is_some())
-    {
-        let work = request.clone();
-        state
-            .places
-            .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
-                let found = footprints(tables.levels(), &work, ctx)?;
-                let projected = Projected::new(&found);
-                Ok((Arc::new(found), Arc::new(projected)))
-            });
-    }
-    state.colour = state.colour.take().filter(|column| own.contains(column));
-    if let (Some(column), Some(tables)) = (state.colour.clone(), tables.clone()) {
-        let level = state.level;
-        state.classes.update(
-            cx.jobs,
-            (key, level, column.clone()),
-            tr!("Colours"),
-            move |ctx| classes_of(tables.levels(), level, &column, ctx).map(Arc::new),
-        );
-    }
-    // Boxes and ranges of time are filters, which a draft does not have.
-    let is_filtered = document.opened_dataset().is_some();
-    if !is_filtered {
-        cx.session.map.mode = DragMode::Pan;
-    }
-    toolbar_ui(ui, cx, &own, &sources, levels, is_filtered);
-    if is_filtered {
-        filters::bar_ui(ui, cx, document, cx.session.map.level);
-    }
-    if sources.is_empty() && cx.session.map.places.latest().is_none() {
-        let why = tr!(
-            "Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs \
-                and stac:tensor_shape."
-        );
-        return widgets::draw_empty_state(
-            ui,
-            icons::MAP_TRIFOLD,
-            tr!("This level has no places"),
-            why,
-        );
-    }
-    // The tables of a dataset are never made.
-    let failed = Some(&cx.session.draft_levels)
-        .filter(|_| !is_filtered)
-        .and_then(|made| made.get(&key)?.as_ref().err());
-    if let Some(error) =
-        failed.or_else(|| cx.session.map.places.get(&(key, request))?.as_ref().err())
-    {
-        let why = error.to_string();
-        return widgets::draw_empty_state(
-            ui,
-            icons::MAP_TRIFOLD,
-            tr!("The places can't be read"),
-            &why,
-        );
-    }
-    let area = ui.available_rect_before_wrap();
-    let times: Vec<&String> = own
-        .iter()
-        .filter(|name| is_time(document, cx.session.map.level, name))
-        .collect();
-    let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered {
-        0.0
-    } else {
-        time::HEIGHT
-    };
-    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
-    let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
-    canvas::ui(ui, cx, document, canvas);
-    legend_ui(ui, cx, document, legend);
-    if strip > 0.0 {
-        let times: Vec<String> = times.into_iter().cloned().collect();
-        time::ui(ui, cx, document, &times, lower);
+            .filter(|_| !sources.is_empty() || self.places.latest().is_some())
+        {
+            let work = request.clone();
+            self.places
+                .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
+                    let found = footprints(tables.levels(), &work, ctx)?;
+                    let projected = Projected::new(&found);
+                    Ok((Arc::new(found), Arc::new(projected)))
+                });
+        }
+        self.colour = self.colour.take().filter(|column| own.contains(column));
+        if let (Some(column), Some(tables)) = (self.colour.clone(), tables.clone()) {
+            let level = self.level;
+            self.classes.update(
+                cx.jobs,
+                (key, level, column.clone()),
+                tr!("Colours"),
+                move |ctx| classes_of(tables.levels(), level, &column, ctx).map(Arc::new),
+            );
+        }
+        // Boxes and ranges of time are filters, which a draft does not have.
+        let is_filtered = document.opened_dataset().is_some();
+        if !is_filtered {
+            self.mode = DragMode::Pan;
+        }
+        toolbar_ui(ui, self, &own, &sources, levels, is_filtered);
+        if is_filtered {
+            filters::bar_ui(ui, cx, document, self.level);
+        }
+        if sources.is_empty() && self.places.latest().is_none() {
+            let why = tr!(
+                "Places come from istac:geometry, a centroid, or from stac:geotransform with \
+                    stac:crs and stac:tensor_shape."
+            );
+            return widgets::draw_empty_state(
+                ui,
+                icons::MAP_TRIFOLD,
+                tr!("This level has no places"),
+                why,
+            );
+        }
+        // The tables of a dataset are never made.
+        let failed = Some(&self.draft_levels)
+            .filter(|_| !is_filtered)
+            .and_then(|made| made.get(&key)?.as_ref().err());
+        if let Some(error) = failed.or_else(|| self.places.get(&(key, request))?.as_ref().err()) {
+            let why = error.to_string();
+            return widgets::draw_empty_state(
+                ui,
+                icons::MAP_TRIFOLD,
+                tr!("The places can't be read"),
+                &why,
+            );
+        }
+        let area = ui.available_rect_before_wrap();
+        let times: Vec<&String> = own
+            .iter()
+            .filter(|name| is_time(document, self.level, name))
+            .collect();
+        let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered {
+            0.0
+        } else {
+            time::HEIGHT
+        };
+        let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
+        let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
+        canvas::ui(ui, self, cx, document, canvas);
+        legend_ui(ui, self, cx, document, legend);
+        if strip > 0.0 {
+            let times: Vec<String> = times.into_iter().cloned().collect();
+            time::ui(ui, self, cx, document, &times, lower);
+        }
     }
 }
 
@@ -174,7 +172,7 @@ const GEOMETRY_FROM: f32 = 470.0;
 
 fn toolbar_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut MapPanel,
     columns: &[String],
     sources: &[String],
     levels: usize,
@@ -187,14 +185,13 @@ fn toolbar_ui(
             ui.set_height(26.0);
             ui.horizontal_centered(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                let state = &mut cx.session.map;
                 let modes = [
                     Segment::new(DragMode::Pan, tr!("Pan")),
                     Segment::new(DragMode::Draw, tr!("Draw box")),
                     Segment::new(DragMode::Lasso, tr!("Draw polygon")),
                 ];
                 if is_filtered {
-                    widgets::draw_segments(ui, "map-mode", &mut state.mode, &modes);
+                    widgets::draw_segments(ui, "map-mode", &mut panel.mode, &modes);
                 }
                 if levels > 1 {
                     let names: Vec<String> = (0..levels)
@@ -203,18 +200,18 @@ fn toolbar_ui(
                     if let Some(level) = widgets::combo(
                         ui,
                         tr!("Level on the map"),
-                        &names[state.level],
+                        &names[panel.level],
                         84.0,
                         false,
                         &names,
                     ) {
-                        (state.level, state.source, state.view) = (level, None, None);
-                        (state.time_column, state.density) = (None, None);
+                        (panel.level, panel.source, panel.view) = (level, None, None);
+                        (panel.time_column, panel.density) = (None, None);
                     }
                 }
                 if sources.len() > 1 && ui.available_width() > GEOMETRY_FROM {
                     widgets::draw_control_label(ui, tr!("Geometry"));
-                    let current = state
+                    let current = panel
                         .source
                         .clone()
                         .or_else(|| sources.first().cloned())
@@ -222,7 +219,7 @@ fn toolbar_ui(
                     if let Some(index) =
                         widgets::combo(ui, tr!("Geometry"), &current, 130.0, true, sources)
                     {
-                        state.source = Some(sources[index].clone());
+                        panel.source = Some(sources[index].clone());
                     }
                 }
                 if ui.available_width() > COLOUR_FROM {
@@ -234,10 +231,10 @@ fn toolbar_ui(
                             .filter(|name| is_colour_choice(name, sources))
                             .cloned(),
                     );
-                    let current = state
+                    let current = panel
                         .colour
                         .clone()
-                        .unwrap_or_else(|| choices[usize::from(state.is_density())].clone());
+                        .unwrap_or_else(|| choices[usize::from(panel.is_density())].clone());
                     if let Some(index) = widgets::combo(
                         ui,
                         tr!("Colour by column"),
@@ -246,11 +243,11 @@ fn toolbar_ui(
                         false,
                         &choices,
                     ) {
-                        state.density = Some(index == 1);
-                        state.colour = (index > 1).then(|| choices[index].clone());
+                        panel.density = Some(index == 1);
+                        panel.colour = (index > 1).then(|| choices[index].clone());
                     }
                 }
-                let shown = state.rasters.shown;
+                let shown = panel.rasters.shown;
                 let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map"))
                     .with_selected_state(shown != raster_state::ShownRasters::Nothing);
                 let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
@@ -259,7 +256,7 @@ fn toolbar_ui(
                     for choice in raster_state::ShownRasters::ALL {
                         let icon = if choice == shown { icons::CHECK } else { "" };
                         if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
-                            state.rasters.show(choice);
+                            panel.rasters.show(choice);
                             ui.close();
                         }
                     }
@@ -273,7 +270,7 @@ fn toolbar_ui(
                         )
                         .clicked()
                     {
-                        cx.session.map.view = None;
+                        panel.view = None;
                     }
                 });
             });
@@ -290,23 +287,28 @@ fn is_colour_choice(name: &str, sources: &[String]) -> bool {
     !name.starts_with("internal:") && name != "id" && !sources.iter().any(|source| source == name)
 }
 
-fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui::Rect) {
+fn legend_ui(
+    ui: &mut Ui,
+    panel: &MapPanel,
+    cx: &PanelContext<'_>,
+    document: &Document,
+    rect: egui::Rect,
+) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg2);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let state = &cx.session.map;
     let mut legend = LegendLine {
         painter: &painter,
         t,
         rect,
         at: rect.left() + 10.0,
     };
-    let scene = state.scene.latest();
+    let scene = panel.scene.latest();
     let matching = scene.map_or(0, |scene| scene.matching);
-    match state.classes() {
-        _ if state.is_reading() => legend.draw_entry(t.ctl, true, tr!("Reading places…")),
-        _ if state.is_density() => {
+    match panel.classes() {
+        _ if panel.is_reading() => legend.draw_entry(t.ctl, true, tr!("Reading places…")),
+        _ if panel.is_density() => {
             let most = scene.map_or(0, |scene| scene.densest);
             for step in 0..DENSITY_STEPS {
                 let count = f64::from(most.max(1))
@@ -360,15 +362,15 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
             legend.draw_entry(t.tx, true, tr!("selected" in "sample on the map"));
         }
     }
-    if state.rasters.is_reading() {
+    if panel.rasters.is_reading() {
         legend.draw_entry(t.ctl, true, tr!("Reading rasters…"));
-    } else if let Some(why) = state
+    } else if let Some(why) = panel
         .rasters
         .failure(rasters::selected_raster(cx, document))
     {
         legend.draw_entry(t.warn, true, why);
     }
-    let source = match state.places() {
+    let source = match panel.places() {
         Some((footprints, _)) if footprints.approximate => {
             tr!("outlines approximate   Natural Earth")
         }
@@ -381,7 +383,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         font::regular(11.0),
         t.tx3,
     );
-    let placed = state
+    let placed = panel
         .places()
         .map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
@@ -389,7 +391,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         paint::format_grouped_number(matching),
         paint::format_grouped_number(placed as u64),
     );
-    let mut text = if state.is_reading() {
+    let mut text = if panel.is_reading() {
         tr!("Reading places…").to_owned()
     } else {
         tr!(
@@ -398,7 +400,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
             total
         )
     };
-    let drawn = state.rasters.drawn_count();
+    let drawn = panel.rasters.drawn_count();
     if drawn > 0 {
         text.push_str("; ");
         text.push_str(&tr_n!(
@@ -442,7 +444,7 @@ impl LegendLine<'_> {
 }
 
 /// Handles keys while the map has the focus.
-pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
+pub fn keys(ui: &Ui, panel: &mut MapPanel, cx: &mut PanelContext<'_>) {
     let (draw, clear, zoom, fit) = ui.input_mut(|input| {
         let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
         let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
@@ -456,22 +458,21 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     let is_filtered = cx
         .document()
         .is_some_and(|document| document.opened_dataset().is_some());
-    let state = &mut cx.session.map;
     if draw && is_filtered {
-        state.mode = DragMode::Draw;
+        panel.mode = DragMode::Draw;
     }
     if fit {
-        state.view = None;
+        panel.view = None;
     }
     if zoom != 0
-        && let Some(view) = &mut state.view
+        && let Some(view) = &mut panel.view
     {
         view.scale *= 1.6_f64.powi(zoom);
     }
     if clear {
-        if state.mode != DragMode::Pan || state.drag.is_some() {
-            (state.mode, state.drag) = (DragMode::Pan, None);
-            state.lasso.clear();
+        if panel.mode != DragMode::Pan || panel.drag.is_some() {
+            (panel.mode, panel.drag) = (DragMode::Pan, None);
+            panel.lasso.clear();
         } else {
             filters::set(cx, FilterKey::Area, None);
         }
@@ -479,7 +480,7 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
 }
 
 /// The sample in a row of the map's level.
-pub fn sample_of(state: &MapState, row: u32) -> RowRef {
+pub fn sample_of(state: &MapPanel, row: u32) -> RowRef {
     RowRef {
         level: state.level,
         row,
@@ -487,7 +488,7 @@ pub fn sample_of(state: &MapState, row: u32) -> RowRef {
 }
 
 /// One line about a sample: its id, and its time where there is one.
-pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, String) {
+pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
     let time = state
         .times

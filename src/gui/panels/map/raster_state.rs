@@ -1,4 +1,5 @@
-//! State of the rasters on the map. Imports no panel context, so that the session can hold it.
+//! State of the rasters on the map. Imports no panel context, so that the list of panels can hold
+//! it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use egui::epaint::Vertex;
 use egui::{Color32, Mesh, Painter, Rect, Shape, TextureHandle, Ui, pos2};
 
 use super::raster_state::{PlacedPicture, ShownRasters};
+use super::state::MapPanel;
 use crate::error::{Error, Result};
 use crate::gui::document_key::revision;
 use crate::gui::map::{MapView, x_of, y_of};
@@ -30,23 +31,25 @@ const AT_ONCE: usize = 2;
 /// The selected raster, as the preview shows it.
 pub fn selected_raster(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     cx.session
-        .selected
+        .selection
+        .sample
         .and_then(|at| first_file(document, Some(at)))
 }
 
 /// Reads the rasters that are wanted, and draws those that are known; the selected one on top.
 pub fn ui(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     painter: &Painter,
     view: &MapView,
     rect: Rect,
 ) {
-    let shown = cx.session.map.rasters.shown;
+    let shown = panel.rasters.shown;
     let at = selected_raster(cx, document).filter(|_| shown != ShownRasters::Nothing);
     let Some(at) = at else {
-        return cx.session.map.rasters.list.clear();
+        return panel.rasters.list.clear();
     };
     let rows = if shown == ShownRasters::Siblings {
         list_files_around(document, at, MOST)
@@ -54,7 +57,7 @@ pub fn ui(
         vec![at]
     };
     let key = (cx.session.serial, revision(cx.studio));
-    let list = &mut cx.session.map.rasters.list;
+    let list = &mut panel.rasters.list;
     list.retain(|row, _| rows.contains(row));
     let mut running = list.values().filter(|one| one.asked.is_pending()).count();
     for &row in std::iter::once(&at).chain(rows.iter().filter(|row| **row != at)) {
@@ -74,28 +77,26 @@ pub fn ui(
             one.texture = Some(textures::upload(ui.ctx(), "map-raster", &placed.image));
         }
     }
-    let known = cx
-        .session
-        .map
+    let known = panel
         .rasters
         .list
         .get(&at)
         .and_then(|one| one.asked.get(&(key, at))?.as_ref().ok());
     if let Some([left, top, right, bottom]) = known
         .map(|placed| bounds_of(placed))
-        .filter(|_| cx.session.map.rasters.zooms)
+        .filter(|_| panel.rasters.zooms)
     {
         let fit = |points: f32, plane: f64| f64::from(points) * 0.6 / plane.max(1e-9);
         let scale = fit(rect.width(), right - left)
             .min(fit(rect.height(), bottom - top))
             .min(MapView::NEAREST);
-        cx.session.map.view = Some(MapView {
+        panel.view = Some(MapView {
             middle: [(left + right) / 2.0, (top + bottom) / 2.0],
             scale,
         });
-        cx.session.map.rasters.zooms = false;
+        panel.rasters.zooms = false;
     }
-    let list = &cx.session.map.rasters.list;
+    let list = &panel.rasters.list;
     for row in rows
         .iter()
         .filter(|row| **row != at)

@@ -1,4 +1,4 @@
-//! State of the map panel. Imports no panel context, so that the session can hold it.
+//! State of the map panel. Imports no panel context, so that the list of panels can hold it.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use egui::{Mesh, Pos2};
 
 use super::raster_state::RastersState;
 use crate::gui::document_key::DocumentKey;
+use crate::gui::draft_levels::DraftLevels;
 use crate::gui::map::{BaseMap, MapScene, MapView, Projected, RowClasses, TimeBars};
 use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
@@ -32,7 +33,7 @@ pub enum DragMode {
 
 /// State of the panel.
 #[derive(Default)]
-pub struct MapState {
+pub struct MapPanel {
     pub(super) made_for: Option<DocumentId>,
     /// The level shown.
     pub level: usize,
@@ -72,12 +73,14 @@ pub struct MapState {
     pub next_step_s: Option<f64>,
     /// Rasters drawn on the map.
     pub rasters: RastersState,
+    /// The level tables of a draft.
+    pub(super) draft_levels: DraftLevels,
 }
 
 /// Number of footprints from which density is shown instead, unless the user chooses.
 const DENSITY_FROM: usize = 100_000;
 
-impl MapState {
+impl MapPanel {
     /// True when density is shown instead of footprints.
     pub fn is_density(&self) -> bool {
         self.density

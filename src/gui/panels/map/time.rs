@@ -10,7 +10,7 @@ use egui::{
 };
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
-use super::state::{Brush, Hold, RowTimes};
+use super::state::{Brush, Hold, MapPanel, RowTimes};
 use crate::error::Result;
 use crate::gui::document_key::revision;
 use crate::gui::filters::{self, FilterKey};
@@ -34,6 +34,7 @@ const GRIP: f32 = 6.0;
 /// Draws the strip into `rect`. `columns` are the level's columns of times.
 pub fn ui(
     ui: &mut Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     columns: &[String],
@@ -47,14 +48,13 @@ pub fn ui(
         return;
     };
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.map;
-    let chosen = state
+    let chosen = panel
         .time_column
         .clone()
         .filter(|name| columns.contains(name));
-    let (reader, level, asked) = (open.reader.clone(), state.level, chosen.clone());
+    let (reader, level, asked) = (open.reader.clone(), panel.level, chosen.clone());
     let ordered = by_use(columns);
-    state.times.update(
+    panel.times.update(
         cx.jobs,
         (key, level, chosen.clone()),
         tr!("Times"),
@@ -68,7 +68,7 @@ pub fn ui(
             }),
         },
     );
-    let (column, times) = match state.times.get(&(key, level, chosen.clone())) {
+    let (column, times) = match panel.times.get(&(key, level, chosen.clone())) {
         Some(Ok((column, times))) => (column.clone(), Some(times.clone())),
         _ => (
             chosen
@@ -80,22 +80,22 @@ pub fn ui(
     if let Some(times) = times {
         let kept = cx.studio.filtered_rows().cloned();
         let of = kept.as_ref().map(ValueId::from_arc);
-        state.bars.update(
+        panel.bars.update(
             cx.jobs,
             (key, level, column.clone(), of),
             tr!("Bars"),
             move |ctx| Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new)),
         );
     }
-    let bars = state.bars.latest().cloned().flatten();
+    let bars = panel.bars.latest().cloned().flatten();
     let (head, body) = rect.split_top_bottom_at_y(rect.top() + 34.0);
     ui.scope_builder(UiBuilder::new().max_rect(head), |ui| {
-        head_ui(ui, cx, columns, &column, bars.as_deref())
+        head_ui(ui, panel, cx, columns, &column, bars.as_deref())
     });
     match bars {
-        Some(bars) => bars_ui(ui, cx, &bars, &column, body.shrink2(vec2(12.0, 4.0))),
+        Some(bars) => bars_ui(ui, panel, cx, &bars, &column, body.shrink2(vec2(12.0, 4.0))),
         None => {
-            let text = if cx.session.map.bars.is_pending() || cx.session.map.times.is_pending() {
+            let text = if panel.bars.is_pending() || panel.times.is_pending() {
                 tr!("Reading times…")
             } else {
                 tr!("No sample has a time")
@@ -145,9 +145,14 @@ fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     Some((first, last))
 }
 
-fn set_range(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
+fn set_range(
+    panel: &mut MapPanel,
+    cx: &mut PanelContext<'_>,
+    column: &str,
+    (from, to): (i64, i64),
+) {
     let text = format!("{}/{}", day_text(from.min(to)), day_text(from.max(to)));
-    let level = cx.session.map.level;
+    let level = panel.level;
     let filter = Filter {
         time_column: Some(column.to_owned()),
         ..Filter::datetime(text)
@@ -157,6 +162,7 @@ fn set_range(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
 
 fn head_ui(
     ui: &mut Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     columns: &[String],
     column: &str,
@@ -168,9 +174,7 @@ fn head_ui(
         .show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                let now = cx
-                    .session
-                    .map
+                let now = panel
                     .brush
                     .map(|brush| (brush.from, brush.to))
                     .or_else(|| range(cx, bars));
@@ -182,12 +186,12 @@ fn head_ui(
                 if let Some(index) =
                     widgets::combo(ui, tr!("Column of times"), column, 150.0, true, columns)
                 {
-                    cx.session.map.time_column = Some(columns[index].clone());
+                    panel.time_column = Some(columns[index].clone());
                 }
                 if ui.available_width() > 330.0 {
-                    typed_ui(ui, cx, column, bars, now);
+                    typed_ui(ui, panel, cx, column, bars, now);
                 }
-                let playing = cx.session.map.next_step_s.is_some();
+                let playing = panel.next_step_s.is_some();
                 let (icon, name) = if playing {
                     (icons::PAUSE, tr!("Pause"))
                 } else {
@@ -200,12 +204,11 @@ fn head_ui(
                     .add(Button::icon_only(icon, name).with_disabled_reason(blocked))
                     .clicked()
                 {
-                    cx.session.map.next_step_s =
-                        (!playing).then(|| ui.input(|input| input.time) + STEP_S);
+                    panel.next_step_s = (!playing).then(|| ui.input(|input| input.time) + STEP_S);
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     if now.is_some() && widgets::link(ui, tr!("Clear range")).clicked() {
-                        cx.session.map.next_step_s = None;
+                        panel.next_step_s = None;
                         filters::set(cx, FilterKey::Time, None);
                     }
                     if let Some((from, to)) = now {
@@ -229,6 +232,7 @@ fn head_ui(
 
 fn typed_ui(
     ui: &mut Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     column: &str,
     bars: Option<&TimeBars>,
@@ -239,9 +243,8 @@ fn typed_ui(
     for (side, name) in names.into_iter().enumerate() {
         let id = egui::Id::unique(("map-day", side));
         let focused = ui.memory(|memory| memory.has_focus(id));
-        let state = &mut cx.session.map;
         if !focused {
-            state.typed[side] = now.map_or(String::new(), |now| {
+            panel.typed[side] = now.map_or(String::new(), |now| {
                 day_text(if side == 0 { now.0 } else { now.1 })
             });
         }
@@ -253,7 +256,7 @@ fn typed_ui(
                 bars.end() - 1
             })
         });
-        let field = TextField::new(name, &mut state.typed[side])
+        let field = TextField::new(name, &mut panel.typed[side])
             .id(id)
             .hide_label()
             .mono()
@@ -261,7 +264,7 @@ fn typed_ui(
             .hint(&hint);
         let response = field.show(ui);
         if response.lost_focus()
-            && let Some(day) = parse_day(&state.typed[side])
+            && let Some(day) = parse_day(&panel.typed[side])
         {
             entered = Some((side, day));
         }
@@ -274,23 +277,25 @@ fn typed_ui(
         } else {
             range.1 = day
         }
-        set_range(cx, column, range);
+        set_range(panel, cx, column, range);
     }
 }
 
 /// Bars of counts over days with the range of the filter as a brush: a drag on an end moves it,
 /// inside moves the range, elsewhere draws a new one. With the focus on the plot the arrow keys
 /// move the range by a bar, with Shift its last day.
-fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, rect: Rect) {
+fn bars_ui(
+    ui: &mut Ui,
+    panel: &mut MapPanel,
+    cx: &mut PanelContext<'_>,
+    bars: &TimeBars,
+    column: &str,
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     let (first, end) = (bars.first, bars.end());
     let now = range(cx, Some(bars));
-    let brush = cx
-        .session
-        .map
-        .brush
-        .map(|brush| (brush.from, brush.to))
-        .or(now);
+    let brush = panel.brush.map(|brush| (brush.from, brush.to)).or(now);
     let most = bars.all.iter().copied().max().unwrap_or(1).max(1) as f64;
     // A count that is not 0 has a bar of 1.5 points at least.
     let least = most * 1.5 / f64::from(rect.height().max(32.0) - 16.0);
@@ -367,8 +372,8 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         .response
         .widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
     paint::focus_ring(ui, &drawn.response, 2);
-    brush_ui(ui, cx, bars, column, now, &drawn);
-    play_range(ui, cx, bars, column, now);
+    brush_ui(ui, panel, cx, bars, column, now, &drawn);
+    play_range(ui, panel, cx, bars, column, now);
 }
 
 /// The days of the bar under `day` and its numbers of rows.
@@ -415,6 +420,7 @@ fn make_bar_chart(
 /// Moves the brush over the bars with pointer and keys, and draws its grips.
 fn brush_ui(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     bars: &TimeBars,
     column: &str,
@@ -438,10 +444,10 @@ fn brush_ui(
             _ => Hold::New(day),
         };
         let (from, to) = now.unwrap_or((day, day));
-        cx.session.map.brush = Some(Brush { from, to, what });
-        cx.session.map.next_step_s = None;
+        panel.brush = Some(Brush { from, to, what });
+        panel.next_step_s = None;
     }
-    if let Some(brush) = &mut cx.session.map.brush
+    if let Some(brush) = &mut panel.brush
         && let Some(pointer) = response.interact_pointer_pos()
     {
         let day = day_at(pointer);
@@ -454,9 +460,9 @@ fn brush_ui(
         };
     }
     if response.drag_stopped()
-        && let Some(brush) = cx.session.map.brush.take()
+        && let Some(brush) = panel.brush.take()
     {
-        set_range(cx, column, (brush.from, brush.to));
+        set_range(panel, cx, column, (brush.from, brush.to));
     }
     let (whole, end) = plot::arrow_steps(ui, response);
     if (whole, end) != (0, 0) {
@@ -464,6 +470,7 @@ fn brush_ui(
         let by =
             (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
         set_range(
+            panel,
             cx,
             column,
             (
@@ -472,12 +479,7 @@ fn brush_ui(
             ),
         );
     }
-    let shown = cx
-        .session
-        .map
-        .brush
-        .map(|brush| (brush.from, brush.to))
-        .or(now);
+    let shown = panel.brush.map(|brush| (brush.from, brush.to)).or(now);
     let ends = shown.map(|(from, to)| [x_of(from), x_of(to + 1)]);
     let painter = ui.painter_at(transform.frame().expand2(vec2(GRIP, 0.0)));
     for x in ends.iter().flatten() {
@@ -503,13 +505,14 @@ fn brush_ui(
 /// Moves the range on by its own length; past the end it begins anew.
 fn play_range(
     ui: &Ui,
+    panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     bars: &TimeBars,
     column: &str,
     now: Option<(i64, i64)>,
 ) {
-    let Some((next, (from, to))) = cx.session.map.next_step_s.zip(now) else {
-        cx.session.map.next_step_s = None;
+    let Some((next, (from, to))) = panel.next_step_s.zip(now) else {
+        panel.next_step_s = None;
         return;
     };
     let time = ui.input(|input| input.time);
@@ -521,8 +524,8 @@ fn play_range(
         } else {
             from + length
         };
-        set_range(cx, column, (from, from + length - 1));
-        cx.session.map.next_step_s = Some(time + STEP_S);
+        set_range(panel, cx, column, (from, from + length - 1));
+        panel.next_step_s = Some(time + STEP_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }

@@ -15,99 +15,100 @@ use crate::gui::action::Action;
 use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{
     self, Button, EmptyState, FieldNote, RowScroll, Segment, TextField, paint,
 };
 use crate::gui::{drag, icons};
 use crate::studio::{Command, Document};
-use state::{LEAST, ListedFiles};
+use state::{LEAST, ListedFiles, PatternPanel};
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return;
-    };
-    let Some(draft) = document.draft() else {
-        let why = tr!(
-            "A dataset that was written has no unplaced files. Edit it as a draft to add some."
-        );
-        let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
-        let state = EmptyState {
-            icon: icons::MAGIC_WAND,
-            title,
-            why,
-            actions: &actions,
+impl Panel for PatternPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return;
         };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            cx.request(Request::Do(Action::EditCopy));
-        }
-        return;
-    };
-    if draft.tray().is_empty() && cx.session.pattern.rows.is_empty() {
-        let why = tr!(
-            "Put files into the tray, give two of them their places, and the others find theirs by \
-                their names."
-        );
-        let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
-        let state = EmptyState {
-            icon: icons::TRAY,
-            title: tr!("No unplaced files"),
-            why,
-            actions: &actions,
+        let Some(draft) = document.draft() else {
+            let why = tr!(
+                "A dataset that was written has no unplaced files. Edit it as a draft to add some."
+            );
+            let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
+            let state = EmptyState {
+                icon: icons::MAGIC_WAND,
+                title,
+                why,
+                actions: &actions,
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                cx.request(Request::Do(Action::EditCopy));
+            }
+            return;
         };
-        match widgets::draw_empty_state_with_actions(ui, &state) {
-            Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
-            Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
-            None => {}
+        if draft.tray().is_empty() && self.rows.is_empty() {
+            let why = tr!(
+                "Put files into the tray, give two of them their places, and the others find \
+                    theirs by their names."
+            );
+            let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
+            let state = EmptyState {
+                icon: icons::TRAY,
+                title: tr!("No unplaced files"),
+                why,
+                actions: &actions,
+            };
+            match widgets::draw_empty_state_with_actions(ui, &state) {
+                Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
+                Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
+                None => {}
+            }
+            return;
         }
-        return;
-    }
-    ask(cx);
-    toolbar_ui(ui, cx);
-    let area = ui.available_rect_before_wrap();
-    let head = ui
-        .scope_builder(UiBuilder::new().max_rect(area), |ui| {
-            Frame::NONE
-                .inner_margin(Margin {
-                    left: 12,
-                    right: 12,
-                    top: 8,
-                    bottom: 8,
-                })
-                .show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    examples_ui(ui, cx);
-                    answer_ui(ui, cx);
-                });
-        })
-        .response
-        .rect;
-    let list = Rect::from_min_max(pos2(area.left(), head.bottom()), area.max);
-    if cx.session.pattern.way().is_some() && list.height() > 40.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(list), |ui| {
-            rows::ui(ui, cx, document)
-        });
+        ask(self, cx);
+        toolbar_ui(ui, self, cx);
+        let area = ui.available_rect_before_wrap();
+        let head = ui
+            .scope_builder(UiBuilder::new().max_rect(area), |ui| {
+                Frame::NONE
+                    .inner_margin(Margin {
+                        left: 12,
+                        right: 12,
+                        top: 8,
+                        bottom: 8,
+                    })
+                    .show(ui, |ui| {
+                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                        examples_ui(ui, self);
+                        answer_ui(ui, self);
+                    });
+            })
+            .response
+            .rect;
+        let list = Rect::from_min_max(pos2(area.left(), head.bottom()), area.max);
+        if self.way().is_some() && list.height() > 40.0 {
+            ui.scope_builder(UiBuilder::new().max_rect(list), |ui| {
+                rows::ui(ui, self, document)
+            });
+        }
     }
 }
 
 /// Requests the pattern when the examples or the draft have changed.
-fn ask(cx: &mut PanelContext<'_>) {
+fn ask(panel: &mut PatternPanel, cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.pattern;
-    let Some(examples) = state.examples() else {
-        state.report = None;
-        state.asked = None;
+    let Some(examples) = panel.examples() else {
+        panel.report = None;
+        panel.asked = None;
         return;
     };
     let wanted = Some((key, examples.clone()));
-    if state.asked != wanted {
-        state.asked = wanted;
+    if panel.asked != wanted {
+        panel.asked = wanted;
         cx.run(Command::FindPattern { examples });
     }
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     Frame::NONE
         .fill(t.bg1)
@@ -120,17 +121,16 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .font(font::semibold(13.0))
                         .color(t.tx),
                 );
-                if cx.session.pattern.is_searching() {
+                if panel.is_searching() {
                     widgets::spinner(ui, 14.0);
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let state = &cx.session.pattern;
-                    let several = state
+                    let several = panel
                         .report
                         .as_ref()
                         .is_some_and(|report| report.alternatives.len() > 1);
-                    let (count, blocked) = match state.way() {
-                        _ if state.is_searching() => {
+                    let (count, blocked) = match panel.way() {
+                        _ if panel.is_searching() => {
                             (0, Some(tr!("The names are still being looked at")))
                         }
                         Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
@@ -138,7 +138,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         None if several => (0, Some(tr!("Choose how to read the names"))),
                         None => (0, Some(tr!("Give two files their places first"))),
                     };
-                    let chosen = state.way().map(|(number, _)| number);
+                    let chosen = panel.way().map(|(number, _)| number);
                     let text = match count {
                         0 => tr!("Place all").to_owned(),
                         _ => tr!(
@@ -154,15 +154,14 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .tooltip(tip)
                         .with_disabled_reason(blocked);
                     if ui.add(button).clicked()
-                        && let (Some(number), Some(examples)) =
-                            (chosen, cx.session.pattern.examples())
+                        && let (Some(number), Some(examples)) = (chosen, panel.examples())
                     {
                         cx.run(Command::PlaceByPattern {
                             examples,
                             alternative: several.then_some(number),
                         });
                     }
-                    let files = cx.session.tray.selected_files();
+                    let files = cx.session.selection.files.selected_files();
                     let none = files
                         .is_empty()
                         .then_some(tr!("Select files among the unplaced ones first"));
@@ -174,7 +173,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .clicked()
                     {
                         for file in files.into_iter().take(4) {
-                            cx.session.pattern.add(
+                            panel.add(
                                 Example {
                                     file: file.path,
                                     root: "".into(),
@@ -195,9 +194,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     );
 }
 
-fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
     let t = theme::tokens(ui);
-    if cx.session.pattern.rows.len() < LEAST {
+    if panel.rows.len() < LEAST {
         let text = tr!(
             "Drag two unplaced files to where they belong, or add them here and type their root \
                 and position. The others follow."
@@ -207,7 +206,7 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut gone = None;
     let width = ui.available_width();
     let (field, gap) = ((width * 0.24).clamp(90.0, 220.0), 8.0);
-    for (index, row) in cx.session.pattern.rows.iter_mut().enumerate() {
+    for (index, row) in panel.rows.iter_mut().enumerate() {
         ui.horizontal(|ui| {
             let room = width - 2.0 * (field + gap) - 24.0 - gap;
             let (rect, response) =
@@ -254,12 +253,12 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
     }
     if let Some(index) = gone {
-        cx.session.pattern.rows.remove(index);
+        panel.rows.remove(index);
     }
 }
 
-fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(report) = cx.session.pattern.report.clone() else {
+fn answer_ui(ui: &mut Ui, panel: &mut PatternPanel) {
+    let Some(report) = panel.report.clone() else {
         return;
     };
     if let Some(trouble) = report
@@ -279,7 +278,7 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         );
         widgets::note_ui(ui, &FieldNote::Warning(text));
         for (number, way) in report.alternatives.iter().enumerate() {
-            let chosen = cx.session.pattern.chosen == Some(number);
+            let chosen = panel.chosen == Some(number);
             if widgets::radio(
                 ui,
                 chosen,
@@ -287,12 +286,12 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             )
             .clicked()
             {
-                cx.session.pattern.chosen = Some(number);
-                cx.session.pattern.scroll = RowScroll::default();
+                panel.chosen = Some(number);
+                panel.scroll = RowScroll::default();
             }
         }
     }
-    let Some((_, way)) = cx.session.pattern.way() else {
+    let Some((_, way)) = panel.way() else {
         return;
     };
     if way.placed.is_empty() && way.nearly.is_empty() && way.left_over.is_empty() {
@@ -321,15 +320,8 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Segment::new(ListedFiles::Nearly, tr!("Nearly")).count(nearly),
         Segment::new(ListedFiles::Left, tr!("Left over")).count(left),
     ];
-    if widgets::draw_segments(
-        ui,
-        "pattern-listed",
-        &mut cx.session.pattern.listed,
-        &segments,
-    )
-    .changed()
-    {
-        cx.session.pattern.scroll = RowScroll::default();
+    if widgets::draw_segments(ui, "pattern-listed", &mut panel.listed, &segments).changed() {
+        panel.scroll = RowScroll::default();
     }
 }
 

@@ -4,24 +4,22 @@
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::name_of;
-use super::state::ListedFiles;
+use super::state::{ListedFiles, PatternPanel};
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{VirtualRows, paint};
 use crate::studio::Document;
 
 /// Draws the list.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, panel: &mut PatternPanel, document: &Document) {
     let t = theme::tokens(ui);
-    let state = &cx.session.pattern;
-    let Some((_, way)) = state.way() else { return };
-    let rows = match state.listed {
+    let Some((_, way)) = panel.way() else { return };
+    let rows = match panel.listed {
         ListedFiles::Matched => way.placed.len(),
         ListedFiles::Nearly => way.nearly.len(),
         ListedFiles::Left => way.left_over.len(),
     };
-    let mut scroll = state.scroll;
+    let mut scroll = panel.scroll;
     let area = ui.max_rect();
     ui.painter()
         .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
@@ -30,7 +28,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         &mut scroll,
         |ui, row, rect, response| {
             let row = row as usize;
-            let (file, icon, ink, said) = match state.listed {
+            let (file, icon, ink, said) = match panel.listed {
                 ListedFiles::Matched => {
                     let Some(placement) = way.placed.get(row) else {
                         return;
@@ -90,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 font::mono(12.0),
                 t.tx,
             );
-            let size = if state.listed == ListedFiles::Matched {
+            let size = if panel.listed == ListedFiles::Matched {
                 font::mono(12.0)
             } else {
                 font::regular(12.0)
@@ -98,5 +96,5 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             paint::text_left(painter, right, &said, size, t.tx2);
         },
     );
-    cx.session.pattern.scroll = scroll;
+    panel.scroll = scroll;
 }

@@ -1,4 +1,4 @@
-//! State of the pattern panel. Imports no panel context, so that the session can hold it.
+//! State of the pattern panel. Imports no panel context, so that the list of panels can hold it.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub enum ListedFiles {
 
 /// State of the panel.
 #[derive(Default)]
-pub struct PatternState {
+pub struct PatternPanel {
     pub(super) rows: Vec<ExampleRow>,
     /// The newest request: revision and examples.
     pub(super) asked: Option<(DocumentKey, Vec<Example>)>,
@@ -61,7 +61,7 @@ pub struct PatternState {
     pub(super) scroll: RowScroll,
 }
 
-impl PatternState {
+impl PatternPanel {
     /// Adds an example; a second position for the same file replaces the first. `step` is the
     /// number of the step of the history that places the file, if one does.
     pub fn add(&mut self, example: Example, step: Option<usize>) {
@@ -146,7 +146,7 @@ mod tests {
             root: "a".into(),
             position: vec!["before".into()],
         };
-        let mut state = PatternState::default();
+        let mut state = PatternPanel::default();
         state.add(example("/typed.tif"), None);
         state.add(example("/first.tif"), Some(1));
         state.add(example("/second.tif"), Some(2));

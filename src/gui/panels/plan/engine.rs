@@ -10,6 +10,7 @@ use super::state::{EngineChoice, PlanState};
 use crate::container::{BuildOptions, Format, OnDamage, Parts};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, ChoiceCard, TextField, paint};
 use crate::ops::plan::{default_dataset, default_indexes, slurm_version};
@@ -19,55 +20,60 @@ use crate::table::ParquetOptions;
 /// Width of the field names in points.
 const NAME: f32 = 96.0;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    ScrollArea::vertical()
-        .id_salt("engine")
-        .auto_shrink(false)
-        .show(ui, |ui| {
-            Frame::NONE.inner_margin(12).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-                let here = tr_n!(cores, "{n} core", "{n} cores", n = cores);
-                let choices = [
-                    (
-                        EngineChoice::Local,
-                        tr!("This machine"),
-                        here.as_str(),
-                        icons::MONITOR,
-                    ),
-                    (
-                        EngineChoice::Slurm,
-                        "Slurm",
-                        tr!("array of jobs, shared folder"),
-                        icons::HARD_DRIVES,
-                    ),
-                    (
-                        EngineChoice::Dask,
-                        "Dask",
-                        tr!("a scheduler that is running"),
-                        icons::LINK,
-                    ),
-                ];
-                for (choice, name, what, icon) in choices {
-                    let card = ChoiceCard {
-                        name,
-                        ending: "",
-                        what,
-                        icon,
-                    };
-                    if widgets::choice_card(ui, cx.session.plan.engine == choice, &card) {
-                        cx.session.plan.engine = choice;
+#[derive(Default)]
+pub struct EnginePanel;
+
+impl Panel for EnginePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        ScrollArea::vertical()
+            .id_salt("engine")
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                Frame::NONE.inner_margin(12).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    let cores =
+                        std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+                    let here = tr_n!(cores, "{n} core", "{n} cores", n = cores);
+                    let choices = [
+                        (
+                            EngineChoice::Local,
+                            tr!("This machine"),
+                            here.as_str(),
+                            icons::MONITOR,
+                        ),
+                        (
+                            EngineChoice::Slurm,
+                            "Slurm",
+                            tr!("array of jobs, shared folder"),
+                            icons::HARD_DRIVES,
+                        ),
+                        (
+                            EngineChoice::Dask,
+                            "Dask",
+                            tr!("a scheduler that is running"),
+                            icons::LINK,
+                        ),
+                    ];
+                    for (choice, name, what, icon) in choices {
+                        let card = ChoiceCard {
+                            name,
+                            ending: "",
+                            what,
+                            icon,
+                        };
+                        if widgets::choice_card(ui, cx.session.plan.engine == choice, &card) {
+                            cx.session.plan.engine = choice;
+                        }
                     }
-                }
-                options_ui(ui, cx);
+                    options_ui(ui, cx);
+                });
+                widgets::line_below(ui);
+                Frame::NONE.inner_margin(12).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    plan_ui(ui, cx);
+                });
             });
-            widgets::line_below(ui);
-            Frame::NONE.inner_margin(12).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                plan_ui(ui, cx);
-            });
-        });
+    }
 }
 
 fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {

@@ -18,6 +18,7 @@ use crate::consent;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::ops::plan::{Engine, PlanStatus, SubmitRequest, plan_status};
@@ -29,38 +30,41 @@ use throughput::Throughput;
 /// Seconds between two reads of the status while parts are built.
 const AGAIN_S: f64 = 2.0;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(folder) = cx.session.plan.folder() else {
-        let state = EmptyState {
-            icon: icons::STACK,
-            title: tr!("No plan is open"),
-            why: tr!(
-                "Choose the folder of a plan to follow it, or a new folder that every worker can \
-                    reach to write a plan of the draft."
-            ),
-            actions: &[tr!("Choose a folder…")],
+#[derive(Default)]
+pub struct PlanPanel;
+
+impl Panel for PlanPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(folder) = cx.session.plan.folder() else {
+            let state = EmptyState {
+                icon: icons::STACK,
+                title: tr!("No plan is open"),
+                why: tr!(
+                    "Choose the folder of a plan to follow it, or a new folder that every worker \
+                        can reach to write a plan of the draft."
+                ),
+                actions: &[tr!("Choose a folder…")],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                choose_folder(cx);
+            }
+            return;
         };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            choose_folder(cx);
+        let building = cx.studio.is_building_plan();
+        read(ui, cx, &folder, building);
+        let key = (folder.clone(), cx.session.plan.reading);
+        if let Some(Err(error)) = cx.session.plan.status.get(&key) {
+            let text = error.to_string();
+            return widgets::remark(ui, 12, &text);
         }
-        return;
-    };
-    let building = cx.studio.is_building_plan();
-    read(ui, cx, &folder, building);
-    let key = (folder.clone(), cx.session.plan.reading);
-    if let Some(Err(error)) = cx.session.plan.status.get(&key) {
-        let text = error.to_string();
-        return widgets::remark(ui, 12, &text);
-    }
-    let is_read = cx
-        .session
-        .plan
-        .status
-        .latest()
-        .is_some_and(|found| found.0 == folder);
-    let shown = cx.session.plan.shown_plan().cloned();
-    ScrollArea::vertical()
+        let is_read = cx
+            .session
+            .plan
+            .status
+            .latest()
+            .is_some_and(|found| found.0 == folder);
+        let shown = cx.session.plan.shown_plan().cloned();
+        ScrollArea::vertical()
         .id_salt("plan")
         .auto_shrink(false)
         .show(ui, |ui| {
@@ -84,6 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 Some(shown) => status_ui(ui, cx, &folder, &shown, building),
             }
         });
+    }
 }
 
 fn choose_folder(cx: &mut PanelContext<'_>) {

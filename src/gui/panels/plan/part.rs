@@ -8,6 +8,7 @@ use super::parts::look;
 use super::throughput::clock;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::model::SamplePath;
@@ -20,103 +21,107 @@ const ATTEMPTS: usize = 8;
 /// Maximum number of shown log lines.
 const LINES: usize = 12;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let folder = cx.session.plan.folder();
-    let status = cx
-        .session
-        .plan
-        .shown_plan()
-        .map(|shown| shown.status.clone());
-    let selected = cx.session.plan.selected;
-    let part = status.as_ref().and_then(|status| {
-        status
-            .parts
-            .iter()
-            .find(|part| Some(part.number) == selected)
-    });
-    let (Some(folder), Some(part)) = (folder, part) else {
-        widgets::draw_empty_state(
-            ui,
-            icons::FILE_ZIP,
-            tr!("No part is selected"),
-            tr!("Select a part of the plan to see its attempts, its log and why it failed."),
-        );
-        return;
-    };
-    let (jobs, state) = (cx.jobs, &mut cx.session.plan);
-    let (of, at) = (part.clone(), folder.clone());
-    let key = (folder.clone(), part.number, state.reading);
-    state
-        .log
-        .update(jobs, key, tr!("Read the log of a part"), move |_| {
-            log_tail(&at, &of, LINES)
+#[derive(Default)]
+pub struct PartPanel;
+
+impl Panel for PartPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let folder = cx.session.plan.folder();
+        let status = cx
+            .session
+            .plan
+            .shown_plan()
+            .map(|shown| shown.status.clone());
+        let selected = cx.session.plan.selected;
+        let part = status.as_ref().and_then(|status| {
+            status
+                .parts
+                .iter()
+                .find(|part| Some(part.number) == selected)
         });
-    let lines = state.log.latest().cloned().unwrap_or_default();
-    ScrollArea::vertical()
-        .id_salt("part")
-        .auto_shrink(false)
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            Frame::NONE
-                .inner_margin(Margin::symmetric(12, 10))
-                .show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    head_ui(ui, part);
-                    failure_ui(ui, cx, part);
-                });
-            widgets::line_below(ui);
-            Frame::NONE
-                .inner_margin(Margin::symmetric(12, 10))
-                .show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    facts_ui(ui, part);
-                });
-            widgets::line_below(ui);
-            Frame::NONE
-                .inner_margin(Margin::symmetric(12, 10))
-                .show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    attempts_ui(ui, part);
-                    log_ui(ui, cx, &lines);
-                    let command = format!(
-                        "taco-studio plan run {} --part {}",
-                        command_line([folder.display().to_string().as_str()]),
-                        part.number
-                    );
-                    ui.horizontal(|ui| {
-                        let blocked = if cx.studio.is_building_plan() {
-                            Some(tr!("Another plan is being built."))
-                        } else if part.state == PartState::Done {
-                            Some(tr!("The part is written."))
-                        } else if part.state == PartState::Running {
-                            Some(tr!("A process is working on the part."))
-                        } else {
-                            None
-                        };
-                        if ui
-                            .add(
-                                Button::secondary(tr!("Run here"))
-                                    .icon(icons::MONITOR)
-                                    .with_disabled_reason(blocked),
-                            )
-                            .clicked()
-                        {
-                            cx.run(Command::operate(RunRequest {
-                                folder: folder.clone(),
-                                part: part.number,
-                                ..RunRequest::default()
-                            }));
-                        }
-                        if ui
-                            .add(Button::ghost(tr!("Copy the command")).icon(icons::COPY))
-                            .clicked()
-                        {
-                            cx.request(Request::Copy(command));
-                        }
+        let (Some(folder), Some(part)) = (folder, part) else {
+            widgets::draw_empty_state(
+                ui,
+                icons::FILE_ZIP,
+                tr!("No part is selected"),
+                tr!("Select a part of the plan to see its attempts, its log and why it failed."),
+            );
+            return;
+        };
+        let (jobs, state) = (cx.jobs, &mut cx.session.plan);
+        let (of, at) = (part.clone(), folder.clone());
+        let key = (folder.clone(), part.number, state.reading);
+        state
+            .log
+            .update(jobs, key, tr!("Read the log of a part"), move |_| {
+                log_tail(&at, &of, LINES)
+            });
+        let lines = state.log.latest().cloned().unwrap_or_default();
+        ScrollArea::vertical()
+            .id_salt("part")
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                Frame::NONE
+                    .inner_margin(Margin::symmetric(12, 10))
+                    .show(ui, |ui| {
+                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                        head_ui(ui, part);
+                        failure_ui(ui, cx, part);
                     });
-                });
-        });
+                widgets::line_below(ui);
+                Frame::NONE
+                    .inner_margin(Margin::symmetric(12, 10))
+                    .show(ui, |ui| {
+                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                        facts_ui(ui, part);
+                    });
+                widgets::line_below(ui);
+                Frame::NONE
+                    .inner_margin(Margin::symmetric(12, 10))
+                    .show(ui, |ui| {
+                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                        attempts_ui(ui, part);
+                        log_ui(ui, cx, &lines);
+                        let command = format!(
+                            "taco-studio plan run {} --part {}",
+                            command_line([folder.display().to_string().as_str()]),
+                            part.number
+                        );
+                        ui.horizontal(|ui| {
+                            let blocked = if cx.studio.is_building_plan() {
+                                Some(tr!("Another plan is being built."))
+                            } else if part.state == PartState::Done {
+                                Some(tr!("The part is written."))
+                            } else if part.state == PartState::Running {
+                                Some(tr!("A process is working on the part."))
+                            } else {
+                                None
+                            };
+                            if ui
+                                .add(
+                                    Button::secondary(tr!("Run here"))
+                                        .icon(icons::MONITOR)
+                                        .with_disabled_reason(blocked),
+                                )
+                                .clicked()
+                            {
+                                cx.run(Command::operate(RunRequest {
+                                    folder: folder.clone(),
+                                    part: part.number,
+                                    ..RunRequest::default()
+                                }));
+                            }
+                            if ui
+                                .add(Button::ghost(tr!("Copy the command")).icon(icons::COPY))
+                                .clicked()
+                            {
+                                cx.request(Request::Copy(command));
+                            }
+                        });
+                    });
+            });
+    }
 }
 
 fn head_ui(ui: &mut Ui, part: &PartStatus) {

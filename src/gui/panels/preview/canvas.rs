@@ -9,7 +9,7 @@ use egui::{
 use super::picture::Picture;
 use super::picture_request::{plain, read_picture};
 use super::sibling_rows::find_sibling_file;
-use super::state::CompareMode;
+use super::state::{CompareMode, PreviewPanel};
 use super::transform::Transform;
 use super::{chunks, difference, play_stretch, scale_bar};
 use crate::gui::icons;
@@ -25,10 +25,10 @@ const REST_S: f64 = 0.15;
 const FLIP_S: f64 = 0.7;
 
 /// Draws the canvas into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
+pub fn ui(ui: &mut Ui, panel: &mut PreviewPanel, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
-    let shown = cx.session.preview.shown.map(|(_, at)| at);
+    let shown = panel.shown.map(|(_, at)| at);
     let title = shown
         .and_then(|at| cx.document()?.path(at))
         .map(|path| path.to_string())
@@ -38,7 +38,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     });
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
-    let Some(info) = cx.session.preview.info().cloned() else {
+    let Some(info) = panel.info().cloned() else {
         ui.scope_builder(
             UiBuilder::new().max_rect(Rect::from_center_size(rect.center(), Vec2::splat(24.0))),
             |ui| widgets::spinner(ui, 24.0),
@@ -46,28 +46,27 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
         return;
     };
     let (width, height) = (info.width.max(1) as f64, info.height.max(1) as f64);
-    let (mut transform, fit) = shown_transform(cx, rect, [width, height]);
-    if navigate(ui, cx, &response, &mut transform, fit) {
-        let state = &mut cx.session.preview;
+    let (mut transform, fit) = shown_transform(panel, rect, [width, height]);
+    if navigate(ui, panel, cx, &response, &mut transform, fit) {
         transform.middle = [
             transform.middle[0].clamp(0.0, width),
             transform.middle[1].clamp(0.0, height),
         ];
-        state.view.place = Some((transform.middle, transform.scale));
-        state.view.moved_s = ui.input(|input| input.time);
+        panel.view.place = Some((transform.middle, transform.scale));
+        panel.view.moved_s = ui.input(|input| input.time);
     }
-    cx.session.preview.view.scale = transform.scale * f64::from(ui.pixels_per_point());
-    pictures_ui(ui, cx, &painter, t, transform, rect);
-    chunks::grid_ui(&painter, t, &cx.session.preview.chunks, transform, rect);
+    panel.view.scale = transform.scale * f64::from(ui.pixels_per_point());
+    pictures_ui(ui, panel, &painter, t, transform, rect);
+    chunks::grid_ui(&painter, t, &panel.chunks, transform, rect);
     let pointer = response
         .hover_pos()
         .map(|at| transform.pixel_from_screen(at));
     let inside = pointer.filter(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y));
-    let pinned = cx.session.preview.side.pinned;
+    let pinned = panel.side.pinned;
     let under = inside.map(|[x, y]| (x as usize, y as usize));
-    cx.session.preview.side.last_under = under.or(cx.session.preview.side.last_under);
-    cx.session.preview.pixel = pinned.or(under);
-    if let Some((column, row)) = cx.session.preview.pixel {
+    panel.side.last_under = under.or(panel.side.last_under);
+    panel.pixel = pinned.or(under);
+    if let Some((column, row)) = panel.pixel {
         let cell = transform.rect(Window {
             x: column,
             y: row,
@@ -83,37 +82,36 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
             painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
         }
     }
-    want_probe(cx);
-    scale_bar::ui(ui, cx, &info, transform, rect);
-    play_stretch::caption_ui(ui, cx, rect);
-    request_closer(ui, cx, rect, transform, &info);
+    want_probe(panel, cx);
+    scale_bar::ui(ui, panel, cx, &info, transform, rect);
+    play_stretch::caption_ui(ui, panel, rect);
+    request_closer(ui, panel, cx, rect, transform, &info);
 }
 
 /// Requests the values of the pixel under the pointer.
-pub fn want_probe(cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.preview;
-    let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else {
+pub fn want_probe(panel: &mut PreviewPanel, cx: &mut PanelContext<'_>) {
+    let Some(((column, row), asset)) = panel.pixel.zip(panel.asset.clone()) else {
         return;
     };
     let file = asset.clone();
     // One request at a time: the pointer may pass many pixels meanwhile.
-    if !state.probe.is_pending() {
-        state.probe.update(
+    if !panel.probe.is_pending() {
+        panel.probe.update(
             cx.jobs,
             (asset, column, row),
             tr!("Preview values"),
             move |ctx| probe(&file, column, row, ctx),
         );
     }
-    if state.compare.mode == CompareMode::Difference
-        && let Some(other) = state
+    if panel.compare.mode == CompareMode::Difference
+        && let Some(other) = panel
             .other
             .as_ref()
             .map(|other| other.answer.0.source.clone())
-        && !state.other_probe.is_pending()
+        && !panel.other_probe.is_pending()
     {
         let key = (other.clone(), column, row);
-        state
+        panel
             .other_probe
             .update(cx.jobs, key, tr!("Preview values"), move |ctx| {
                 probe(&other, column, row, ctx)
@@ -122,10 +120,10 @@ pub fn want_probe(cx: &mut PanelContext<'_>) {
 }
 
 /// Where the raster or plane is shown, and the scale at which all of it is.
-pub fn shown_transform(cx: &PanelContext<'_>, rect: Rect, size: [f64; 2]) -> (Transform, f64) {
+pub fn shown_transform(panel: &PreviewPanel, rect: Rect, size: [f64; 2]) -> (Transform, f64) {
     let fit = fit_of(rect, size);
     let all = (size.map(|length| length / 2.0), fit);
-    let (middle, scale) = cx.session.preview.view.place.unwrap_or(all);
+    let (middle, scale) = panel.view.place.unwrap_or(all);
     let transform = Transform {
         screen: rect.center(),
         middle,
@@ -153,25 +151,24 @@ pub fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform)
 /// Draws the picture and, by the comparison mode, the second one.
 fn pictures_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     painter: &Painter,
     t: &ThemeTokens,
     transform: Transform,
     rect: Rect,
 ) {
-    let mode = cx.session.preview.compare.mode;
+    let mode = panel.compare.mode;
     let time = ui.input(|input| input.time);
     let second = mode == CompareMode::Flip && (time / FLIP_S) as u64 % 2 == 1;
-    if mode == CompareMode::Flip && cx.session.preview.other.is_some() {
+    if mode == CompareMode::Flip && panel.other.is_some() {
         ui.ctx()
             .request_repaint_after(std::time::Duration::from_millis(50));
     }
     if mode == CompareMode::Difference {
-        difference::refresh(ui, &mut cx.session.preview);
+        difference::refresh(ui, panel);
     }
-    let state = &cx.session.preview;
     if mode == CompareMode::Difference
-        && let (Some((_, _, texture)), Some(whole)) = (&state.compare.apart, &state.whole)
+        && let (Some((_, _, texture)), Some(whole)) = (&panel.compare.apart, &panel.whole)
     {
         let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
         painter.image(
@@ -180,34 +177,34 @@ fn pictures_ui(
             all,
             Color32::WHITE,
         );
-        difference::legend_ui(ui, cx, rect);
+        difference::legend_ui(ui, panel, rect);
         return;
     }
-    match state
+    match panel
         .other
         .as_ref()
         .filter(|other| second && other.is_ready())
     {
         Some(other) => paint_picture(painter, other, transform),
-        None => [&state.whole, &state.closer]
+        None => [&panel.whole, &panel.closer]
             .into_iter()
             .flatten()
             .for_each(|picture| paint_picture(painter, picture, transform)),
     }
-    if mode == CompareMode::Swipe && state.other.is_some() {
-        swipe_ui(ui, cx, t, transform, rect);
+    if mode == CompareMode::Swipe && panel.other.is_some() {
+        swipe_ui(ui, panel, t, transform, rect);
     }
 }
 
 /// Draws the second picture left of a draggable line.
 fn swipe_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     t: &ThemeTokens,
     transform: Transform,
     rect: Rect,
 ) {
-    let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
+    let x = rect.left() + rect.width() * panel.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
     let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());
     response.widget_info(|| {
@@ -221,13 +218,11 @@ fn swipe_ui(
         .interact_pointer_pos()
         .filter(|_| response.dragged())
     {
-        cx.session.preview.compare.swipe =
-            ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
+        panel.compare.swipe = ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
     }
-    let state = &cx.session.preview;
     let left = ui.painter_at(rect.with_max_x(x));
     left.rect_filled(rect, 0, t.input);
-    if let Some(other) = state.other.as_ref().filter(|other| other.is_ready()) {
+    if let Some(other) = panel.other.as_ref().filter(|other| other.is_ready()) {
         paint_picture(&left, other, transform);
     }
     let painter = ui.painter_at(rect);
@@ -240,10 +235,10 @@ fn swipe_ui(
         15.0,
         Color32::BLACK,
     );
-    let other = state.other.as_ref().map(|other| &*other.answer.1.info);
+    let other = panel.other.as_ref().map(|other| &*other.answer.1.info);
     let names = [
-        with_variable(&state.compare.other_name, other),
-        with_variable(&state.compare.own_name, state.info().map(|info| &**info)),
+        with_variable(&panel.compare.other_name, other),
+        with_variable(&panel.compare.own_name, panel.info().map(|info| &**info)),
     ];
     for (name, right) in names.iter().zip([false, true]) {
         let width = name.chars().count() as f32 * 7.4 + 16.0;
@@ -276,6 +271,7 @@ fn with_variable(name: &str, info: Option<&RasterInfo>) -> String {
 /// Handles drag, wheel and keys. True when the view changed.
 pub fn navigate(
     ui: &Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     response: &egui::Response,
     transform: &mut Transform,
@@ -286,7 +282,7 @@ pub fn navigate(
         response.request_focus();
     }
     if response.double_clicked() {
-        cx.session.preview.view.fit();
+        panel.view.fit();
         return false;
     }
     if response.dragged() {
@@ -322,26 +318,25 @@ pub fn navigate(
             (steps, zoom, count(Key::Num0), count(Key::Space), preset)
         });
         if home > 0 {
-            cx.session.preview.view.fit();
+            panel.view.fit();
         }
         if play > 0 {
             let now = ui.input(|input| input.time);
-            let next = &mut cx.session.preview.next_step_s;
+            let next = &mut panel.next_step_s;
             *next = if next.is_some() { None } else { Some(now) };
         }
-        if let (Some(preset), Some(info)) = (preset, cx.session.preview.info())
+        if let (Some(preset), Some(info)) = (preset, panel.info())
             && let Some(bands) = crate::raster::Preset::ALL[preset]
                 .bands(info, &super::names::band_names(cx.document()))
         {
-            cx.session.preview.options.bands = bands;
+            panel.options.bands = bands;
         }
         if zoom != 0 {
             factor *= 1.5_f64.powi(zoom as i32);
             about = Some(transform.screen);
         }
         if steps != 0
-            && let (Some(document), Some(at)) =
-                (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
+            && let (Some(document), Some(at)) = (cx.document(), panel.shown.map(|(_, at)| at))
             && let Some(to) = find_sibling_file(document, at, steps.signum())
         {
             cx.request(Request::Select(Some(to)));
@@ -362,25 +357,25 @@ pub fn navigate(
 /// rests.
 fn request_closer(
     ui: &Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     rect: Rect,
     transform: Transform,
     info: &RasterInfo,
 ) {
-    let state = &mut cx.session.preview;
     // A closer view belongs to the picture of the whole.
-    if !state.has_wanted_whole() {
+    if !panel.has_wanted_whole() {
         return;
     }
-    let Some(whole) = &state.whole else { return };
+    let Some(whole) = &panel.whole else { return };
     let had = whole.answer.1.rgba.width as f64 / info.width.max(1) as f64;
     let pixels = transform.scale * f64::from(ui.pixels_per_point());
     if had >= 1.0 || pixels <= had * 1.2 {
-        (state.closer, state.closer_read) = (None, AsyncValue::default());
-        state.incoming[1] = None;
+        (panel.closer, panel.closer_read) = (None, AsyncValue::default());
+        panel.incoming[1] = None;
         return;
     }
-    let rested = ui.input(|input| input.time) - state.view.moved_s;
+    let rested = ui.input(|input| input.time) - panel.view.moved_s;
     if rested < REST_S {
         ui.ctx()
             .request_repaint_after(std::time::Duration::from_secs_f64(REST_S));
@@ -413,7 +408,7 @@ fn request_closer(
         ..whole.answer.0.clone()
     };
     let wanted = plain(&request);
-    state
+    panel
         .closer_read
         .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
             read_picture(request, ctx)
@@ -421,9 +416,8 @@ fn request_closer(
 }
 
 /// Draws the readout below the picture: row, column, coordinates.
-pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
-    let state = &cx.session.preview;
-    let mut text = match state.pixel {
+pub fn readout_ui(ui: &mut Ui, panel: &PreviewPanel, rect: Rect) {
+    let mut text = match panel.pixel {
         Some((column, row)) => {
             let (row, column) = (
                 paint::format_grouped_number(row as u64),
@@ -431,7 +425,7 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
             );
             tr!("row {row} col {column}", row, column)
         }
-        None => match state.info() {
+        None => match panel.info() {
             Some(info) => tr_n!(
                 info.band_count,
                 "{width} × {height} pixels, {bands} band",
@@ -443,7 +437,7 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
             None => String::new(),
         },
     };
-    if let (Some((column, row)), Some(probe)) = (state.pixel, state.probe.latest())
+    if let (Some((column, row)), Some(probe)) = (panel.pixel, panel.probe.latest())
         && (probe.column, probe.row) == (column, row)
     {
         if let Some([lon, lat]) = probe.lonlat {
@@ -466,13 +460,13 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         if let Some([x, y]) = probe.xy {
             text.push_str(&format!("   {x:.1} {y:.1}"));
         }
-        text.push_str(&difference::readout(state));
+        text.push_str(&difference::readout(panel));
     }
-    if let Some(variable) = state.info().and_then(|info| info.variable.as_ref()) {
+    if let Some(variable) = panel.info().and_then(|info| info.variable.as_ref()) {
         // In front of the coordinates, which change: the variable is never cut off.
         text = format!("{}   {text}", variable.sentence());
     }
-    let crs = state
+    let crs = panel
         .info()
         .and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref()))
         .unwrap_or_default();

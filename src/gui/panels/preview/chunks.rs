@@ -9,7 +9,7 @@ use egui::{
 };
 
 use super::names::{number, numbers_apart};
-use super::state::{ChunkPicture, ChunkRange, ChunksState};
+use super::state::{ChunkPicture, ChunkRange, ChunksState, PreviewPanel};
 use super::transform::Transform;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -25,14 +25,20 @@ use crate::studio::{Command, Document, RowRef};
 const LISTED: usize = 4096;
 
 /// Requests the chunk list of the selected sample.
-pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+pub fn refresh(
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+    at: RowRef,
+) {
     let Some(open) = document
         .opened_dataset()
         .filter(|open| is_streamable(open.reader.as_ref()))
     else {
         return;
     };
-    let state = &mut cx.session.preview.chunks;
+    let state = &mut panel.chunks;
     if state.made_for != Some((key, at)) {
         let grid = state.grid;
         *state = ChunksState {
@@ -119,13 +125,19 @@ pub fn grid_ui(
 }
 
 /// Draws the section in the sidebar; nothing for samples without chunks.
-pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+pub fn side_ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
     let t = theme::tokens(ui);
-    let Some(places) = cx.session.preview.chunks.places().cloned() else {
+    let Some(places) = panel.chunks.places().cloned() else {
         return;
     };
-    let pinned = cx.session.preview.side.pinned;
-    let state = &mut cx.session.preview.chunks;
+    let pinned = panel.side.pinned;
+    let state = &mut panel.chunks;
     // A pinned pixel selects its chunk.
     if let Some(under) =
         pinned.and_then(|pixel| places.iter().find(|chunk| covers_pixel(chunk, pixel)))
@@ -205,7 +217,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
             }
         });
     if read && let (Some(path), Some(open)) = (document.path(at), document.opened_dataset()) {
-        let state = &mut cx.session.preview.chunks;
+        let state = &mut panel.chunks;
         state.asked = state.chosen;
         let chunk = format!("{}::{}", path.to_archive(), state.chosen);
         let input = open.reader.info().path.clone();

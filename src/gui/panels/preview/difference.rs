@@ -5,9 +5,8 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::names::{format_signed, name_band_at, number_of, numbers_apart};
-use super::state::{CompareMode, DifferencePair, PreviewState};
+use super::state::{CompareMode, DifferencePair, PreviewPanel};
 use crate::error::Error;
-use crate::gui::panel_context::PanelContext;
 use crate::gui::textures;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, paint};
@@ -19,7 +18,7 @@ const LEGEND: egui::Vec2 = vec2(190.0, 52.0);
 const STEPS: usize = 64;
 
 /// Requests the difference of the pictures shown, and uploads its picture once.
-pub fn refresh(ui: &Ui, state: &mut PreviewState) {
+pub fn refresh(ui: &Ui, state: &mut PreviewPanel) {
     let (Some(whole), Some(other)) = (&state.whole, &state.other) else {
         return;
     };
@@ -101,7 +100,7 @@ fn without_colours(apart: &BandDifference) -> &'static str {
 }
 
 /// `own − other`.
-fn names(state: &PreviewState) -> String {
+fn names(state: &PreviewPanel) -> String {
     format!("{} − {}", state.compare.own_name, state.compare.other_name)
 }
 
@@ -163,9 +162,8 @@ fn scale_ui(ui: &mut Ui, apart: &BandDifference, rect: Rect) {
 }
 
 /// Draws the legend in a corner of the picture.
-pub fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
-    let state = &cx.session.preview;
-    let Some(apart) = state.compare.shown_difference().cloned() else {
+pub fn legend_ui(ui: &mut Ui, panel: &PreviewPanel, rect: Rect) {
+    let Some(apart) = panel.compare.shown_difference().cloned() else {
         return;
     };
     let t = theme::tokens(ui);
@@ -180,7 +178,7 @@ pub fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     paint::text_left(
         &ui.painter_at(inner),
         title,
-        &names(state),
+        &names(panel),
         font::mono(11.0),
         t.tx2,
     );
@@ -203,10 +201,9 @@ pub fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
 
 /// Draws the section in the sidebar: what is subtracted, the band, the colours, the lowest and the
 /// highest difference.
-pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
+pub fn side_ui(ui: &mut Ui, panel: &mut PreviewPanel, known: &[String]) {
     let t = theme::tokens(ui);
-    let state = &mut cx.session.preview;
-    let names = names(state);
+    let names = names(panel);
     widgets::section_header(ui, tr!("Difference"), |ui| {
         ui.add(
             egui::Label::new(theme::rich_text(names).font(font::mono(11.0)).color(t.tx3))
@@ -217,7 +214,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
         .inner_margin(Margin::symmetric(12, 8))
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            let bands: Vec<String> = state.image().map_or_else(Vec::new, |image| {
+            let bands: Vec<String> = panel.image().map_or_else(Vec::new, |image| {
                 let bands = image.band_indices.iter();
                 bands
                     .map(|band| name_band_at(&image.info, *band, known))
@@ -225,7 +222,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
             });
             if bands.len() > 1 {
                 let current = bands
-                    .get(state.compare.band)
+                    .get(panel.compare.band)
                     .or(bands.last())
                     .cloned()
                     .unwrap_or_default();
@@ -238,10 +235,10 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
                     true,
                     &bands,
                 ) {
-                    state.compare.band = index;
+                    panel.compare.band = index;
                 }
             }
-            let Some(apart) = state.compare.shown_difference().cloned() else {
+            let Some(apart) = panel.compare.shown_difference().cloned() else {
                 return;
             };
             let (rect, _) =
@@ -268,7 +265,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
 
 /// The differences of all bands at the pixel under the pointer, once both pictures have been read
 /// there; with the values from which they come.
-pub fn values(state: &PreviewState) -> Option<Vec<(PixelValue, [PixelValue; 2])>> {
+pub fn values(state: &PreviewPanel) -> Option<Vec<(PixelValue, [PixelValue; 2])>> {
     if state.compare.mode != CompareMode::Difference {
         return None;
     }
@@ -322,7 +319,7 @@ pub fn sources_text([own, other]: &[PixelValue; 2]) -> String {
 }
 
 /// What the line below the picture says of the band shown; empty without a pixel under the pointer.
-pub fn readout(state: &PreviewState) -> String {
+pub fn readout(state: &PreviewPanel) -> String {
     let shown = state.image().and_then(|image| {
         image
             .band_indices

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, Ui, WidgetInfo, vec2};
 
 use super::file_view::{first_bytes, view_of};
+use super::state::PreviewPanel;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -14,13 +15,20 @@ use crate::gui::widgets::{self, VirtualRows, paint};
 use crate::studio::RowRef;
 
 /// Draws the contents of a file; `why` is the reason for the missing picture.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    key: DocumentKey,
+    at: RowRef,
+    why: &str,
+) {
     let t = theme::tokens(ui);
     let Some(document) = cx.document() else {
         return;
     };
     let place = document.asset_later(at);
-    let state = &mut cx.session.preview.file;
+    let state = &mut panel.file;
     state
         .view
         .update(cx.jobs, (key, at), tr!("Contents"), move |_| {
@@ -110,5 +118,5 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
             t.tx,
         );
     });
-    cx.session.preview.file.scroll = scroll;
+    panel.file.scroll = scroll;
 }

@@ -5,7 +5,7 @@ use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 
 use super::names::{mark_text, name_band_at, number_apart, numbers_apart};
 use super::scaling::Scaling;
-use crate::gui::panel_context::PanelContext;
+use super::state::PreviewPanel;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
@@ -61,7 +61,7 @@ fn ends_text(
 /// show, and handles on the limits. The values are written as `scaling` says.
 pub fn ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     image: &PreviewImage,
     limits: &[Option<StretchLimits>],
     known: &[String],
@@ -161,7 +161,7 @@ pub fn ui(
         .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
     paint::focus_ring(ui, &drawn.response, 2);
     if let Some(outer) = outer {
-        handles_ui(ui, cx, &drawn.response, &drawn.transform, outer);
+        handles_ui(ui, panel, &drawn.response, &drawn.transform, outer);
         let [low, high] = ends_text(
             image,
             limits
@@ -263,7 +263,7 @@ fn make_count_curve<'a>(histogram: &Histogram) -> PlotPoints<'a> {
 /// fixed limits; a double click brings the percentiles back.
 fn handles_ui(
     ui: &Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     response: &egui::Response,
     transform: &PlotTransform,
     StretchLimits { low, high }: StretchLimits,
@@ -310,11 +310,11 @@ fn handles_ui(
         moved = Some((low, step(high, upper).max(low)));
     }
     if let Some((low, high)) = moved {
-        cx.session.preview.options.stretch = Stretch::Manual { low, high };
-        cx.session.preview.side.locked = None;
+        panel.options.stretch = Stretch::Manual { low, high };
+        panel.side.locked = None;
     }
     if response.double_clicked() {
-        cx.session.preview.options.stretch = Stretch::default();
+        panel.options.stretch = Stretch::default();
     }
     if let Some(pointer) = response.hover_pos() {
         let near = [low_x, high_x].iter().any(|x| (pointer.x - x).abs() < 6.0);

@@ -12,9 +12,9 @@ use super::picture::{Picture, PictureLook};
 use super::picture_options::beside_key;
 use super::picture_request::BesideKey;
 use super::sibling_rows::list_files_around;
-use super::state::{LinkedState, PreviewSibling};
+use super::state::{LinkedState, PreviewPanel, PreviewSibling};
 use super::transform::Transform;
-use crate::gui::document_key::DocumentKey;
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
@@ -66,21 +66,20 @@ impl LinkedState {
 /// Draws the selected picture and its siblings into `rect`.
 pub fn ui(
     ui: &mut Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    key: DocumentKey,
     at: RowRef,
     look: &PictureLook,
     rect: Rect,
 ) {
-    let jobs = cx.jobs;
-    let beside = beside_key(cx, key, look.classes.is_some());
-    let state = &mut cx.session.preview;
-    state.linked.follow(document, key, at);
-    if let Some(whole) = &state.whole {
+    let (jobs, key) = (cx.jobs, (cx.session.serial, revision(cx.studio)));
+    let beside = beside_key(panel, cx, key, look.classes.is_some());
+    panel.linked.follow(document, key, at);
+    if let Some(whole) = &panel.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
-        state.linked.update(jobs, document, &beside);
-        for one in state.linked.others.values_mut() {
+        panel.linked.update(jobs, document, &beside);
+        for one in panel.linked.others.values_mut() {
             if let Some(Ok(answer)) = one.asked.get(&beside)
                 && one
                     .picture
@@ -102,13 +101,13 @@ pub fn ui(
             }
         }
     }
-    let rows = cx.session.preview.linked.rows.clone();
+    let rows = panel.linked.rows.clone();
     let cells = cells_of(rect, rows.len());
     let mut pixel = None;
     for (&row, &cell) in rows.iter().zip(&cells) {
         if row == at {
-            canvas::ui(ui, cx, cell);
-            pixel = cx.session.preview.pixel;
+            canvas::ui(ui, panel, cx, cell);
+            pixel = panel.pixel;
         }
     }
     for (&row, &cell) in rows.iter().zip(&cells).filter(|(row, _)| **row != at) {
@@ -117,15 +116,25 @@ pub fn ui(
                 UiBuilder::new()
                     .max_rect(cell)
                     .id_salt(("linked", row.level, row.row)),
-                |ui| cell_ui(ui, cx, document, (key, look.classes.is_some()), row, cell),
+                |ui| {
+                    cell_ui(
+                        ui,
+                        panel,
+                        cx,
+                        document,
+                        (key, look.classes.is_some()),
+                        row,
+                        cell,
+                    )
+                },
             )
             .inner;
         pixel = hovered.or(pixel);
     }
-    cx.session.preview.side.last_under = pixel.or(cx.session.preview.side.last_under);
-    cx.session.preview.pixel = cx.session.preview.side.pinned.or(pixel);
-    canvas::want_probe(cx);
-    marks_ui(ui, cx, document, at, &rows, &cells);
+    panel.side.last_under = pixel.or(panel.side.last_under);
+    panel.pixel = panel.side.pinned.or(pixel);
+    canvas::want_probe(panel, cx);
+    marks_ui(ui, panel, document, at, &rows, &cells);
 }
 
 /// Number of columns that makes the cells most square.
@@ -163,13 +172,11 @@ fn measure_shorter_side(rect: Rect, count: usize, columns: usize) -> i64 {
 }
 
 /// The common view in a cell; `None` until its picture is ready.
-fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
-    let info = cx.session.preview.info()?;
+fn transform_of(panel: &PreviewPanel, cell: Rect) -> Option<(Transform, f64, [f64; 2])> {
+    let info = panel.info()?;
     let size = [info.width.max(1) as f64, info.height.max(1) as f64];
     let fit = canvas::fit_of(cell, size);
-    let (middle, scale) = cx
-        .session
-        .preview
+    let (middle, scale) = panel
         .view
         .place
         .unwrap_or(([size[0] / 2.0, size[1] / 2.0], fit));
@@ -188,6 +195,7 @@ fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f
 /// pointer.
 fn cell_ui(
     ui: &mut Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     (key, by_class): (DocumentKey, bool),
@@ -201,9 +209,9 @@ fn cell_ui(
         .widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Linked picture of {id}", id)));
     let painter = ui.painter_at(cell);
     painter.rect_filled(cell, 0, t.input);
-    let (mut transform, fit, size) = transform_of(cx, cell)?;
-    if canvas::navigate(ui, cx, &response, &mut transform, fit) {
-        let view = &mut cx.session.preview.view;
+    let (mut transform, fit, size) = transform_of(panel, cell)?;
+    if canvas::navigate(ui, panel, cx, &response, &mut transform, fit) {
+        let view = &mut panel.view;
         transform.middle = [
             transform.middle[0].clamp(0.0, size[0]),
             transform.middle[1].clamp(0.0, size[1]),
@@ -214,7 +222,7 @@ fn cell_ui(
     if response.double_clicked() {
         cx.request(Request::Select(Some(row)));
     }
-    let linked = &cx.session.preview.linked;
+    let linked = &panel.linked;
     match linked.others.get(&row) {
         Some(PreviewSibling {
             picture: Some(picture),
@@ -252,7 +260,7 @@ fn cell_ui(
                 );
             }
         }
-        Some(one) => match one.asked.get(&beside_key(cx, key, by_class)) {
+        Some(one) => match one.asked.get(&beside_key(panel, cx, key, by_class)) {
             Some(Err(error)) => {
                 let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
                 paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
@@ -274,7 +282,7 @@ fn cell_ui(
 /// Draws the name of a picture, and the common position in it.
 fn marks_ui(
     ui: &Ui,
-    cx: &PanelContext<'_>,
+    panel: &PreviewPanel,
     document: &Document,
     at: RowRef,
     rows: &[RowRef],
@@ -300,8 +308,7 @@ fn marks_ui(
         if row == at {
             painter.rect_stroke(cell, 0, Stroke::new(1.0, t.accfill), StrokeKind::Inside);
         }
-        let Some(((column, line), (transform, ..))) =
-            cx.session.preview.pixel.zip(transform_of(cx, cell))
+        let Some(((column, line), (transform, ..))) = panel.pixel.zip(transform_of(panel, cell))
         else {
             continue;
         };

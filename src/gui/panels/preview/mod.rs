@@ -35,7 +35,7 @@ use egui::{Ui, UiBuilder};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::panels::inspector;
+use crate::gui::panels::panel::Panel;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::AsyncValue;
 use crate::model::{SampleKind, is_padding};
@@ -45,112 +45,108 @@ use picture::{Picture, PictureLook};
 use picture_options::{beside_key, look_of, shows_classes};
 use picture_request::{WHOLE, fit_bands_to_raster, plain, read_picture, resampling_of};
 use sidebar::SIDE;
-use state::{CompareMode, LinkedState};
+use state::{CompareMode, LinkedState, PreviewPanel};
 
 pub use sibling_rows::list_files_around;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return nothing_ui(
-            ui,
-            tr!("No preview"),
-            tr!("Open a dataset, then select a raster."),
-            &[],
-        )
-        .map_or((), drop);
-    };
-    // Of a FOLDER, or when nothing is selected, its first file is shown.
-    let Some(at) = first_file(document, cx.session.selected) else {
-        return nothing_ui(
-            ui,
-            tr!("No preview"),
-            tr!("There is no FILE below this FOLDER."),
-            &[],
-        )
-        .map_or((), drop);
-    };
-    inspector::refresh(cx);
-    inspector::read_header(cx, document, at);
-    let key = (cx.session.serial, revision(cx.studio));
-    if cx.session.preview.shown != Some((key, at)) {
-        let state = &mut cx.session.preview;
-        // Siblings of the same size keep the view, to follow a location through time.
-        (state.asset, state.failed, state.pixel) = (None, None, None);
-        // The pictures stay until the next ones are rendered.
-        (state.whole_read, state.closer_read) = (AsyncValue::default(), AsyncValue::default());
-        state.incoming = [None, None];
-        state.shown = Some((key, at));
-        if state.next_step_s.is_none() {
-            state.play_stretch = None;
-        }
-    }
-    if cx.session.preview.asset.is_none() {
-        match cx.session.sample.asset(key, at) {
-            Some(Ok(asset)) if asset.size == 0 => {
-                let why =
-                    tr!("It keeps the place of a file that this sample lacks, and holds no data.");
-                return nothing_ui(ui, tr!("Empty slot (padding)"), why, &[]).map_or((), drop);
+impl Panel for PreviewPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return nothing_ui(
+                ui,
+                tr!("No preview"),
+                tr!("Open a dataset, then select a raster."),
+                &[],
+            )
+            .map_or((), drop);
+        };
+        // Of a FOLDER, or when nothing is selected, its first file is shown.
+        let Some(at) = first_file(document, cx.session.selection.sample) else {
+            return nothing_ui(
+                ui,
+                tr!("No preview"),
+                tr!("There is no FILE below this FOLDER."),
+                &[],
+            )
+            .map_or((), drop);
+        };
+        let key = (cx.session.serial, revision(cx.studio));
+        cx.session.asset.read_header(cx.jobs, key, document, at);
+        if self.shown != Some((key, at)) {
+            // Siblings of the same size keep the view, to follow a location through time.
+            (self.asset, self.failed, self.pixel) = (None, None, None);
+            // The pictures stay until the next ones are rendered.
+            (self.whole_read, self.closer_read) = (AsyncValue::default(), AsyncValue::default());
+            self.incoming = [None, None];
+            self.shown = Some((key, at));
+            if self.next_step_s.is_none() {
+                self.play_stretch = None;
             }
-            Some(Ok(asset)) => match &asset.raster {
-                Ok(info) if info.band_count > 0 => {
-                    cx.session
-                        .preview
-                        .view
-                        .show([info.width as f64, info.height as f64]);
-                    let (path, info) = (asset.source.clone(), info.clone());
-                    cx.session.preview.asset = Some(path);
-                    cx.session.preview.raster = Some(info);
-                }
-                Ok(info) if info.is_vector() => {
-                    let state = &mut cx.session.preview;
-                    (state.whole, state.closer, state.pixel) = (None, None, None);
-                    return vector::ui(ui, cx, document, key, at);
-                }
-                Ok(_) => cx.session.preview.failed = Some(tr!("It has no pixels.").to_owned()),
-                Err(error) => cx.session.preview.failed = Some(error.sentence()),
-            },
-            Some(Err(error)) => cx.session.preview.failed = Some(error.sentence()),
-            None => {}
         }
+        if self.asset.is_none() {
+            match cx.session.asset.find_facts(key, at) {
+                Some(Ok(asset)) if asset.size == 0 => {
+                    let why = tr!(
+                        "It keeps the place of a file that this sample lacks, and holds no data."
+                    );
+                    return nothing_ui(ui, tr!("Empty slot (padding)"), why, &[]).map_or((), drop);
+                }
+                Some(Ok(asset)) => match &asset.raster {
+                    Ok(info) if info.band_count > 0 => {
+                        self.view.show([info.width as f64, info.height as f64]);
+                        let (path, info) = (asset.source.clone(), info.clone());
+                        self.asset = Some(path);
+                        self.raster = Some(info);
+                    }
+                    Ok(info) if info.is_vector() => {
+                        (self.whole, self.closer, self.pixel) = (None, None, None);
+                        return vector::ui(ui, self, cx, document, key, at);
+                    }
+                    Ok(_) => self.failed = Some(tr!("It has no pixels.").to_owned()),
+                    Err(error) => self.failed = Some(error.sentence()),
+                },
+                Some(Err(error)) => self.failed = Some(error.sentence()),
+                None => {}
+            }
+        }
+        self.upload(ui.ctx());
+        if let Some(why) = self.failed.clone() {
+            (self.whole, self.closer) = (None, None);
+            self.incoming = [None, None];
+            file_contents::ui(ui, self, cx, key, at, &why);
+            return;
+        }
+        let by_class = shows_classes(self, document);
+        request_whole(self, cx, by_class);
+        request_other(self, cx, document, key, at, by_class);
+        chunks::refresh(self, cx, document, key, at);
+        play_stretch::refresh(self, document);
+        let look = refresh_pictures(self, cx, document);
+        let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
+        tools::ui(ui, self, cx, document, at, !has_strip);
+        let area = ui.available_rect_before_wrap();
+        let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
+        let (left, right) = area.split_left_right_at_x(area.right() - side);
+        let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
+        let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
+        let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
+        if self.compare.mode == CompareMode::Linked {
+            linked::ui(ui, self, cx, document, at, &look, canvas);
+        } else {
+            self.linked = LinkedState::default();
+            canvas::ui(ui, self, cx, canvas);
+        }
+        canvas::readout_ui(ui, self, readout);
+        if strip > 0.0 {
+            siblings::ui(ui, self, cx, document, at, lower);
+        }
+        if side > 0.0 {
+            ui.scope_builder(UiBuilder::new().max_rect(right), |ui| {
+                sidebar::side_ui(ui, self, cx, document, at)
+            });
+        }
+        tools::play(ui, self, cx, document, at);
     }
-    cx.session.preview.upload(ui.ctx());
-    if let Some(why) = cx.session.preview.failed.clone() {
-        (cx.session.preview.whole, cx.session.preview.closer) = (None, None);
-        cx.session.preview.incoming = [None, None];
-        file_contents::ui(ui, cx, key, at, &why);
-        return;
-    }
-    let by_class = shows_classes(cx, document);
-    request_whole(cx, by_class);
-    request_other(cx, document, key, at, by_class);
-    chunks::refresh(cx, document, key, at);
-    play_stretch::refresh(cx, document);
-    let look = refresh_pictures(cx, document);
-    let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
-    tools::ui(ui, cx, document, at, !has_strip);
-    let area = ui.available_rect_before_wrap();
-    let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
-    let (left, right) = area.split_left_right_at_x(area.right() - side);
-    let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
-    let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
-    let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
-    if cx.session.preview.compare.mode == CompareMode::Linked {
-        linked::ui(ui, cx, document, key, at, &look, canvas);
-    } else {
-        cx.session.preview.linked = LinkedState::default();
-        canvas::ui(ui, cx, canvas);
-    }
-    canvas::readout_ui(ui, cx, readout);
-    if strip > 0.0 {
-        siblings::ui(ui, cx, document, at, lower);
-    }
-    if side > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(right), |ui| {
-            sidebar::side_ui(ui, cx, document, at)
-        });
-    }
-    tools::play(ui, cx, document, at);
 }
 
 fn nothing_ui(ui: &mut Ui, title: &str, why: &str, actions: &[&str]) -> Option<usize> {
@@ -189,57 +185,59 @@ pub fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
 
 /// Requests the renderings of the pictures, and shows those that are ready. Returns the rendering
 /// options of the whole.
-fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLook {
-    let [incoming_whole, incoming_closer] = std::mem::take(&mut cx.session.preview.incoming);
+fn refresh_pictures(
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) -> PictureLook {
+    let [incoming_whole, incoming_closer] = std::mem::take(&mut panel.incoming);
     let mut incoming_whole = incoming_whole;
     if let Some(picture) = &mut incoming_whole {
-        let look = look_of(cx, document, Some(&picture.answer.1));
+        let look = look_of(panel, document, Some(&picture.answer.1));
         picture.refresh(cx.jobs, &look);
     }
     let whole_changes = incoming_whole.as_ref().is_some_and(Picture::is_ready);
     if whole_changes {
-        (cx.session.preview.whole, cx.session.preview.closer) = (incoming_whole.take(), None);
-        cx.session.preview.whole_of = cx.session.preview.shown.map(|(_, at)| at);
+        (panel.whole, panel.closer) = (incoming_whole.take(), None);
+        panel.whole_of = panel.shown.map(|(_, at)| at);
     }
-    let look = look_of(cx, document, cx.session.preview.image());
-    let state = &mut cx.session.preview;
-    state.incoming = [incoming_whole, incoming_closer.filter(|_| !whole_changes)];
-    if let Some(whole) = &mut state.whole {
+    let look = look_of(panel, document, panel.image());
+    panel.incoming = [incoming_whole, incoming_closer.filter(|_| !whole_changes)];
+    if let Some(whole) = &mut panel.whole {
         whole.refresh(cx.jobs, &look);
         let shared = PictureLook {
             limits: Some(whole.limits.clone()),
             ..look.clone()
         };
-        let [_, incoming_closer] = &mut state.incoming;
-        for picture in [&mut state.closer, &mut *incoming_closer, &mut state.other]
+        let [_, incoming_closer] = &mut panel.incoming;
+        for picture in [&mut panel.closer, &mut *incoming_closer, &mut panel.other]
             .into_iter()
             .flatten()
         {
             picture.refresh(cx.jobs, &shared);
         }
         if incoming_closer.as_ref().is_some_and(Picture::is_ready) {
-            state.closer = incoming_closer.take();
+            panel.closer = incoming_closer.take();
         }
     }
     look
 }
 
-fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
-    let state = &mut cx.session.preview;
-    let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else {
+fn request_whole(panel: &mut PreviewPanel, cx: &mut PanelContext<'_>, by_class: bool) {
+    let Some((asset, info)) = panel.asset.clone().zip(panel.raster.clone()) else {
         return;
     };
     let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
     request.options = RenderOptions {
-        bands: fit_bands_to_raster(&state.options.bands, info.band_count),
-        ..state.options.clone()
+        bands: fit_bands_to_raster(&panel.options.bands, info.band_count),
+        ..panel.options.clone()
     };
     request.resampling = resampling_of(by_class, &request.options.bands, &info);
     let wanted = plain(&request);
-    if state.whole_read.key() != Some(&wanted) {
-        state.closer_read = AsyncValue::default();
+    if panel.whole_read.key() != Some(&wanted) {
+        panel.closer_read = AsyncValue::default();
     }
-    state
+    panel
         .whole_read
         .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
             read_picture(request, ctx)
@@ -248,32 +246,32 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
 
 /// Requests the second picture of the comparison.
 fn request_other(
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     key: DocumentKey,
     at: RowRef,
     by_class: bool,
 ) {
-    let beside = beside_key(cx, key, by_class);
-    let state = &mut cx.session.preview;
-    let Some(other) = tools::other_of(document, at, &state.compare) else {
-        state.other = None;
+    let beside = beside_key(panel, cx, key, by_class);
+    let Some(other) = tools::other_of(document, at, &panel.compare) else {
+        panel.other = None;
         return;
     };
     let wanted = (other, beside.clone());
     let place = document.raster_later(other);
-    state
+    panel
         .other_asked
         .update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
             beside.read(place, ctx)
         });
-    if let Some(Ok(answer)) = state.other_asked.get(&wanted)
-        && state
+    if let Some(Ok(answer)) = panel.other_asked.get(&wanted)
+        && panel
             .other
             .as_ref()
             .is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
-        && let Some(ctx) = state.whole.as_ref().map(|whole| whole.ctx.clone())
+        && let Some(ctx) = panel.whole.as_ref().map(|whole| whole.ctx.clone())
     {
-        state.other = Some(Picture::new(&ctx, answer.clone()));
+        panel.other = Some(Picture::new(&ctx, answer.clone()));
     }
 }

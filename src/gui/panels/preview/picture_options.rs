@@ -4,7 +4,7 @@
 use super::names::classes_of;
 use super::picture::PictureLook;
 use super::picture_request::BesideKey;
-use super::state::{PlayStretch, PreviewState};
+use super::state::{PlayStretch, PreviewPanel};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::PanelContext;
 use crate::raster::{PreviewImage, RenderOptions};
@@ -12,23 +12,22 @@ use crate::studio::Document;
 
 /// The current rendering options of a picture.
 pub fn look_of(
-    cx: &PanelContext<'_>,
+    panel: &PreviewPanel,
     document: &Document,
     image: Option<&PreviewImage>,
 ) -> PictureLook {
-    let state = &cx.session.preview;
-    let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
+    let bands = image.map_or_else(|| panel.options.bands.clone(), |image| image.bands.clone());
     PictureLook {
         options: RenderOptions {
             bands,
-            ..state.options.clone()
+            ..panel.options.clone()
         },
-        limits: state
+        limits: panel
             .side
             .locked
             .clone()
-            .or_else(|| Some(find_play_stretch(state, image)?.limits.clone())),
-        classes: if state.side.by_class {
+            .or_else(|| Some(find_play_stretch(panel, image)?.limits.clone())),
+        classes: if panel.side.by_class {
             classes_of(document).colours
         } else {
             None
@@ -38,7 +37,7 @@ pub fn look_of(
 
 /// The stretch of the sequence that plays, when it is for `image`.
 fn find_play_stretch<'a>(
-    state: &'a PreviewState,
+    state: &'a PreviewPanel,
     image: Option<&PreviewImage>,
 ) -> Option<&'a PlayStretch> {
     state
@@ -48,22 +47,23 @@ fn find_play_stretch<'a>(
 }
 
 /// True when single bands are coloured by the collection's classes.
-pub fn shows_classes(cx: &PanelContext<'_>, document: &Document) -> bool {
-    cx.session.preview.side.by_class && classes_of(document).colours.is_some()
+pub fn shows_classes(panel: &PreviewPanel, document: &Document) -> bool {
+    panel.side.by_class && classes_of(document).colours.is_some()
 }
 
 /// How pictures beside the selected one are read: as the selected one.
 pub(super) fn beside_key(
+    panel: &PreviewPanel,
     cx: &PanelContext<'_>,
     document: DocumentKey,
     by_class: bool,
 ) -> BesideKey {
-    let RenderOptions { bands, part, .. } = &cx.session.preview.options;
+    let RenderOptions { bands, part, .. } = &panel.options;
     BesideKey {
         document,
         bands: bands.clone(),
         part: *part,
-        variable: cx.session.sample.variable.clone(),
+        variable: cx.session.asset.variable.clone(),
         by_class,
     }
 }

@@ -5,7 +5,7 @@ use egui::{FontId, Rect, Response, Sense, Ui, pos2, vec2};
 use super::difference;
 use super::names::{classes_of, complex, narrow_name, number, number_of};
 use super::scaling::{scaling_of, shared_scaling};
-use crate::gui::panel_context::PanelContext;
+use super::state::PreviewPanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::raster::{
@@ -21,13 +21,13 @@ const GAP: f32 = 6.0;
 /// Draws coordinates, indices, class and band values of a pixel.
 pub fn ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
     probe: &Probe,
     known: &[String],
 ) {
-    let Some(info) = cx.session.preview.info().cloned() else {
+    let Some(info) = panel.info().cloned() else {
         return;
     };
     ui.spacing_mut().item_spacing.y = 2.0;
@@ -40,7 +40,7 @@ pub fn ui(
             paint::format_grouped_number(probe.column as u64)
         ),
     );
-    if let Some(apart) = difference::values(&cx.session.preview) {
+    if let Some(apart) = difference::values(panel) {
         for (value, sources) in &apart {
             let name = name_probed_band(&info, value.band, known);
             line_ui(ui, &name, &difference::text(value))
@@ -75,19 +75,13 @@ pub fn ui(
         .iter()
         .any(|value| scaling_of(document, at, &info, value.band).is_some());
     // Where the bands shown have one scaling, the choice is beside the stretch.
-    let shared = cx
-        .session
-        .preview
+    let shared = panel
         .image()
         .is_some_and(|image| shared_scaling(document, at, image).is_some());
     if with_scale && !shared {
-        widgets::checkbox(
-            ui,
-            &mut cx.session.preview.side.scaled,
-            tr!("Scaled values"),
-        );
+        widgets::checkbox(ui, &mut panel.side.scaled, tr!("Scaled values"));
     }
-    let scaled_shown = with_scale && cx.session.preview.side.scaled;
+    let scaled_shown = with_scale && panel.side.scaled;
     let highest = probe
         .values
         .iter()

@@ -4,8 +4,7 @@ use egui::{Rect, Role, Sense, Ui, WidgetInfo, vec2};
 
 use super::histogram::outermost;
 use super::names::numbers_apart;
-use super::state::PlayStretch;
-use crate::gui::panel_context::PanelContext;
+use super::state::{PlayStretch, PreviewPanel};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
 use crate::raster::{PixelNumber, PreviewImage};
@@ -27,25 +26,24 @@ fn dtypes(image: &PreviewImage) -> Vec<String> {
 
 /// Keeps the limits of the picture shown when a playback starts, or when its stretch or bands are
 /// changed. They stay with the frame at which it stops.
-pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
-    let state = &mut cx.session.preview;
+pub fn refresh(panel: &mut PreviewPanel, document: &Document) {
     let options = (
-        state.options.stretch,
-        state.options.bands.clone(),
-        state.options.part,
+        panel.options.stretch,
+        panel.options.bands.clone(),
+        panel.options.part,
     );
-    if state.side.locked.is_some()
-        || state
+    if panel.side.locked.is_some()
+        || panel
             .play_stretch
             .as_ref()
             .is_some_and(|played| played.options != options)
     {
-        state.play_stretch = None;
+        panel.play_stretch = None;
     }
-    let (Some(image), None, None) = (state.image(), &state.play_stretch, &state.side.locked) else {
+    let (Some(image), None, None) = (panel.image(), &panel.play_stretch, &panel.side.locked) else {
         return;
     };
-    if state.next_step_s.is_none() {
+    if panel.next_step_s.is_none() {
         return;
     }
     let limits = image.prepared.limits(options.0);
@@ -59,7 +57,7 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     } else {
         ends.map(PixelNumber::Real)
     };
-    let from = state
+    let from = panel
         .whole_of
         .and_then(|at| document.id(at))
         .unwrap_or_default()
@@ -72,20 +70,19 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         from,
         options,
     };
-    state.play_stretch = Some(played);
+    panel.play_stretch = Some(played);
 }
 
 /// Says on the picture which stretch the frames have.
-pub fn caption_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
-    let state = &cx.session.preview;
+pub fn caption_ui(ui: &mut Ui, panel: &PreviewPanel, rect: Rect) {
     let shows = |played: &&PlayStretch| {
-        state.image().is_some_and(|image| played.is_for(image)) && !state.side.by_class
+        panel.image().is_some_and(|image| played.is_for(image)) && !panel.side.by_class
     };
     let Some(PlayStretch {
         from,
         texts: [low, high],
         ..
-    }) = state.play_stretch.as_ref().filter(shows)
+    }) = panel.play_stretch.as_ref().filter(shows)
     else {
         return;
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::{Rect, Sense, Stroke, Ui, pos2};
 
 use super::names::number;
-use super::state::GroundPlace;
+use super::state::{GroundPlace, PreviewPanel};
 use super::transform::Transform;
 use crate::digits::round_at_most;
 use crate::gui::panel_context::PanelContext;
@@ -52,20 +52,20 @@ impl Bar {
 /// system.
 pub fn ui(
     ui: &mut Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     info: &Arc<RasterInfo>,
     transform: Transform,
     rect: Rect,
 ) {
-    let state = &mut cx.session.preview;
     // One request at a time: the view may move in every frame.
-    if !state.ground.is_pending() {
+    if !panel.ground.is_pending() {
         let step = (MOVED / transform.scale).max(1e-3);
         let at = transform
             .middle
             .map(|middle| (middle / step).round() * step);
         let info = info.clone();
-        state.ground.update(
+        panel.ground.update(
             cx.jobs,
             GroundPlace {
                 info: info.clone(),
@@ -78,7 +78,7 @@ pub fn ui(
             },
         );
     }
-    let Some(metres) = state
+    let Some(metres) = panel
         .ground
         .latest()
         .filter(|(of, _)| Arc::ptr_eq(of, info))

@@ -8,7 +8,7 @@ use egui::{
 };
 
 use super::sibling_rows::list_files_around;
-use super::state::SiblingsState;
+use super::state::{PreviewPanel, SiblingsState};
 use super::tools;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -61,13 +61,20 @@ impl SiblingsState {
 }
 
 /// Draws the strip into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, rect: Rect) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg1);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.preview.siblings;
+    let state = &mut panel.siblings;
     if state.made_for != Some(key) {
         *state = SiblingsState {
             made_for: Some(key),
@@ -86,7 +93,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             .iter()
             .find(|&&index| !state.made.contains_key(&shown[index]))
     {
-        state.start(cx.jobs, cx.session.cache_dir.clone(), document, shown[next]);
+        state.start(
+            cx.jobs,
+            cx.session.environment.cache_dir.clone(),
+            document,
+            shown[next],
+        );
     }
     let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
     let named = paint::text_left(&painter, head, tr!("Siblings"), font::semibold(12.0), t.tx);
@@ -110,7 +122,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             .id_salt("playback"),
         |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            tools::playback_ui(ui, cx, document, at);
+            tools::playback_ui(ui, panel, cx, document, at);
         },
     );
     let mut requests = Vec::new();
@@ -129,7 +141,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             });
             let painter = ui.painter_at(frame.expand(2.0));
             painter.rect_filled(frame, 4, t.input);
-            match cx.session.preview.siblings.made.get(&sibling) {
+            match panel.siblings.made.get(&sibling) {
                 Some(Some(texture)) => picture(&painter, frame, texture),
                 Some(None) => paint::icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
                 None => paint::icon(&painter, frame.center(), icons::of_file(id), 18.0, t.txd),

@@ -5,6 +5,7 @@ use egui::{Frame, Margin, ScrollArea, Stroke, Ui, UiBuilder};
 
 use super::names::{band_names, number, number_of};
 use super::scaling::{Scaling, scaling_of, shared_scaling};
+use super::state::PreviewPanel;
 use super::{difference, histogram, legend, pixel, spectrum};
 use crate::digits::six_digits_apart;
 use crate::gui::icons;
@@ -26,14 +27,20 @@ const PIXEL_PART: f32 = 0.45;
 const PIXEL_PART_LOW: f32 = 0.3;
 
 /// Draws the sidebar.
-pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
+pub fn side_ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter()
         .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let known = band_names(Some(document));
     let (upper, lower) = rect.split_top_bottom_at_y(
-        rect.bottom() - pixel_height(cx, document, at, &known, rect.height()),
+        rect.bottom() - pixel_height(panel, document, at, &known, rect.height()),
     );
     ui.scope_builder(
         UiBuilder::new().max_rect(upper).id_salt("preview-picture"),
@@ -43,8 +50,8 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
                 .auto_shrink(false)
                 .show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
-                    picture_ui(ui, cx, document, at, &known);
-                    super::chunks::side_ui(ui, cx, document, at);
+                    picture_ui(ui, panel, document, at, &known);
+                    super::chunks::side_ui(ui, panel, cx, document, at);
                 });
         },
     );
@@ -52,20 +59,20 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
         .hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
     ui.scope_builder(
         UiBuilder::new().max_rect(lower).id_salt("preview-pixel"),
-        |ui| probe_ui(ui, cx, document, at, &known),
+        |ui| probe_ui(ui, panel, document, at, &known),
     );
 }
 
 /// Height that the values of a pixel take: a line for its coordinates, each index and each band.
 /// The same before the pointer is on the picture.
 fn pixel_height(
-    cx: &PanelContext<'_>,
+    panel: &PreviewPanel,
     document: &Document,
     at: RowRef,
     known: &[String],
     height: f32,
 ) -> f32 {
-    let lines = cx.session.preview.info().map_or(2, |info| {
+    let lines = panel.info().map_or(2, |info| {
         let scaled = info
             .bands
             .iter()
@@ -85,35 +92,29 @@ fn pixel_height(
 /// Draws what belongs to the whole picture: stretch, histogram and nodata.
 fn picture_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
     known: &[String],
 ) {
-    if cx.session.preview.compare.shown_difference().is_some() {
-        return difference::side_ui(ui, cx, known);
+    if panel.compare.shown_difference().is_some() {
+        return difference::side_ui(ui, panel, known);
     }
     let t = theme::tokens(ui);
-    let shared = cx
-        .session
-        .preview
+    let shared = panel
         .image()
         .and_then(|image| shared_scaling(document, at, image));
     let scaling = shared
-        .filter(|_| cx.session.preview.side.scaled)
+        .filter(|_| panel.side.scaled)
         .unwrap_or(Scaling::STORED);
     // A stretch changes nothing in a picture by a colour table.
-    let by_table = cx
-        .session
-        .preview
-        .image()
-        .is_some_and(|image| image.limits == [None]);
-    if let Some(image) = cx.session.preview.image().filter(|_| by_table) {
+    let by_table = panel.image().is_some_and(|image| image.limits == [None]);
+    if let Some(image) = panel.image().filter(|_| by_table) {
         legend::ui(ui, document, image);
     }
     widgets::section_header(ui, tr!("Stretch"), |_| {});
     block(ui, |ui| {
-        stretch_ui(ui, cx, scaling);
+        stretch_ui(ui, panel, scaling);
         ui.horizontal(|ui| {
             ui.label(
                 theme::rich_text(tr!("Gamma"))
@@ -124,32 +125,27 @@ fn picture_ui(
             widgets::slider(
                 ui,
                 tr!("Gamma"),
-                &mut cx.session.preview.options.gamma,
+                &mut panel.options.gamma,
                 0.2..=3.0,
                 1.0,
                 width,
             );
         });
-        complex_ui(ui, cx);
+        complex_ui(ui, panel);
         widgets::checkbox(
             ui,
-            &mut cx.session.preview.options.nodata_transparent,
+            &mut panel.options.nodata_transparent,
             tr!("Nodata is transparent"),
         );
         if let Some(Scaling { factor, offset }) = shared {
-            widgets::checkbox(
-                ui,
-                &mut cx.session.preview.side.scaled,
-                tr!("Scaled values"),
-            )
-            .on_hover_text(tr!(
+            widgets::checkbox(ui, &mut panel.side.scaled, tr!("Scaled values")).on_hover_text(tr!(
                 "stored × {factor} + {offset}",
                 factor = number(factor),
                 offset = number(offset)
             ));
         }
     });
-    if let Some(whole) = &cx.session.preview.whole {
+    if let Some(whole) = &panel.whole {
         let (answer, limits) = (whole.answer.clone(), whole.limits.clone());
         widgets::section_header(ui, tr!("Histogram"), |ui| {
             ui.label(
@@ -159,8 +155,8 @@ fn picture_ui(
             );
         });
         block(ui, |ui| {
-            histogram::ui(ui, cx, &answer.1, &limits, known, scaling);
-            let side = &mut cx.session.preview.side;
+            histogram::ui(ui, panel, &answer.1, &limits, known, scaling);
+            let side = &mut panel.side;
             let mut locked = side.locked.is_some();
             if widgets::checkbox(ui, &mut locked, tr!("Lock limits")).changed() {
                 side.locked = locked.then(|| limits.clone());
@@ -171,20 +167,15 @@ fn picture_ui(
             legend::ui(ui, document, &answer.1);
         }
         let info = answer.1.info.clone();
-        spectrum::ui(ui, cx, document, at, &info);
+        spectrum::ui(ui, panel, document, at, &info);
     }
 }
 
 /// Draws the choice of the part of complex numbers that is shown; nothing for other rasters.
-fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn complex_ui(ui: &mut Ui, panel: &mut PreviewPanel) {
     let t = theme::tokens(ui);
     let is_complex = |info: &RasterInfo| info.bands.iter().any(|band| band.is_complex());
-    if !cx
-        .session
-        .preview
-        .info()
-        .is_some_and(|info| is_complex(info))
-    {
+    if !panel.info().is_some_and(|info| is_complex(info)) {
         return;
     }
     ui.horizontal(|ui| {
@@ -193,7 +184,7 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 .text_style(text_style("small12"))
                 .color(t.tx2),
         );
-        let part = &mut cx.session.preview.options.part;
+        let part = &mut panel.options.part;
         let width = ui.available_width();
         if let Some(index) = widgets::combo(
             ui,
@@ -218,34 +209,33 @@ fn name_complex_part(part: ComplexPart) -> &'static str {
 }
 
 /// The pixel under the pointer, or that under it last if the raster has it.
-fn pixel_to_pin(cx: &PanelContext<'_>) -> Option<(usize, usize)> {
-    let preview = &cx.session.preview;
-    let last = preview.side.last_under.filter(|&(x, y)| {
-        preview
+fn pixel_to_pin(panel: &PreviewPanel) -> Option<(usize, usize)> {
+    let last = panel.side.last_under.filter(|&(x, y)| {
+        panel
             .info()
             .is_some_and(|info| x < info.width && y < info.height)
     });
-    preview.pixel.or(last)
+    panel.pixel.or(last)
 }
 
 /// Draws the values of the pixel under the pointer, or of the pinned one.
 fn probe_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
     known: &[String],
 ) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 0.0;
-    let pinned = cx.session.preview.side.pinned;
+    let pinned = panel.side.pinned;
     widgets::section_header(ui, tr!("Pixel"), |ui| {
         let name = if pinned.is_some() {
             tr!("Unpin")
         } else {
             tr!("Pin")
         };
-        let nothing = pixel_to_pin(cx).is_none().then_some(tr!(
+        let nothing = pixel_to_pin(panel).is_none().then_some(tr!(
             "Select a pixel with Pin while the pointer is over the picture: press P"
         ));
         if ui
@@ -257,35 +247,29 @@ fn probe_ui(
             )
             .clicked()
         {
-            cx.session.preview.side.pinned = if pinned.is_some() {
+            panel.side.pinned = if pinned.is_some() {
                 None
             } else {
-                pixel_to_pin(cx)
+                pixel_to_pin(panel)
             };
         }
     });
     // The button pins, because the pointer can't be on the picture at the same time.
     if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
-        cx.session.preview.side.pinned = if pinned.is_some() {
-            None
-        } else {
-            cx.session.preview.pixel
-        };
+        panel.side.pinned = if pinned.is_some() { None } else { panel.pixel };
     }
     ScrollArea::vertical()
         .id_salt("preview-values")
         .auto_shrink(false)
         .show(ui, |ui| {
             block(ui, |ui| {
-                match cx
-                    .session
-                    .preview
+                match panel
                     .probe
                     .latest()
-                    .filter(|_| cx.session.preview.pixel.is_some())
+                    .filter(|_| panel.pixel.is_some())
                     .cloned()
                 {
-                    Some(probe) => pixel::ui(ui, cx, document, at, &probe, known),
+                    Some(probe) => pixel::ui(ui, panel, document, at, &probe, known),
                     None => {
                         let text = theme::rich_text(tr!("Move the pointer over the picture."))
                             .text_style(text_style("small12"))
@@ -307,22 +291,19 @@ fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 }
 
 /// Draws the stretch kind and its parameters.
-fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
+fn stretch_ui(ui: &mut Ui, panel: &mut PreviewPanel, scaling: Scaling) {
     let kinds = [
         tr!("Percentile"),
         tr!("Min to max"),
         tr!("Standard deviations"),
         tr!("Fixed limits"),
     ];
-    let now: Vec<StretchLimits> = cx
-        .session
-        .preview
+    let now: Vec<StretchLimits> = panel
         .whole
         .iter()
         .flat_map(|whole| whole.limits.iter().flatten().copied())
         .collect();
-    let state = &mut cx.session.preview;
-    let stretch = &mut state.options.stretch;
+    let stretch = &mut panel.options.stretch;
     let kind = match stretch {
         Stretch::Percentile { .. } => 0,
         Stretch::MinMax => 1,
@@ -353,7 +334,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         [mark!("Lower limit"), mark!("Upper limit")]
     };
     let width = if below { (all - gap) / 2.0 } else { 50.0 };
-    let (names, typed) = (&names[..fields], &mut state.side.typed);
+    let (names, typed) = (&names[..fields], &mut panel.side.typed);
     let mut draw_fields =
         |ui: &mut Ui| draw_stretch_fields(ui, names, typed, &mut pair, &texts, width);
     let changed = ui.horizontal(|ui| {

@@ -6,9 +6,8 @@ use egui_plot::{Line, MarkerShape, PlotPoints, Points};
 
 use super::names::{mark_text, number};
 use super::scaling::scaling_of;
-use super::state::Spectrum;
+use super::state::{PreviewPanel, Spectrum};
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, paint};
@@ -26,7 +25,7 @@ const HEIGHT: f32 = 120.0;
 /// of few bands.
 pub fn ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
     info: &RasterInfo,
@@ -36,14 +35,12 @@ pub fn ui(
     }
     let t = theme::tokens(ui);
     let wavelengths = wavelengths_of(document, info);
-    let probe = cx
-        .session
-        .preview
+    let probe = panel
         .probe
         .latest()
-        .filter(|_| cx.session.preview.pixel.is_some())
+        .filter(|_| panel.pixel.is_some())
         .cloned();
-    let scaled = cx.session.preview.side.scaled;
+    let scaled = panel.side.scaled;
     let now = probe.map(|probe| {
         let factor = |band| scaling_of(document, at, info, band).filter(|_| scaled);
         let value = |band, stored| factor(band).map_or(stored, |scaling| scaling.physical(stored));
@@ -54,14 +51,14 @@ pub fn ui(
             value,
         )
     });
-    let kept = cx.session.preview.side.spectra.len();
+    let kept = panel.side.spectra.len();
     widgets::section_header(ui, tr!("Spectrum"), |ui| {
         if kept > 0
             && ui
                 .add(Button::ghost(tr!("Clear")).name(tr!("Clear the kept spectra")))
                 .clicked()
         {
-            cx.session.preview.side.spectra.clear();
+            panel.side.spectra.clear();
         }
         let blocked = match (&now, kept) {
             (None, _) => Some(tr!("Pin a pixel first: press P over the picture")),
@@ -75,12 +72,12 @@ pub fn ui(
         if ui.add(keep).clicked()
             && let Some(now) = &now
         {
-            cx.session.preview.side.spectra.push(now.clone());
+            panel.side.spectra.push(now.clone());
         }
     });
     // Curves over another axis can't be compared.
     let by_wavelength = wavelengths.is_some();
-    let mut curves: Vec<Spectrum> = cx.session.preview.side.spectra.clone();
+    let mut curves: Vec<Spectrum> = panel.side.spectra.clone();
     curves.retain(|curve| curve.by_wavelength == by_wavelength);
     let shown_kept = curves.len();
     curves.extend(now);

@@ -1,5 +1,5 @@
 //! State of the preview: pixels that were requested and read, view, comparison, sidebar. Imports no
-//! panel context, so that the session can hold it.
+//! panel context, so that the list of panels can hold it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::studio::RowRef;
 
 /// State of the panel.
 #[derive(Default)]
-pub struct PreviewState {
+pub struct PreviewPanel {
     pub(super) shown: Option<(DocumentKey, RowRef)>,
     /// The file.
     pub asset: Option<RasterSource>,
@@ -107,7 +107,7 @@ pub struct PlayStretch {
     pub(super) options: (Stretch, BandChoice, ComplexPart),
 }
 
-impl PreviewState {
+impl PreviewPanel {
     /// Header of the raster shown.
     pub fn info(&self) -> Option<&Arc<RasterInfo>> {
         self.image().map(|image| &image.info)

@@ -6,7 +6,7 @@ use egui::{Frame, Margin, Ui, vec2};
 
 use super::names::{band_name, band_names, classes_of, short_name};
 use super::sibling_rows::{find_sibling_file, list_files_around};
-use super::state::{Compare, CompareMode};
+use super::state::{Compare, CompareMode, PreviewPanel};
 use super::variable;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -57,10 +57,17 @@ enum Room {
 
 /// Draws the tools in one row, or in several if they do not fit. `playback` is false when the
 /// sibling strip has the buttons.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    playback: bool,
+) {
     let t = theme::tokens(ui);
-    cx.session.preview.compare.jobs = cx.jobs.clone();
-    let bands = BandChoices::from_context(cx, document);
+    panel.compare.jobs = cx.jobs.clone();
+    let bands = BandChoices::of_shown_raster(panel, document);
     let alone = is_alone(document, at);
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 5))
@@ -69,12 +76,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
             let separators = if alone { 1.0 } else { 2.0 };
             // Widths of the controls, each with the gap before it.
             let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t))
-                + variable::width(cx, document, GAP);
-            let right = zoom_width(ui, cx, t)
+                + variable::width(panel, document, GAP);
+            let right = zoom_width(ui, panel, t)
                 + if playback { 3.0 * (ICON + GAP) } else { 0.0 }
                 + separators * (GAP + 6.0);
             let room = ui.available_width() - left - right;
-            let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
+            let fits = |wanted: Room| alone || compare_width(ui, panel, t, wanted) + GAP <= room;
             if room >= 0.0 && fits(Room::Narrow) {
                 let compare = if fits(Room::Wide) {
                     Room::Wide
@@ -83,29 +90,29 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
                 };
                 ui.set_height(26.0);
                 ui.horizontal_centered(|ui| {
-                    variable::ui(ui, cx, document, at);
-                    bands_ui(ui, cx, bands.as_ref());
+                    variable::ui(ui, panel, cx, document, at);
+                    bands_ui(ui, panel, bands.as_ref());
                     ui.separator();
                     if !alone {
-                        compare_ui(ui, cx, document, at, compare);
+                        compare_ui(ui, panel, document, at, compare);
                     }
                     ui.add_space((ui.available_width() - right + GAP).max(0.0));
                     if playback {
-                        playback_ui(ui, cx, document, at);
+                        playback_ui(ui, panel, cx, document, at);
                     }
-                    zoom_ui(ui, cx);
+                    zoom_ui(ui, panel);
                 });
             } else {
                 ui.horizontal_wrapped(|ui| {
-                    variable::ui(ui, cx, document, at);
-                    bands_ui(ui, cx, bands.as_ref());
+                    variable::ui(ui, panel, cx, document, at);
+                    bands_ui(ui, panel, bands.as_ref());
                     if !alone {
-                        compare_ui(ui, cx, document, at, Room::Narrow);
+                        compare_ui(ui, panel, document, at, Room::Narrow);
                     }
                     if playback {
-                        playback_ui(ui, cx, document, at);
+                        playback_ui(ui, panel, cx, document, at);
                     }
-                    zoom_ui(ui, cx);
+                    zoom_ui(ui, panel);
                 });
             }
         });
@@ -119,8 +126,14 @@ fn is_alone(document: &Document, at: RowRef) -> bool {
 }
 
 /// Draws the buttons for the previous and next sibling and for playback.
-pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let playing = cx.session.preview.next_step_s.is_some();
+pub fn playback_ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
+    let playing = panel.next_step_s.is_some();
     let (icon, name) = if playing {
         (icons::PAUSE, tr!("Stop playing"))
     } else {
@@ -131,7 +144,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
         .add(Button::icon_only(icon, name).with_disabled_reason(alone))
         .clicked()
     {
-        cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
+        panel.next_step_s = (!playing).then(|| ui.input(|input| input.time));
     }
     let ways = [
         (icons::CARET_LEFT, tr!("Previous sibling"), -1),
@@ -161,9 +174,9 @@ struct BandChoices {
 }
 
 impl BandChoices {
-    fn from_context(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
+    fn of_shown_raster(panel: &PreviewPanel, document: &Document) -> Option<Self> {
         let known = band_names(Some(document));
-        let image = cx.session.preview.image()?;
+        let image = panel.image()?;
         let (info, shown) = (&image.info, image.bands.clone());
         let presets = Preset::ALL
             .iter()
@@ -231,7 +244,7 @@ impl BandChoices {
     }
 }
 
-fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>) {
+fn bands_ui(ui: &mut Ui, panel: &mut PreviewPanel, bands: Option<&BandChoices>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
         ui.label(
@@ -241,7 +254,6 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
         );
         return;
     };
-    let state = &mut cx.session.preview;
     let width = of.band_width(ui, t);
     let mut chosen = of.shown.clone();
     if of.names.len() > 1 {
@@ -321,7 +333,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
             if of.has_classes {
                 labels.push(tr!("Label classes"));
             }
-            let current = if state.side.by_class && of.has_classes {
+            let current = if panel.side.by_class && of.has_classes {
                 tr!("Label classes")
             } else {
                 label(*map)
@@ -329,7 +341,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
             if let Some(index) =
                 widgets::combo(ui, tr!("Colours"), current, COLOURS, false, &labels)
             {
-                state.side.by_class = index >= ColourMap::ALL.len();
+                panel.side.by_class = index >= ColourMap::ALL.len();
                 *map = ColourMap::ALL
                     .get(index)
                     .copied()
@@ -339,7 +351,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
         BandChoice::Auto => {}
     }
     if chosen != of.shown {
-        state.options.bands = chosen;
+        panel.options.bands = chosen;
     }
 }
 
@@ -348,7 +360,7 @@ fn segments() -> [Segment<'static, CompareMode>; 5] {
 }
 
 /// Width of the comparison with all its controls, so that the layout does not change with the mode.
-fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) -> f32 {
+fn compare_width(ui: &Ui, panel: &PreviewPanel, t: &ThemeTokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
             let label =
@@ -360,16 +372,16 @@ fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) ->
     modes
         + GAP
         + WITH
-        + if cx.session.preview.compare.failed.is_some() {
+        + if panel.compare.failed.is_some() {
             GAP + ICON
         } else {
             0.0
         }
 }
 
-fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, room: Room) {
+fn compare_ui(ui: &mut Ui, panel: &mut PreviewPanel, document: &Document, at: RowRef, room: Room) {
     let t = theme::tokens(ui);
-    let compare = &mut cx.session.preview.compare;
+    let compare = &mut panel.compare;
     match room {
         Room::Wide => {
             ui.label(
@@ -424,17 +436,17 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
 }
 
 /// Text of the 1:1 button.
-fn zoom_text(cx: &PanelContext<'_>) -> String {
-    let scale = cx.session.preview.view.scale;
+fn zoom_text(panel: &PreviewPanel) -> String {
+    let scale = panel.view.scale;
     format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
 }
 
-fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens) -> f32 {
-    let text = paint::measure_text_width(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx);
+fn zoom_width(ui: &Ui, panel: &PreviewPanel, t: &ThemeTokens) -> f32 {
+    let text = paint::measure_text_width(ui.painter(), &zoom_text(panel), font::medium(12.0), t.tx);
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }
 
-fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn zoom_ui(ui: &mut Ui, panel: &mut PreviewPanel) {
     let mut factor = 1.0;
     if ui
         .add(Button::icon_only(icons::MINUS, tr!("Zoom out")))
@@ -442,13 +454,13 @@ fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     {
         factor = 1.0 / 1.5;
     }
-    let scale = if cx.session.preview.view.scale > 0.0 {
-        cx.session.preview.view.scale
+    let scale = if panel.view.scale > 0.0 {
+        panel.view.scale
     } else {
         1.0
     };
     let label = ui.add(
-        Button::ghost(zoom_text(cx))
+        Button::ghost(zoom_text(panel))
             .name(tr!("One to one"))
             .tooltip(tr!("Show every pixel once")),
     );
@@ -468,13 +480,13 @@ fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ))
         .clicked()
     {
-        cx.session.preview.view.fit();
+        panel.view.fit();
     }
     if factor != 1.0
-        && let Some(info) = cx.session.preview.info()
+        && let Some(info) = panel.info()
     {
         let whole = [info.width as f64 / 2.0, info.height as f64 / 2.0];
-        let view = &mut cx.session.preview.view;
+        let view = &mut panel.view;
         let middle = view.place.map_or(whole, |(middle, _)| middle);
         view.place = Some((middle, scale * factor / f64::from(ui.pixels_per_point())));
         view.moved_s = ui.input(|input| input.time);
@@ -482,17 +494,23 @@ fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 /// Steps to the next sibling when playback is due; wraps around.
-pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some(next) = cx.session.preview.next_step_s else {
+pub fn play(
+    ui: &Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
+    let Some(next) = panel.next_step_s else {
         return;
     };
     let now = ui.input(|input| input.time);
     // Playback waits for a picture that is still pending.
-    if now >= next && cx.session.preview.whole.is_some() {
+    if now >= next && panel.whole.is_some() {
         let to = find_sibling_file(document, at, 1)
             .or_else(|| list_files_around(document, at, 4096).first().copied());
         cx.request(Request::Select(to));
-        cx.session.preview.next_step_s = Some(now + PLAY_S);
+        panel.next_step_s = Some(now + PLAY_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use egui::Ui;
 
+use super::state::PreviewPanel;
 use crate::extensions::{CallTarget, ExtensionCall};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -16,8 +17,8 @@ const WIDTH: f32 = 128.0;
 const ICON: f32 = 24.0;
 
 /// Width of the controls with the gaps after them; 0 for a file with one raster.
-pub fn width(cx: &PanelContext<'_>, document: &Document, gap: f32) -> f32 {
-    match shown_variable(cx) {
+pub fn width(panel: &PreviewPanel, document: &Document, gap: f32) -> f32 {
+    match shown_variable(panel) {
         Some(_) if document.draft().is_some() => WIDTH + ICON + 2.0 * gap,
         Some(_) => WIDTH + gap,
         None => 0.0,
@@ -25,8 +26,14 @@ pub fn width(cx: &PanelContext<'_>, document: &Document, gap: f32) -> f32 {
 }
 
 /// Draws the choice; nothing for a file with one raster.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some(read) = shown_variable(cx).cloned() else {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+) {
+    let Some(read) = shown_variable(panel).cloned() else {
         return;
     };
     let current = read.name.as_deref().unwrap_or(tr!("Own bands of the file"));
@@ -38,8 +45,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
         .collect();
     let chosen = widgets::combo(ui, tr!("Variable"), current, WIDTH, false, &labels);
     if let Some(name) = chosen.and_then(|index| read.names.get(index)) {
-        cx.session.sample.variable = Some(Arc::from(name.as_str()));
-        cx.session.preview.shown = None;
+        cx.session.asset.variable = Some(Arc::from(name.as_str()));
+        panel.shown = None;
     }
     if document.draft().is_some() {
         store_ui(ui, cx, document, at, read.name.as_deref());
@@ -47,8 +54,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
 }
 
 /// The variable of the raster that is shown.
-fn shown_variable<'a>(cx: &'a PanelContext<'_>) -> Option<&'a VariableRead> {
-    cx.session.preview.raster.as_ref()?.variable.as_ref()
+fn shown_variable(panel: &PreviewPanel) -> Option<&VariableRead> {
+    panel.raster.as_ref()?.variable.as_ref()
 }
 
 /// A variable in the list: its name and what the driver says of it, which often begins with its
@@ -91,7 +98,7 @@ fn store_ui(
             target: position_of(document, at),
             schema_only: false,
         };
-        cx.session.sample.variable = None;
+        cx.session.asset.variable = None;
         cx.run(Command::Extend {
             calls: vec![call],
             replace: true,

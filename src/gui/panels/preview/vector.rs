@@ -12,7 +12,7 @@ use super::picture::Picture;
 use super::picture_options::{beside_key, look_of, shows_classes};
 use super::sibling_rows::list_files_around;
 use super::sidebar::SIDE;
-use super::state::CanvasView;
+use super::state::{CanvasView, PreviewPanel};
 use super::transform::Transform;
 use super::vector_features::VectorView;
 use super::{canvas, file_contents, siblings};
@@ -36,17 +36,18 @@ const LIST_PART: f32 = 0.5;
 /// Draws the panel for a vector file.
 pub fn ui(
     ui: &mut Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     key: DocumentKey,
     at: RowRef,
 ) {
-    let by_class = shows_classes(cx, document);
-    let wanted = (at, beside_key(cx, key, by_class));
+    let by_class = shows_classes(panel, document);
+    let wanted = (at, beside_key(panel, cx, key, by_class));
     let asked = list_files_around(document, at, ASKED_MOST)
         .into_iter()
         .filter(|&sibling| sibling != at);
-    let state = &mut cx.session.preview.vector;
+    let state = &mut panel.vector;
     if state.view.key() != Some(&wanted) {
         let (source, places) = (
             document.raster_later(at),
@@ -63,11 +64,11 @@ pub fn ui(
             move |ctx| Ok(Arc::new(VectorView::read(source, places, &beside, ctx)?)),
         );
     }
-    let view = match cx.session.preview.vector.view.get(&wanted) {
+    let view = match panel.vector.view.get(&wanted) {
         Some(Ok(view)) => view.clone(),
         Some(Err(error)) => {
             let why = error.sentence();
-            return file_contents::ui(ui, cx, key, at, &why);
+            return file_contents::ui(ui, panel, cx, key, at, &why);
         }
         None => {
             widgets::spinner(ui, 24.0);
@@ -75,8 +76,8 @@ pub fn ui(
         }
     };
     // The view of a picture stays for the features over it.
-    cx.session.preview.view.show(view.plane.size);
-    refresh_background(ui, cx, document, &view);
+    panel.view.show(view.plane.size);
+    refresh_background(ui, panel, cx, document, &view);
     let area = ui.available_rect_before_wrap();
     let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
@@ -87,33 +88,32 @@ pub fn ui(
     };
     let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
     let (picture, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
-    let under = canvas_ui(ui, cx, document, at, &view, picture);
-    readout_ui(
-        ui,
-        &view,
-        under.or(cx.session.preview.vector.selected),
-        readout,
-    );
+    let under = canvas_ui(ui, panel, cx, document, at, &view, picture);
+    readout_ui(ui, &view, under.or(panel.vector.selected), readout);
     if strip > 0.0 {
-        siblings::ui(ui, cx, document, at, lower);
+        siblings::ui(ui, panel, cx, document, at, lower);
     }
     if side > 0.0 {
         ui.scope_builder(
             UiBuilder::new().max_rect(right).id_salt("vector-side"),
-            |ui| side_ui(ui, cx, &view, picture),
+            |ui| side_ui(ui, panel, &view, picture),
         );
     }
 }
 
 /// Renders the picture behind the features as the preview of that sibling has it.
-fn refresh_background(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, view: &VectorView) {
+fn refresh_background(
+    ui: &Ui,
+    panel: &mut PreviewPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    view: &VectorView,
+) {
     let Some(answer) = &view.background else {
         return;
     };
-    let look = look_of(cx, document, Some(&answer.1));
-    let picture = cx
-        .session
-        .preview
+    let look = look_of(panel, document, Some(&answer.1));
+    let picture = panel
         .vector
         .background
         .get_or_insert_with(|| Picture::new(ui.ctx(), answer.clone()));
@@ -123,6 +123,7 @@ fn refresh_background(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, v
 /// Draws picture and shapes into `rect`. Returns the feature under the pointer.
 fn canvas_ui(
     ui: &mut Ui,
+    panel: &mut PreviewPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     at: RowRef,
@@ -140,15 +141,15 @@ fn canvas_ui(
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let [width, height] = view.plane.size;
-    let (mut transform, fit) = canvas::shown_transform(cx, rect, view.plane.size);
-    if canvas::navigate(ui, cx, &response, &mut transform, fit) {
+    let (mut transform, fit) = canvas::shown_transform(panel, rect, view.plane.size);
+    if canvas::navigate(ui, panel, cx, &response, &mut transform, fit) {
         transform.middle = [
             transform.middle[0].clamp(0.0, width),
             transform.middle[1].clamp(0.0, height),
         ];
-        cx.session.preview.view.place = Some((transform.middle, transform.scale));
+        panel.view.place = Some((transform.middle, transform.scale));
     }
-    if let Some(picture) = &cx.session.preview.vector.background {
+    if let Some(picture) = &panel.vector.background {
         canvas::paint_picture(&painter, picture, transform);
     }
     let pointer = response
@@ -156,13 +157,13 @@ fn canvas_ui(
         .map(|at| transform.pixel_from_screen(at));
     let under = pointer.and_then(|at| view.row_at(at, f64::from(REACH) / transform.scale));
     if response.clicked() {
-        let state = &mut cx.session.preview.vector;
+        let state = &mut panel.vector;
         state.selected = under;
         if let Some(row) = under {
             state.scroll.reveal(row as u64);
         }
     }
-    let selected = cx.session.preview.vector.selected;
+    let selected = panel.vector.selected;
     let is_over_picture = view.background.is_some();
     for row in (0..view.rows.len()).filter(|row| ![selected, under].contains(&Some(*row))) {
         if let Some((_, feature)) = view.feature(row) {
@@ -302,24 +303,24 @@ fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
 }
 
 /// Draws the list of features and the values of the selected one.
-fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
+fn side_ui(ui: &mut Ui, panel: &mut PreviewPanel, view: &VectorView, picture: Rect) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter()
         .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let (upper, lower) = rect.split_top_bottom_at_y(rect.top() + rect.height() * LIST_PART);
     ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("features"), |ui| {
-        list_ui(ui, cx, view, picture)
+        list_ui(ui, panel, view, picture)
     });
     ui.painter()
         .hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
-    let selected = cx.session.preview.vector.selected;
+    let selected = panel.vector.selected;
     ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("values"), |ui| {
         values_ui(ui, view, selected)
     });
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
+fn list_ui(ui: &mut Ui, panel: &mut PreviewPanel, view: &VectorView, picture: Rect) {
     let t = theme::tokens(ui);
     let n = paint::format_grouped_number(view.rows.len() as u64);
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -327,7 +328,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
         ui.label(theme::rich_text(n).font(font::mono(11.0)).color(t.tx3));
     });
     let several = view.features.layers.len() > 1;
-    let state = &mut cx.session.preview.vector;
+    let state = &mut panel.vector;
     let (mut scroll, selected) = (state.scroll, state.selected);
     let list = VirtualRows::new(tr!("Features"), view.rows.len() as u64)
         .row_height(LINE)
@@ -364,11 +365,11 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
             t.tx,
         );
     });
-    let state = &mut cx.session.preview.vector;
+    let state = &mut panel.vector;
     state.scroll = scroll;
     if let Some(row) = output.clicked.or(output.moved_to) {
         state.selected = Some(row as usize);
-        reveal(&mut cx.session.preview.view, view, row as usize, picture);
+        reveal(&mut panel.view, view, row as usize, picture);
     }
 }
 

@@ -13,13 +13,14 @@ use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
-use state::{ProblemLine, ProblemsState};
+use state::{ProblemLine, ProblemsPanel};
 
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
@@ -27,7 +28,7 @@ const OFFERED: usize = 2;
 /// Finds the fixes of these findings off the interface thread. They are kept until the report
 /// changes.
 fn find_fixes(
-    state: &mut ProblemsState,
+    state: &mut ProblemsPanel,
     cx: &PanelContext<'_>,
     report: &Arc<Report>,
     visible: Vec<usize>,
@@ -56,228 +57,320 @@ fn find_fixes(
 /// Shows the location of a finding: selects the sample, or focuses the collection field.
 pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
     match &finding.at {
-        Location::Collection(field) => {
-            cx.session.form.focus(field);
-            cx.session.form.show = true;
+        Location::Collection(field) => cx.request(Request::CollectionField(field.clone())),
+        Location::Level(level) | Location::Column { level, .. } => {
+            cx.session.selection.level = *level
         }
-        Location::Level(level) | Location::Column { level, .. } => cx.session.level = *level,
         _ => {}
     }
     if let Some(at) = finding_sample(finding) {
         cx.request(Request::Select(Some(at)));
     }
     if !matches!(finding.at, Location::Collection(_)) {
-        cx.session.form.release();
+        cx.request(Request::LeaveCollectionField);
     }
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let report = cx.studio.report().clone();
-    if report.findings.is_empty() {
-        let (title, why) = match (cx.document().is_some(), cx.session.marks.is_checked()) {
-            (true, true) => (
-                tr!("No problems"),
-                tr!("Every rule that was checked holds."),
-            ),
-            (true, false) => (
-                tr!("Not checked yet"),
-                tr!("Check the dataset with F7. Drafts are checked after every edit."),
-            ),
-            _ => (
-                tr!("Nothing to check"),
-                tr!("Open a dataset, or drop files to begin one."),
-            ),
-        };
-        let icon = if cx.session.marks.is_checked() {
-            icons::CHECK_CIRCLE
-        } else {
-            icons::WARNING_OCTAGON
-        };
-        widgets::draw_empty_state(ui, icon, title, why);
-        return;
-    }
-    let mut state = std::mem::take(&mut cx.session.problems);
-    state.refresh(&report);
-    let cursor = state.selected.and_then(|selected| {
-        state.rows.iter().position(|line| {
-            matches!(line,
+impl Panel for ProblemsPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let report = cx.studio.report().clone();
+        if report.findings.is_empty() {
+            let (title, why) = match (
+                cx.document().is_some(),
+                cx.session.marks.status.is_checked(),
+            ) {
+                (true, true) => (
+                    tr!("No problems"),
+                    tr!("Every rule that was checked holds."),
+                ),
+                (true, false) => (
+                    tr!("Not checked yet"),
+                    tr!("Check the dataset with F7. Drafts are checked after every edit."),
+                ),
+                _ => (
+                    tr!("Nothing to check"),
+                    tr!("Open a dataset, or drop files to begin one."),
+                ),
+            };
+            let icon = if cx.session.marks.status.is_checked() {
+                icons::CHECK_CIRCLE
+            } else {
+                icons::WARNING_OCTAGON
+            };
+            widgets::draw_empty_state(ui, icon, title, why);
+            return;
+        }
+        self.refresh(&report);
+        let cursor = self.selected.and_then(|selected| {
+            self.rows.iter().position(|line| {
+                matches!(line,
                 ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected)
-        })
-    });
-    // Findings of an older revision must not change the draft.
-    let fixable = cx
-        .document()
-        .is_some_and(|document| document.draft().is_some())
-        && !cx.studio.is_checking();
-    want_plans(&mut state, cx, &report, fixable);
-    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64)
-        .row_height(26.0)
-        .cursor(cursor.map(|row| row as u64));
-    let (mut scroll, rows) = (state.scroll, &state.rows);
-    let fixes = &state.fixes;
-    let plans = state.plans.latest().filter(|_| fixable);
-    let mut chosen_plan = None;
-    let (mut wanted, mut chosen_fix) = (Vec::new(), None);
-    let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
-        let line = rows[row as usize];
-        let (ProblemLine::Group(index, ..)
-        | ProblemLine::Child(index)
-        | ProblemLine::Single(index)) = line;
-        let finding = &report.findings[index];
-        let chosen = cursor == Some(row as usize);
-        response.widget_info(|| match line {
-            ProblemLine::Group(..) => WidgetInfo::labeled(
-                Role::ListItem,
-                true,
-                crate::text::translate_text(finding.rule.what()),
-            ),
-            _ => {
-                let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
-                WidgetInfo::selected(Role::ListItem, true, chosen, said)
-            }
+            })
         });
-        let (mut room, mut widths) = (rect, Vec::new());
-        let group_plans = plans
-            .filter(|_| matches!(line, ProblemLine::Group(..)) && finding.rule == Rule::PitRoots);
-        if let Some(plans) = group_plans {
-            (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
-        }
-        // What is done with sidecars concerns all rasters alike, so a child of the group has no
-        // button.
-        let offers_sidecars = fixable
-            && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
-            && !matches!(line, ProblemLine::Child(_));
-        if offers_sidecars {
-            (widths, room.max.x) =
-                row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
-        } else if fixable && !matches!(line, ProblemLine::Group(..)) {
-            match fixes.get(&index) {
-                Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
-                None => wanted.push(index),
+        // Findings of an older revision must not change the draft.
+        let fixable = cx
+            .document()
+            .is_some_and(|document| document.draft().is_some())
+            && !cx.studio.is_checking();
+        want_plans(self, cx, &report, fixable);
+        let list = VirtualRows::new(tr!("Problems"), self.rows.len() as u64)
+            .row_height(26.0)
+            .cursor(cursor.map(|row| row as u64));
+        let (mut scroll, rows) = (self.scroll, &self.rows);
+        let fixes = &self.fixes;
+        let plans = self.plans.latest().filter(|_| fixable);
+        let mut chosen_plan = None;
+        let (mut wanted, mut chosen_fix) = (Vec::new(), None);
+        let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
+            let line = rows[row as usize];
+            let (ProblemLine::Group(index, ..)
+            | ProblemLine::Child(index)
+            | ProblemLine::Single(index)) = line;
+            let finding = &report.findings[index];
+            let chosen = cursor == Some(row as usize);
+            response.widget_info(|| match line {
+                ProblemLine::Group(..) => WidgetInfo::labeled(
+                    Role::ListItem,
+                    true,
+                    crate::text::translate_text(finding.rule.what()),
+                ),
+                _ => {
+                    let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
+                    WidgetInfo::selected(Role::ListItem, true, chosen, said)
+                }
+            });
+            let (mut room, mut widths) = (rect, Vec::new());
+            let group_plans = plans.filter(|_| {
+                matches!(line, ProblemLine::Group(..)) && finding.rule == Rule::PitRoots
+            });
+            if let Some(plans) = group_plans {
+                (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
             }
-        }
-        line_ui(
-            ui,
-            rect,
-            room.right(),
-            line,
-            finding,
-            chosen,
-            response.hovered(),
-        );
-        if let Some(fixes) = fixes
-            .get(&index)
-            .filter(|_| room.right() < rect.right() && !matches!(line, ProblemLine::Group(..)))
-            && let Some(fix) = fixes_ui(
+            // What is done with sidecars concerns all rasters alike, so a child of the group has no
+            // button.
+            let offers_sidecars = fixable
+                && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
+                && !matches!(line, ProblemLine::Child(_));
+            if offers_sidecars {
+                (widths, room.max.x) =
+                    row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
+            } else if fixable && !matches!(line, ProblemLine::Group(..)) {
+                match fixes.get(&index) {
+                    Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
+                    None => wanted.push(index),
+                }
+            }
+            line_ui(
                 ui,
-                rect.with_min_x(room.right()),
-                fixes,
-                &widths,
-                &finding.at,
-            )
-        {
-            chosen_fix = Some((index, fix.clone()));
-        }
-        if let Some(plans) = group_plans
-            && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans, &widths)
-        {
-            chosen_plan = Some(plan.clone());
-        }
-        if offers_sidecars && sidecars_ui(ui, rect.with_min_x(room.right()), &widths) {
-            cx.requests.push(Request::Do(Action::Sidecars));
-        }
-        let rule = crate::text::translate_text(finding.rule.what());
-        response.clone().on_hover_text(theme::rich_text(format!(
-            "{} ({rule}, §{})",
-            finding.message,
-            finding.rule.section()
-        )));
-    });
-    state.scroll = scroll;
-    if let Some((index, alike)) = state.fix_asked.filter(|_| fixable) {
-        match state.fixes.get(&index).map(|fixes| fixes.first().cloned()) {
-            None if wanted.contains(&index) => {}
-            None => wanted.push(index),
-            Some(fix) => {
-                let root = report
-                    .findings
-                    .get(index)
-                    .and_then(finding_sample)
-                    .zip(cx.document());
-                match (&fix, root) {
-                    (Some(fix), Some((at, document))) if alike => {
-                        let key = ((cx.session.serial, revision(cx.studio)), index);
-                        if let (None, Some(finder)) =
-                            (state.alike.get(&key), cx.studio.fix_finder())
-                        {
-                            let (root, fix) =
-                                (structure::root_of(document, at) as usize, fix.clone());
-                            state
-                                .alike
-                                .update(cx.jobs, key, tr!("Look for fixes"), move |_| {
-                                    Ok(finder.alike_plan(root, &fix).map(Arc::new))
-                                });
+                rect,
+                room.right(),
+                line,
+                finding,
+                chosen,
+                response.hovered(),
+            );
+            if let Some(fixes) = fixes
+                .get(&index)
+                .filter(|_| room.right() < rect.right() && !matches!(line, ProblemLine::Group(..)))
+                && let Some(fix) = fixes_ui(
+                    ui,
+                    rect.with_min_x(room.right()),
+                    fixes,
+                    &widths,
+                    &finding.at,
+                )
+            {
+                chosen_fix = Some((index, fix.clone()));
+            }
+            if let Some(plans) = group_plans
+                && let Some(plan) = plans_ui(ui, rect.with_min_x(room.right()), plans, &widths)
+            {
+                chosen_plan = Some(plan.clone());
+            }
+            if offers_sidecars && sidecars_ui(ui, rect.with_min_x(room.right()), &widths) {
+                cx.requests.push(Request::Do(Action::Sidecars));
+            }
+            let rule = crate::text::translate_text(finding.rule.what());
+            response.clone().on_hover_text(theme::rich_text(format!(
+                "{} ({rule}, §{})",
+                finding.message,
+                finding.rule.section()
+            )));
+        });
+        self.scroll = scroll;
+        if let Some((index, alike)) = self.fix_asked.filter(|_| fixable) {
+            match self.fixes.get(&index).map(|fixes| fixes.first().cloned()) {
+                None if wanted.contains(&index) => {}
+                None => wanted.push(index),
+                Some(fix) => {
+                    let root = report
+                        .findings
+                        .get(index)
+                        .and_then(finding_sample)
+                        .zip(cx.document());
+                    match (&fix, root) {
+                        (Some(fix), Some((at, document))) if alike => {
+                            let key = ((cx.session.serial, revision(cx.studio)), index);
+                            if let (None, Some(finder)) =
+                                (self.alike.get(&key), cx.studio.fix_finder())
+                            {
+                                let (root, fix) =
+                                    (structure::root_of(document, at) as usize, fix.clone());
+                                self.alike
+                                    .update(cx.jobs, key, tr!("Look for fixes"), move |_| {
+                                        Ok(finder.alike_plan(root, &fix).map(Arc::new))
+                                    });
+                            }
+                            if let Some(found) = self.alike.get(&key) {
+                                chosen_plan = found.as_ref().ok().cloned().flatten();
+                                self.fix_asked = None;
+                            }
+                            if let Some(plan) = chosen_plan {
+                                cx.request(Request::Plan(plan));
+                            }
+                            return;
                         }
-                        if let Some(found) = state.alike.get(&key) {
-                            chosen_plan = found.as_ref().ok().cloned().flatten();
-                            state.fix_asked = None;
-                        }
-                        cx.session.problems = state;
-                        if let Some(plan) = chosen_plan {
-                            cx.request(Request::Plan(plan));
-                        }
-                        return;
+                        _ => self.fix_asked = None,
                     }
-                    _ => state.fix_asked = None,
+                    match fix {
+                        Some(fix) => chosen_fix = Some((index, fix)),
+                        // Its error says that there is none.
+                        None => cx.run(Command::ApplyFix {
+                            finding: index,
+                            fix: 0,
+                        }),
+                    }
                 }
-                match fix {
-                    Some(fix) => chosen_fix = Some((index, fix)),
-                    // Its error says that there is none.
-                    None => cx.run(Command::ApplyFix {
-                        finding: index,
-                        fix: 0,
-                    }),
+            }
+        }
+        if !wanted.is_empty() {
+            find_fixes(self, cx, &report, wanted);
+        }
+        if let Some(plan) = chosen_plan {
+            return cx.request(Request::Plan(plan));
+        }
+        if let Some((index, fix)) = chosen_fix {
+            let at = report.findings.get(index).and_then(finding_sample);
+            if let Some((document, at)) = cx.document().zip(at) {
+                cx.request(Request::Fix(
+                    structure::root_of(document, at),
+                    Box::new(fix),
+                ));
+            }
+            return;
+        }
+        if let Some(row) = out.clicked.or(out.moved_to) {
+            match self.rows[row as usize] {
+                ProblemLine::Group(index, ..) => {
+                    let rule = report.findings[index].rule;
+                    if out.clicked.is_some() && !self.folded.remove(&rule) {
+                        self.folded.insert(rule);
+                    }
+                    self.changes += 1;
+                }
+                ProblemLine::Child(index) | ProblemLine::Single(index) => {
+                    self.selected = Some(index);
+                    go_to(cx, &report.findings[index]);
                 }
             }
         }
     }
-    if !wanted.is_empty() {
-        find_fixes(&mut state, cx, &report, wanted);
-    }
-    if let Some(plan) = chosen_plan {
-        cx.session.problems = state;
-        return cx.request(Request::Plan(plan));
-    }
-    if let Some((index, fix)) = chosen_fix {
-        cx.session.problems = state;
-        let at = report.findings.get(index).and_then(finding_sample);
-        if let Some((document, at)) = cx.document().zip(at) {
-            cx.request(Request::Fix(
-                structure::root_of(document, at),
-                Box::new(fix),
-            ));
-        }
-        return;
-    }
-    if let Some(row) = out.clicked.or(out.moved_to) {
-        match state.rows[row as usize] {
-            ProblemLine::Group(index, ..) => {
-                let rule = report.findings[index].rule;
-                if out.clicked.is_some() && !state.folded.remove(&rule) {
-                    state.folded.insert(rule);
-                }
-                state.changes += 1;
-            }
-            ProblemLine::Child(index) | ProblemLine::Single(index) => {
-                state.selected = Some(index);
-                cx.session.problems = state;
-                go_to(cx, &report.findings[index]);
-                return;
-            }
+
+    fn tab_count(&self, cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
+        let marks = &cx.session.marks.status;
+        match (marks.errors, marks.warnings) {
+            (0, 0) => None,
+            (0, warnings) => Some((warnings, Tone::Warning)),
+            (errors, warnings) => Some((errors + warnings, Tone::Error)),
         }
     }
-    cx.session.problems = state;
+
+    fn bar_right_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let t = theme::tokens(ui);
+        let (errors, warnings) = (
+            cx.session.marks.status.errors,
+            cx.session.marks.status.warnings,
+        );
+        ui.add_space(8.0);
+        if cx.document().is_some()
+            && ui
+                .add(
+                    Button::ghost(tr!("Check"))
+                        .icon(icons::CHECK_CIRCLE)
+                        .tooltip(tr!("Check every rule (F7)")),
+                )
+                .clicked()
+        {
+            cx.request(Request::Do(crate::gui::action::Action::Validate));
+        }
+        let repairable = cx.document().and_then(Document::opened_dataset).is_some()
+            && !cx.studio.report().findings.is_empty();
+        if repairable {
+            let action = crate::gui::action::Action::Repair;
+            let reason = crate::gui::action_enabled::disabled_reason(action, cx);
+            let button = Button::primary(action.info().text)
+                .icon(icons::FIRST_AID_KIT)
+                .tooltip(action.info().tooltip);
+            if ui.add(button.with_disabled_reason(reason)).clicked() {
+                cx.request(Request::Do(action));
+            }
+        }
+        let fixable = cx
+            .document()
+            .is_some_and(|document| document.draft().is_some())
+            && !cx.studio.is_checking();
+        if fixable
+            && cx
+                .studio
+                .report()
+                .findings
+                .iter()
+                .any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder))
+        {
+            let tip = tr!(
+                "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can \
+                    be undone"
+            );
+            if let Some(document) = cx.document() {
+                structure::refresh(cx);
+                structure::want_plans(cx, document);
+            }
+            let choice = cx
+                .document()
+                .and_then(Document::structure)
+                .map(|structure| structure.choice().clone())
+                .unwrap_or_default();
+            let blocked = cx
+                .session
+                .structure
+                .safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
+            if ui
+                .add(
+                    Button::primary(tr!("Fix all safe"))
+                        .tooltip(tip)
+                        .with_disabled_reason(blocked),
+                )
+                .clicked()
+            {
+                cx.run(Command::FixSafe);
+            }
+        }
+        let warning_text = describe_warning_count(warnings);
+        let error_text = describe_error_count(errors);
+        for (number, text, icon, color) in [
+            (warnings, warning_text, icons::WARNING, t.warn),
+            (errors, error_text, icons::WARNING_OCTAGON, t.err),
+        ] {
+            if number > 0 {
+                ui.label(
+                    theme::rich_text(text)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(color));
+            }
+        }
+    }
 }
 
 /// Largest number of buttons on the row of a rule.
@@ -285,7 +378,7 @@ const GROUP_PLANS: usize = 3;
 
 /// Computes the plans of the roots that break the pattern, where several do.
 fn want_plans(
-    state: &mut ProblemsState,
+    state: &mut ProblemsPanel,
     cx: &PanelContext<'_>,
     report: &Arc<Report>,
     fixable: bool,
@@ -603,101 +696,6 @@ fn severity_look(t: &ThemeTokens, severity: Severity) -> (&'static str, egui::Co
     match severity {
         Severity::Error => (icons::WARNING_OCTAGON, t.err),
         Severity::Warning => (icons::WARNING, t.warn),
-    }
-}
-
-/// The number on the tab.
-pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
-    let marks = &cx.session.marks;
-    match (marks.errors, marks.warnings) {
-        (0, 0) => None,
-        (0, warnings) => Some((warnings, Tone::Warning)),
-        (errors, warnings) => Some((errors + warnings, Tone::Error)),
-    }
-}
-
-/// Draws the right end of the tab bar.
-pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let t = theme::tokens(ui);
-    let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
-    ui.add_space(8.0);
-    if cx.document().is_some()
-        && ui
-            .add(
-                Button::ghost(tr!("Check"))
-                    .icon(icons::CHECK_CIRCLE)
-                    .tooltip(tr!("Check every rule (F7)")),
-            )
-            .clicked()
-    {
-        cx.request(Request::Do(crate::gui::action::Action::Validate));
-    }
-    let repairable = cx.document().and_then(Document::opened_dataset).is_some()
-        && !cx.studio.report().findings.is_empty();
-    if repairable {
-        let action = crate::gui::action::Action::Repair;
-        let reason = crate::gui::action_enabled::disabled_reason(action, cx);
-        let button = Button::primary(action.info().text)
-            .icon(icons::FIRST_AID_KIT)
-            .tooltip(action.info().tooltip);
-        if ui.add(button.with_disabled_reason(reason)).clicked() {
-            cx.request(Request::Do(action));
-        }
-    }
-    let fixable = cx
-        .document()
-        .is_some_and(|document| document.draft().is_some())
-        && !cx.studio.is_checking();
-    if fixable
-        && cx
-            .studio
-            .report()
-            .findings
-            .iter()
-            .any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder))
-    {
-        let tip = tr!(
-            "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be \
-                undone"
-        );
-        if let Some(document) = cx.document() {
-            structure::refresh(cx);
-            structure::want_plans(cx, document);
-        }
-        let choice = cx
-            .document()
-            .and_then(Document::structure)
-            .map(|structure| structure.choice().clone())
-            .unwrap_or_default();
-        let blocked = cx
-            .session
-            .structure
-            .safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
-        if ui
-            .add(
-                Button::primary(tr!("Fix all safe"))
-                    .tooltip(tip)
-                    .with_disabled_reason(blocked),
-            )
-            .clicked()
-        {
-            cx.run(Command::FixSafe);
-        }
-    }
-    let warning_text = describe_warning_count(warnings);
-    let error_text = describe_error_count(errors);
-    for (number, text, icon, color) in [
-        (warnings, warning_text, icons::WARNING, t.warn),
-        (errors, error_text, icons::WARNING_OCTAGON, t.err),
-    ] {
-        if number > 0 {
-            ui.label(
-                theme::rich_text(text)
-                    .font(font::regular(12.0))
-                    .color(t.tx2),
-            );
-            ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(color));
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! State of the problems panel. Imports no panel context, so that the session can hold it.
+//! State of the problems panel. Imports no panel context, so that the list of panels can hold it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::{Finding, Location, Report, Rule, SamplePath, Severity};
 
 /// State of the panel.
 #[derive(Default)]
-pub struct ProblemsState {
+pub struct ProblemsPanel {
     pub(super) scroll: RowScroll,
     pub(super) folded: HashSet<Rule>,
     /// The selected finding.
@@ -35,7 +35,7 @@ pub struct ProblemsState {
     pub(super) finding: AsyncValue<(DocumentKey, Vec<usize>), HashMap<usize, Vec<Fix>>>,
 }
 
-impl ProblemsState {
+impl ProblemsPanel {
     /// Takes a new report: the selection follows its finding, and so do the rows.
     pub fn refresh(&mut self, report: &Arc<Report>) {
         let same = self
@@ -218,7 +218,7 @@ mod tests {
         Arc::new(report)
     }
 
-    fn steps(state: &mut ProblemsState, report: &Arc<Report>, forward: bool) -> String {
+    fn steps(state: &mut ProblemsPanel, report: &Arc<Report>, forward: bool) -> String {
         let index = state.step(report, forward).expect("there is a problem");
         report.findings[index]
             .at
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn no_problem_is_skipped_when_the_selected_one_is_mended() {
-        let mut state = ProblemsState::default();
+        let mut state = ProblemsPanel::default();
         let all = report(&["id", "description", "licenses", "tasks"]);
         assert_eq!(steps(&mut state, &all, true), "id");
         let without_id = report(&["description", "licenses", "tasks"]);
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_selection_stays_with_its_problem_and_goes_back_past_a_mended_one() {
-        let mut state = ProblemsState::default();
+        let mut state = ProblemsPanel::default();
         let all = report(&["id", "description", "licenses", "tasks"]);
         assert_eq!(
             [(); 3].map(|()| steps(&mut state, &all, true)),

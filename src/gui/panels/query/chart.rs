@@ -9,6 +9,7 @@ use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo};
 use egui_plot::{Bar, BarChart, GridMark, Line, PlotPoints, Points};
 
 use super::chart_state::{ChartData, ChartKind, ChartState};
+use super::state::QueryPanel;
 use crate::error::Result;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme;
@@ -26,7 +27,7 @@ const POINTS_MOST: usize = 20_000;
 const STRIDE: usize = 16_384;
 
 /// Draws the choice between the table and the charts. A result without rows has no chart.
-pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+pub fn shape_ui(ui: &mut Ui, panel: &mut QueryPanel) {
     let segments = [
         Segment::new(
             ChartKind::Rows,
@@ -36,7 +37,7 @@ pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Segment::new(ChartKind::Line, tr!("Line" in "chart")),
         Segment::new(ChartKind::Points, tr!("Points" in "chart")),
     ];
-    let shape = &mut cx.session.query.chart.shape;
+    let shape = &mut panel.chart.shape;
     if ui.available_width() > widgets::segmented_width(ui, &segments) + 8.0 {
         widgets::draw_segments(ui, "query-shape", shape, &segments);
         return;
@@ -88,16 +89,21 @@ fn find_number_column(columns: &[TableColumn], x: usize) -> Option<usize> {
 }
 
 /// Draws the chart and the choice of its columns.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
-    let columns = cx.session.query.rows.columns.clone();
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut QueryPanel,
+    cx: &mut PanelContext<'_>,
+    result: &Arc<QueryResult>,
+) {
+    let columns = panel.rows.columns.clone();
     if columns.is_empty() {
         return;
     }
-    let shape = cx.session.query.chart.shape;
-    let (x, y) = columns_of(&cx.session.query.chart, &columns);
-    let serial = cx.session.query.rows.serial;
+    let shape = panel.chart.shape;
+    let (x, y) = columns_of(&panel.chart, &columns);
+    let serial = panel.rows.serial;
     let rows = result.clone();
-    let chart = &mut cx.session.query.chart;
+    let chart = &mut panel.chart;
     if y.is_some() || shape == ChartKind::Bars {
         chart
             .data
@@ -112,7 +118,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     });
     choice_ui(
         ui,
-        cx,
+        panel,
         &columns,
         x,
         y,
@@ -138,14 +144,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
 
 fn choice_ui(
     ui: &mut Ui,
-    cx: &mut PanelContext<'_>,
+    panel: &mut QueryPanel,
     columns: &[TableColumn],
     x: usize,
     y: Option<usize>,
     data: Option<&Arc<ChartData>>,
 ) {
     let t = theme::tokens(ui);
-    let chart = &mut cx.session.query.chart;
+    let chart = &mut panel.chart;
     Frame::NONE
         .inner_margin(Margin::symmetric(10, 4))
         .show(ui, |ui| {

@@ -1,4 +1,5 @@
-//! State of the chart of a query's rows. Imports no panel context, so that the session can hold it.
+//! State of the chart of a query's rows. Imports no panel context, so that the list of panels can
+//! hold it.
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ use std::time::Instant;
 use egui::{Frame, Margin, Popup, PopupCloseBehavior, Ui, vec2};
 
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui, paint};
 use crate::gui::{filters, icons, sql};
@@ -21,7 +22,7 @@ use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
 use chart_state::ChartKind;
 use rows::COPIED_MOST;
-use state::{Completion, CopyFormat};
+use state::{Completion, CopyFormat, QueryPanel};
 
 /// Choices of the row limit.
 const LIMITS: [(&str, Option<usize>); 5] = [
@@ -32,60 +33,54 @@ const LIMITS: [(&str, Option<usize>); 5] = [
     (mark!("All rows"), None),
 ];
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        let why = tr!("Open a dataset first.");
-        widgets::draw_empty_state(ui, icons::DATABASE, tr!("Nothing to query"), why);
-        return;
-    };
-    refresh_words(cx, document);
-    let mut run = tools_ui(ui, cx);
-    let state = &mut cx.session.query;
-    let fault = state
-        .failed
-        .as_ref()
-        .and_then(|(_, _, place)| place.clone());
-    run |= editor::ui(ui, &mut state.editor, &state.words.1, fault);
-    // An error belongs to the statement that failed.
-    if state
-        .failed_sql
-        .as_ref()
-        .is_some_and(|failed| *failed != state.editor.sql)
-    {
-        (state.failed, state.failed_sql) = (None, None);
-    }
-    widgets::line_below(ui);
-    filter_ui(ui, cx, document);
-    // Run again when the filter has changed.
-    let state = &cx.session.query;
-    let stale = state
-        .ran
-        .as_ref()
-        .is_some_and(|(_, filters)| filters != cx.studio.filters());
-    if (run || stale) && !state.is_waiting() {
-        let text = if run {
-            state.editor.sql.clone()
-        } else {
-            state
-                .ran
-                .as_ref()
-                .map_or(String::new(), |(sql, _)| sql.clone())
+impl Panel for QueryPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            let why = tr!("Open a dataset first.");
+            widgets::draw_empty_state(ui, icons::DATABASE, tr!("Nothing to query"), why);
+            return;
         };
-        start(cx, text);
+        refresh_words(self, cx, document);
+        let mut run = tools_ui(ui, self, cx);
+        let fault = self.failed.as_ref().and_then(|(_, _, place)| place.clone());
+        run |= editor::ui(ui, &mut self.editor, &self.words.1, fault);
+        // An error belongs to the statement that failed.
+        if self
+            .failed_sql
+            .as_ref()
+            .is_some_and(|failed| *failed != self.editor.sql)
+        {
+            (self.failed, self.failed_sql) = (None, None);
+        }
+        widgets::line_below(ui);
+        filter_ui(ui, self, cx, document);
+        // Run again when the filter has changed.
+        let stale = self
+            .ran
+            .as_ref()
+            .is_some_and(|(_, filters)| filters != cx.studio.filters());
+        if (run || stale) && !self.is_waiting() {
+            let text = if run {
+                self.editor.sql.clone()
+            } else {
+                self.ran
+                    .as_ref()
+                    .map_or(String::new(), |(sql, _)| sql.clone())
+            };
+            start(self, cx, text);
+        }
+        result_ui(ui, self, cx, document);
     }
-    result_ui(ui, cx, document);
 }
 
-fn start(cx: &mut PanelContext<'_>, sql: String) {
+fn start(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, sql: String) {
     let filters = cx.studio.filters().to_vec();
-    let state = &mut cx.session.query;
-    state.waiting = Some(Instant::now());
-    (state.failed, state.failed_sql) = (None, None);
-    state.asked = Some((sql.clone(), filters.clone()));
-    let limit = LIMITS[state.limit.min(LIMITS.len() - 1)].1;
-    if cx.remembered.queries.history.first() != Some(&sql) {
-        let mut book = cx.remembered.queries.clone();
+    panel.waiting = Some(Instant::now());
+    (panel.failed, panel.failed_sql) = (None, None);
+    panel.asked = Some((sql.clone(), filters.clone()));
+    let limit = LIMITS[panel.limit.min(LIMITS.len() - 1)].1;
+    if cx.queries.history.first() != Some(&sql) {
+        let mut book = cx.queries.clone();
         book.ran(&sql);
         cx.request(Request::Queries(book));
     }
@@ -104,13 +99,12 @@ fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
     }
 }
 
-fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh_words(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (
         cx.session.serial,
         crate::gui::document_key::revision(cx.studio),
     );
-    let state = &mut cx.session.query;
-    if state.words.0 == Some(key) {
+    if panel.words.0 == Some(key) {
         return;
     }
     let levels = document.tree().levels.len();
@@ -153,7 +147,7 @@ fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
             .iter()
             .map(|name| make_completion((*name).to_owned(), (*name).to_owned(), "keyword")),
     );
-    state.words = (Some(key), words);
+    panel.words = (Some(key), words);
 }
 
 fn make_completion(text: String, plain: String, kind: &str) -> Completion {
@@ -165,7 +159,7 @@ fn make_completion(text: String, plain: String, kind: &str) -> Completion {
 }
 
 /// Draws the tool bar. True when the query is to run.
-fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
+fn tools_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) -> bool {
     let mut run = false;
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 6))
@@ -173,11 +167,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
             ui.set_height(24.0);
             ui.horizontal_centered(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
-                let waiting = cx
-                    .session
-                    .query
-                    .is_waiting()
-                    .then_some(tr!("The query is running"));
+                let waiting = panel.is_waiting().then_some(tr!("The query is running"));
                 let button = Button::primary(tr!("Run"))
                     .icon(icons::PLAY)
                     .name(tr!("Run query"))
@@ -187,20 +177,20 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                 let stop = Button::danger(tr!("Stop"))
                     .icon(icons::STOP)
                     .name(tr!("Stop query"));
-                if cx.session.query.is_waiting()
+                if panel.is_waiting()
                     && ui.add(stop).clicked()
-                    && let Some(job) = cx.session.query.job
+                    && let Some(job) = panel.job
                 {
                     cx.run(Command::Cancel { job });
                 }
-                history_ui(ui, cx);
-                saved_ui(ui, cx);
+                history_ui(ui, panel, cx);
+                saved_ui(ui, panel, cx);
                 let format = Button::ghost(tr!("Format" in "to set out a query")).icon(icons::LIST);
                 if ui
                     .add(format.tooltip(tr!("Put each clause on a line of its own")))
                     .clicked()
                 {
-                    let editor = &mut cx.session.query.editor;
+                    let editor = &mut panel.editor;
                     editor.sql = sql::format_statement(&editor.sql);
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -208,10 +198,10 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                         .document()
                         .is_some_and(|document| document.opened_dataset().is_some())
                     {
-                        uses_ui(ui, cx);
+                        uses_ui(ui, panel, cx);
                     }
                     let names = LIMITS.map(|(name, _)| crate::text::translate_text(name));
-                    let current = names[cx.session.query.limit.min(names.len() - 1)];
+                    let current = names[panel.limit.min(names.len() - 1)];
                     if ui.available_width() > 130.0
                         && let Some(index) = widgets::combo(
                             ui,
@@ -222,7 +212,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                             &names,
                         )
                     {
-                        cx.session.query.limit = index;
+                        panel.limit = index;
                     }
                 });
             });
@@ -232,8 +222,8 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
 }
 
 /// Draws what the statement is used for: two buttons, or a menu in a narrow panel.
-fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let text = cx.session.query.editor.sql.clone();
+fn uses_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
+    let text = panel.editor.sql.clone();
     let export = (
         tr!("Export subset…" in "tool bar, as short as can be"),
         icons::EXPORT,
@@ -299,9 +289,8 @@ fn one_line(sql: &str) -> String {
     }
 }
 
-fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn history_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
     let none = cx
-        .remembered
         .queries
         .history
         .is_empty()
@@ -317,9 +306,9 @@ fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;
                 ui.set_min_width(420.0);
-                for sql in &cx.remembered.queries.history {
+                for sql in &cx.queries.history {
                     if widgets::menu_entry(ui, icons::CLOCK, &one_line(sql), "", None).clicked() {
-                        cx.session.query.editor.sql.clone_from(sql);
+                        panel.editor.sql.clone_from(sql);
                         ui.close();
                     }
                 }
@@ -327,7 +316,7 @@ fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn saved_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
     let button = ui.add(
         Button::ghost(tr!("Saved" in "queries"))
             .icon(icons::FLOPPY_DISK)
@@ -339,11 +328,11 @@ fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.set_min_width(360.0);
             ui.spacing_mut().item_spacing.y = 4.0;
             let mut changed = None;
-            for saved in &cx.remembered.queries.saved {
+            for saved in &cx.queries.saved {
                 ui.horizontal(|ui| {
                     let forget = tr!("Forget query {name}", name = &saved.name);
                     if ui.add(Button::icon_only(icons::TRASH, forget)).clicked() {
-                        let mut book = cx.remembered.queries.clone();
+                        let mut book = cx.queries.clone();
                         book.saved.retain(|other| other.name != saved.name);
                         changed = Some(book);
                     }
@@ -351,25 +340,25 @@ fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .add(Button::ghost(saved.name.as_str()).tooltip(one_line(&saved.sql)))
                         .clicked()
                     {
-                        cx.session.query.editor.sql.clone_from(&saved.sql);
+                        panel.editor.sql.clone_from(&saved.sql);
                         ui.close();
                     }
                 });
             }
             ui.horizontal(|ui| {
-                let field = TextField::new(tr!("Name of the query"), &mut cx.session.query.saving)
-                    .hide_label();
+                let field =
+                    TextField::new(tr!("Name of the query"), &mut panel.saving).hide_label();
                 field.hint(tr!("name")).width(230.0).show(ui);
-                let name = cx.session.query.saving.trim().to_owned();
+                let name = panel.saving.trim().to_owned();
                 let nameless = name.is_empty().then_some(tr!("Give the query a name"));
                 let save = Button::secondary(tr!("Save"))
                     .icon(icons::PLUS)
                     .name(tr!("Save query"));
                 if ui.add(save.with_disabled_reason(nameless)).clicked() {
-                    let mut book = cx.remembered.queries.clone();
-                    book.save(&name, &cx.session.query.editor.sql);
+                    let mut book = cx.queries.clone();
+                    book.save(&name, &panel.editor.sql);
                     changed = Some(book);
-                    cx.session.query.saving.clear();
+                    panel.saving.clear();
                 }
             });
             if let Some(book) = changed {
@@ -379,7 +368,7 @@ fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 /// Draws the filter chips and the button that writes them into the statement.
-fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn filter_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     if cx.studio.filters().is_empty() {
         return;
     }
@@ -404,7 +393,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         .color(t.tx3),
                 );
                 if widgets::link(ui, tr!("Add to SQL")).clicked() {
-                    add_to_sql(cx, document);
+                    add_to_sql(panel, cx, document);
                 }
                 filters::copy_as_ui(ui, cx);
             });
@@ -413,30 +402,29 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 }
 
 /// Moves the filters that SQL can express into the statement.
-fn add_to_sql(cx: &mut PanelContext<'_>, document: &Document) {
+fn add_to_sql(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let mut left = Vec::new();
     for filter in cx.studio.filters().to_vec() {
         // The statement reads level 0; filters of deeper levels stay chips.
         match filters::as_sql(&filter, document).filter(|_| filter.level == 0) {
             Some(condition) => {
-                let editor = &mut cx.session.query.editor;
+                let editor = &mut panel.editor;
                 editor.sql = sql::with_condition(&editor.sql, &condition);
             }
             None => left.push(filter),
         }
     }
-    cx.session.query.ran = None;
+    panel.ran = None;
     cx.run(Command::Filter { filters: left });
 }
 
-fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
-    let state = &cx.session.query;
-    if let Some((why, hints, place)) = &state.failed {
+fn result_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
+    if let Some((why, hints, place)) = &panel.failed {
         Frame::NONE
             .inner_margin(Margin::symmetric(12, 8))
             .show(ui, |ui| {
                 let line = place.as_ref().map(|place| {
-                    state
+                    panel
                         .editor
                         .sql
                         .get(..place.start)
@@ -460,7 +448,7 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             });
         return;
     }
-    let Some(result) = state.rows.result.clone() else {
+    let Some(result) = panel.rows.result.clone() else {
         let why = tr!(
             "Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with \
                 the levels above."
@@ -468,20 +456,16 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         widgets::draw_empty_state(ui, icons::DATABASE, tr!("No rows yet"), why);
         return;
     };
-    bar_ui(ui, cx, &result);
-    if cx.session.query.chart.shape != ChartKind::Rows {
-        return chart::ui(ui, cx, &result);
+    bar_ui(ui, panel, cx, &result);
+    if panel.chart.shape != ChartKind::Rows {
+        return chart::ui(ui, panel, cx, &result);
     }
-    let level = level_of(state_sql(cx), document.tree().levels.len());
-    rows::ui(ui, cx, level);
+    let level = level_of(state_sql(panel), document.tree().levels.len());
+    rows::ui(ui, panel, cx, level);
 }
 
-fn state_sql<'a>(cx: &'a PanelContext<'_>) -> &'a str {
-    cx.session
-        .query
-        .ran
-        .as_ref()
-        .map_or("", |(sql, _)| sql.as_str())
+fn state_sql(panel: &QueryPanel) -> &str {
+    panel.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
 }
 
 /// The first level that a statement reads; its ids belong to that level.
@@ -500,15 +484,19 @@ fn level_of(text: &str, levels: usize) -> usize {
     number.filter(|&level| level < levels).unwrap_or(0)
 }
 
-fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
+fn bar_ui(
+    ui: &mut Ui,
+    panel: &mut QueryPanel,
+    cx: &mut PanelContext<'_>,
+    result: &Arc<QueryResult>,
+) {
     let t = theme::tokens(ui);
     Frame::NONE
         .inner_margin(Margin::symmetric(10, 4))
         .show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 8.0;
-                let state = &cx.session.query;
-                let icon = if state.is_waiting() {
+                let icon = if panel.is_waiting() {
                     icons::CIRCLE_NOTCH
                 } else {
                     icons::CHECK_CIRCLE
@@ -516,7 +504,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                 ui.label(
                     theme::rich_text(icon)
                         .font(font::icon(14.0))
-                        .color(if state.is_waiting() { t.tx3 } else { t.ok }),
+                        .color(if panel.is_waiting() { t.tx3 } else { t.ok }),
                 );
                 let n = paint::format_grouped_number(result.row_count as u64);
                 let rows = if result.truncated {
@@ -524,17 +512,17 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                 } else {
                     tr_n!(result.row_count, "{n} row", "{n} rows", n)
                 };
-                let columns = state.rows.columns.len();
+                let columns = panel.rows.columns.len();
                 let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
                 ui.label(
                     theme::rich_text(format!("{rows}, {columns}"))
                         .font(font::medium(12.0))
                         .color(t.tx),
                 );
-                if !state.took.is_zero() {
+                if !panel.took.is_zero() {
                     let took = format!(
                         "{} ms",
-                        paint::format_grouped_number(state.took.as_millis() as u64)
+                        paint::format_grouped_number(panel.took.as_millis() as u64)
                     );
                     ui.label(
                         theme::rich_text(took)
@@ -543,22 +531,27 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                     );
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    if cx.session.query.rows.selected_row().is_some() {
+                    if panel.rows.selected_row().is_some() {
                         ui.label(
                             theme::rich_text(tr!("1 selected" in "row"))
                                 .text_style(text_style("small12"))
                                 .color(t.tx3),
                         );
                     }
-                    rows_menu_ui(ui, cx, result);
-                    chart::shape_ui(ui, cx);
+                    rows_menu_ui(ui, panel, cx, result);
+                    chart::shape_ui(ui, panel);
                 });
             });
         });
     widgets::line_below(ui);
 }
 
-fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
+fn rows_menu_ui(
+    ui: &mut Ui,
+    panel: &mut QueryPanel,
+    cx: &mut PanelContext<'_>,
+    result: &Arc<QueryResult>,
+) {
     let many = (result.row_count > COPIED_MOST).then(|| {
         tr!(
             "More than {most} rows: save them",
@@ -580,7 +573,7 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
         ];
         for (text, how) in ways {
             if widgets::menu_entry(ui, icons::COPY, text, "", None).clicked() {
-                cx.session.query.rows.copy(cx.jobs, how);
+                panel.rows.copy(cx.jobs, how);
                 ui.close();
             }
         }
@@ -589,7 +582,7 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
     if ui
         .add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet")))
         .clicked()
-        && let Some((sql, filters)) = cx.session.query.ran.clone()
+        && let Some((sql, filters)) = panel.ran.clone()
     {
         cx.request(Request::SaveRows(query_of(filters, sql, None)));
     }

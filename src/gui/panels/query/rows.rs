@@ -10,6 +10,7 @@ use arrow::compute::{SortOptions, sort_to_indices};
 use egui::{Painter, Pos2, Rect, Ui, pos2};
 
 use super::detail;
+use super::state::QueryPanel;
 use crate::error::{Error, Result};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -29,13 +30,13 @@ const AT_ONCE: usize = 2;
 const EXTRA: f32 = 34.0;
 
 /// Draws the rows. Does nothing without a result.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
-    let state = &mut cx.session.query.rows;
+pub fn ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>, level: usize) {
+    let state = &mut panel.rows;
     let Some(result) = state.result.clone() else {
         return;
     };
-    take_answers(cx);
-    let state = &mut cx.session.query.rows;
+    take_answers(panel, cx);
+    let state = &mut panel.rows;
     if let Some((column, down)) = state.sort {
         let rows = result.clone();
         state.order.update(
@@ -102,15 +103,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     ui.advance_cursor_after_rect(area);
     if let Some((row, place)) = picked {
         state.selected = Some(row);
-        find_sample(cx, &result, place, level);
+        find_sample(panel, cx, &result, place, level);
     }
     cx.requests.extend(requests);
-    want_summaries(cx, &result);
+    want_summaries(panel, cx, &result);
 }
 
 /// Starts the search for the sample of a row: by its path if the result has one, else by its id,
 /// which is often ambiguous below level 0.
-fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
+fn find_sample(
+    panel: &mut QueryPanel,
+    cx: &mut PanelContext<'_>,
+    result: &Arc<QueryResult>,
+    row: usize,
+    level: usize,
+) {
     let Some(document) = cx.document() else {
         return;
     };
@@ -123,7 +130,7 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
         .column_index("internal:relative_path")
         .map(|column| result.table.text(row, column));
     let tree = document.tree().clone();
-    let state = &mut cx.session.query.rows;
+    let state = &mut panel.rows;
     state.found.update(
         cx.jobs,
         (state.serial, row as u64),
@@ -149,12 +156,12 @@ fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize,
             Ok(found)
         },
     );
-    take_answers(cx);
+    take_answers(panel, cx);
 }
 
 /// Selects the sample that was found, and copies the text that was formatted.
-fn take_answers(cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.query.rows;
+fn take_answers(panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
+    let state = &mut panel.rows;
     let found = state.found.take().and_then(Result::ok).flatten();
     let copied = state.copied.take().and_then(Result::ok);
     cx.requests
@@ -162,8 +169,8 @@ fn take_answers(cx: &mut PanelContext<'_>) {
     cx.requests.extend(copied.map(Request::Copy));
 }
 
-fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
-    let state = &mut cx.session.query.rows;
+fn want_summaries(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
+    let state = &mut panel.rows;
     let seen = std::mem::take(&mut *state.seen.borrow_mut());
     let serial = state.serial;
     // Cancel summaries of columns that are no longer visible.

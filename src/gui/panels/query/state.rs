@@ -1,5 +1,5 @@
-//! State of the query panel: editor, job, rows. Imports no panel context, so that the session can
-//! hold it.
+//! State of the query panel: editor, job, rows. Imports no panel context, so that the list of
+//! panels can hold it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::query::{Filter, QueryResult};
 use crate::studio::RowRef;
 
 /// State of the panel.
-pub struct QueryState {
+pub struct QueryPanel {
     pub editor: EditorState,
     pub rows: RowsState,
     pub(super) limit: usize,
@@ -40,7 +40,7 @@ pub struct QueryState {
     pub(super) saving: String,
 }
 
-impl Default for QueryState {
+impl Default for QueryPanel {
     fn default() -> Self {
         Self {
             editor: EditorState::new("SELECT *\nFROM data"),
@@ -60,7 +60,7 @@ impl Default for QueryState {
     }
 }
 
-impl QueryState {
+impl QueryPanel {
     /// Records the job of the newest query; other answers are ignored.
     pub fn record_start(&mut self, job: JobId) {
         self.job = Some(job);

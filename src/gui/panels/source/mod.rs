@@ -6,6 +6,7 @@ pub mod state;
 use egui::{Frame, Label, Margin, Ui};
 
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
     self, Button, Cell, EmptyState, Segment, StatusMark, TableColumn, TableSource, TableWidget,
@@ -17,38 +18,39 @@ use crate::ops::RemoteCacheRequest;
 use crate::remote::{ActionTraffic, RequestLine, Traffic};
 use crate::studio::{Command, Document};
 use crate::text::PrintableLine;
-use state::SourceList;
+use state::{SourceList, SourcePanel};
 
 /// Number of servers of a project that are listed.
 const SERVERS_SHOWN: usize = 6;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let traffic = cx.studio.traffic();
-    if !cx.session.source.asked {
-        cx.session.source.asked = true;
-        cx.run(Command::operate(RemoteCacheRequest { clear: false }));
-    }
-    place_ui(ui, cx);
-    servers_ui(ui, cx);
-    if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
-        let state = EmptyState {
-            icon: icons::CLOUD,
-            title: tr!("No requests to servers"),
-            why: tr!(
-                "For datasets at https://, s3://, gs:// and az:// this panel lists requests, \
-                    bytes, waiting times and the cache."
-            ),
-            actions: &[tr!("Open path or address…")],
-        };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            cx.request(Request::Do(crate::gui::action::Action::OpenPath));
+impl Panel for SourcePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let traffic = cx.studio.traffic();
+        if !self.asked {
+            self.asked = true;
+            cx.run(Command::operate(RemoteCacheRequest { clear: false }));
         }
-        return;
+        place_ui(ui, cx);
+        servers_ui(ui, cx);
+        if traffic.total.requests == 0 && traffic.total.cache_reads == 0 {
+            let state = EmptyState {
+                icon: icons::CLOUD,
+                title: tr!("No requests to servers"),
+                why: tr!(
+                    "For datasets at https://, s3://, gs:// and az:// this panel lists requests, \
+                    bytes, waiting times and the cache."
+                ),
+                actions: &[tr!("Open path or address…")],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                cx.request(Request::Do(crate::gui::action::Action::OpenPath));
+            }
+            return;
+        }
+        meter_ui(ui, &traffic.total);
+        cache_ui(ui, self, cx);
+        lists_ui(ui, self, &traffic);
     }
-    meter_ui(ui, &traffic.total);
-    cache_ui(ui, cx);
-    lists_ui(ui, cx, &traffic);
 }
 
 /// Draws the name and origin of the document.
@@ -212,9 +214,9 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
     widgets::line_below(ui);
 }
 
-fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn cache_ui(ui: &mut Ui, panel: &mut SourcePanel, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let Some(cache) = cx.session.source.cache.clone() else {
+    let Some(cache) = panel.cache.clone() else {
         return;
     };
     Frame::NONE
@@ -264,8 +266,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     widgets::line_below(ui);
 }
 
-fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
-    let state = &mut cx.session.source;
+fn lists_ui(ui: &mut Ui, panel: &mut SourcePanel, traffic: &Traffic) {
     Frame::NONE
         .inner_margin(Margin::symmetric(12, 6))
         .show(ui, |ui| {
@@ -275,9 +276,9 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
                 Segment::new(SourceList::Requests, tr!("Requests"))
                     .count(traffic.requests.len() as u64),
             ];
-            draw_segments(ui, "What to list", &mut state.list, &choices);
+            draw_segments(ui, "What to list", &mut panel.list, &choices);
         });
-    match state.list {
+    match panel.list {
         SourceList::Actions => {
             let rows = SourceActions {
                 rows: &traffic.actions,
@@ -285,7 +286,7 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
             };
             let _ = TableWidget::new(tr!("Requests by action"), &rows)
                 .sticky(1)
-                .show(ui, &mut state.actions, |_, _| {});
+                .show(ui, &mut panel.actions, |_, _| {});
         }
         SourceList::Requests => {
             let rows = Requests {
@@ -294,7 +295,7 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
             };
             let _ = TableWidget::new(tr!("Requests"), &rows).sticky(1).show(
                 ui,
-                &mut state.requests,
+                &mut panel.requests,
                 |_, _| {},
             );
         }

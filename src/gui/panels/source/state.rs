@@ -1,4 +1,4 @@
-//! State of the source panel. Imports no panel context, so that the session can hold it.
+//! State of the source panel. Imports no panel context, so that the list of panels can hold it.
 
 use crate::gui::widgets::TableState;
 use crate::remote::CacheState;
@@ -15,7 +15,7 @@ pub(super) enum SourceList {
 
 /// State of the panel. Outlives the document.
 #[derive(Default)]
-pub struct SourceState {
+pub struct SourcePanel {
     pub(super) list: SourceList,
     pub(super) actions: TableState,
     pub(super) requests: TableState,
@@ -23,7 +23,7 @@ pub struct SourceState {
     pub(super) asked: bool,
 }
 
-impl SourceState {
+impl SourcePanel {
     /// State of the disk cache, computed by a job.
     pub fn set_cache(&mut self, cache: CacheState) {
         self.cache = Some(cache);

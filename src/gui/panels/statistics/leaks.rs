@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use arrow::datatypes::DataType;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
+use super::state::StatisticsPanel;
 use crate::error::Error;
 use crate::extensions::{Leak, LeakPair, Leakage, LeakageRequest};
 use crate::gui::filters::{self, FilterKey};
@@ -52,10 +53,15 @@ fn is_text_field(field: &FieldSpec) -> bool {
 }
 
 /// Draws the section.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StatisticsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
     let columns = columns_of(document);
-    let state = &mut cx.session.statistics.leaks;
+    let state = &mut panel.leaks;
     let usual = columns
         .first()
         .filter(|name| SPLITS.contains(&name.as_str()))
@@ -133,19 +139,19 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         };
         cx.run(Command::Leakage { request });
     }
-    let state = &cx.session.statistics.leaks;
+    let state = &panel.leaks;
     if let Some(why) = state.failed.clone() {
         widgets::note_ui(ui, &widgets::FieldNote::Error(why));
     }
     if let Some(found) = state.found.clone() {
-        found_ui(ui, cx, document, &found);
+        found_ui(ui, panel, cx, document, &found);
     }
-    jump(cx);
+    jump(panel, cx);
 }
 
 /// Selects the clicked sample when its row has been looked up.
-fn jump(cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.statistics.leaks;
+fn jump(panel: &mut StatisticsPanel, cx: &mut PanelContext<'_>) {
+    let state = &mut panel.leaks;
     match state.jump.take() {
         Some(Ok(at)) => cx.request(Request::Select(Some(at))),
         Some(Err(error)) => state.failed = Some(error.to_string()),
@@ -153,8 +159,8 @@ fn jump(cx: &mut PanelContext<'_>) {
     }
 }
 
-fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
-    let state = &mut cx.session.statistics.leaks;
+fn go_to(panel: &mut StatisticsPanel, cx: &mut PanelContext<'_>, document: &Document, path: &str) {
+    let state = &mut panel.leaks;
     let (tree, path) = (document.tree().clone(), path.to_owned());
     state
         .jump
@@ -166,7 +172,13 @@ fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
         });
 }
 
-fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: &Leakage) {
+fn found_ui(
+    ui: &mut Ui,
+    panel: &mut StatisticsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    found: &Leakage,
+) {
     let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
     if !found.leaks() {
         line_ui(
@@ -184,7 +196,7 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
     ];
     for (leaks, what) in kinds {
         for leak in leaks.iter() {
-            leak_ui(ui, cx, document, leak, what);
+            leak_ui(ui, panel, cx, document, leak, what);
         }
     }
     for [one, other] in &found.spans {
@@ -292,6 +304,7 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
 
 fn leak_ui(
     ui: &mut Ui,
+    panel: &mut StatisticsPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     leak: &Leak,
@@ -300,7 +313,7 @@ fn leak_ui(
     let t = theme::tokens(ui);
     let text = sentence(leak, what);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());
-    let is_open = cx.session.statistics.leaks.open.contains(&text);
+    let is_open = panel.leaks.open.contains(&text);
     response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_open, &text));
     if response.hovered() {
         ui.painter().rect_filled(rect, 0, t.hover);
@@ -346,7 +359,7 @@ fn leak_ui(
     );
     paint::focus_ring(ui, &response, 0);
     if response.clicked() {
-        let open = &mut cx.session.statistics.leaks.open;
+        let open = &mut panel.leaks.open;
         if !open.remove(&text) {
             open.insert(text.clone());
         }
@@ -363,7 +376,7 @@ fn leak_ui(
     Frame::NONE.inner_margin(margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
         for pair in &leak.examples {
-            pair_ui(ui, cx, document, pair);
+            pair_ui(ui, panel, cx, document, pair);
         }
         let more = leak.pairs.saturating_sub(leak.examples.len() as u64);
         ui.horizontal(|ui| {
@@ -401,7 +414,13 @@ fn leak_ui(
     });
 }
 
-fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &LeakPair) {
+fn pair_ui(
+    ui: &mut Ui,
+    panel: &mut StatisticsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    pair: &LeakPair,
+) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
@@ -414,7 +433,7 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
                 );
             }
             if widgets::link(ui, path).clicked() {
-                go_to(cx, document, path);
+                go_to(panel, cx, document, path);
             }
         }
         let overlap = pair.overlap.map(|share| {

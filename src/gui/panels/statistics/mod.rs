@@ -13,6 +13,7 @@ use crate::gui::action::Action;
 use crate::gui::counted_texts;
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
@@ -22,130 +23,112 @@ use crate::model::is_padding;
 use crate::ops::{ColumnSummary, StatsRequest, SummaryRequest, level_summary, pooled_statistics};
 use crate::query::copy_as::{quoted_name, quoted_text};
 use crate::studio::Document;
-use state::StatisticsState;
+use state::StatisticsPanel;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return widgets::draw_empty_state(
-            ui,
-            icons::CHART_BAR,
-            tr!("No statistics"),
-            tr!("Open a dataset first."),
-        );
-    };
-    let key = (cx.session.serial, revision(cx.studio));
-    if cx.session.statistics.made_for != Some(key) {
-        cx.session.statistics = StatisticsState {
-            made_for: Some(key),
-            ..StatisticsState::default()
+impl Panel for StatisticsPanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return widgets::draw_empty_state(
+                ui,
+                icons::CHART_BAR,
+                tr!("No statistics"),
+                tr!("Open a dataset first."),
+            );
         };
-    }
-    let Some(open) = document.opened_dataset() else {
-        ScrollArea::vertical()
-            .id_salt("statistics")
-            .auto_shrink(false)
-            .show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                widgets::remark(
-                    ui,
-                    12,
-                    tr!("Statistics are pooled over a written dataset. Write the \
+        let key = (cx.session.serial, revision(cx.studio));
+        if self.made_for != Some(key) {
+            *self = StatisticsPanel {
+                made_for: Some(key),
+                ..StatisticsPanel::default()
+            };
+        }
+        let Some(open) = document.opened_dataset() else {
+            ScrollArea::vertical()
+                .id_salt("statistics")
+                .auto_shrink(false)
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    widgets::remark(
+                        ui,
+                        12,
+                        tr!("Statistics are pooled over a written dataset. Write the \
                         draft, then open it."),
-                );
-                leaks::ui(ui, cx, document);
-            });
-        return;
-    };
-    let levels = document.tree().levels.len();
-    if levels == 0 {
-        return widgets::draw_empty_state(
+                    );
+                    leaks::ui(ui, self, cx, document);
+                });
+            return;
+        };
+        let levels = document.tree().levels.len();
+        if levels == 0 {
+            return widgets::draw_empty_state(
+                ui,
+                icons::CHART_BAR,
+                tr!("No statistics"),
+                tr!("This dataset has no levels."),
+            );
+        }
+        let level = self
+            .level
+            .or_else(|| (0..levels).find(|&level| has_statistics(document, level)))
+            .unwrap_or(levels.saturating_sub(1));
+        let positions = positions_of(document, level);
+        let position = self
+            .position
+            .clone()
+            .filter(|position| positions.contains(position));
+        let splits_known = self.splits.latest().and_then(Option::as_ref);
+        let split = self
+            .split
+            .clone()
+            .zip(splits_known)
+            .filter(|(split, known)| has_value(known, split));
+        let of_split = |(split, known): (String, &ColumnSummary)| {
+            format!("{} = {}", quoted_name(&known.name), quoted_text(&split))
+        };
+        let request = StatsRequest {
+            level: Some(level),
+            positions: position.clone().into_iter().collect(),
+            filter: split.map(of_split),
+            exact: self.exact,
+            ..StatsRequest::default()
+        };
+        let kept = cx.studio.filtered_rows().cloned();
+        let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
+        if has_statistics(document, level) || request.exact {
+            let reader = open.reader.clone();
+            self.pooled.update(
+                cx.jobs,
+                wanted.clone(),
+                tr!("Pool statistics"),
+                move |ctx| {
+                    let among = kept.as_ref().and_then(|kept| kept.rows(level));
+                    pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
+                },
+            );
+        }
+        splits(self, cx, document, key);
+        head_ui(
             ui,
-            icons::CHART_BAR,
-            tr!("No statistics"),
-            tr!("This dataset has no levels."),
+            self,
+            cx,
+            document,
+            (level, levels),
+            &positions,
+            position.as_deref(),
         );
-    }
-    let level = cx
-        .session
-        .statistics
-        .level
-        .or_else(|| (0..levels).find(|&level| has_statistics(document, level)))
-        .unwrap_or(levels.saturating_sub(1));
-    let positions = positions_of(document, level);
-    let position = cx
-        .session
-        .statistics
-        .position
-        .clone()
-        .filter(|position| positions.contains(position));
-    let splits_known = cx
-        .session
-        .statistics
-        .splits
-        .latest()
-        .and_then(Option::as_ref);
-    let split = cx
-        .session
-        .statistics
-        .split
-        .clone()
-        .zip(splits_known)
-        .filter(|(split, known)| has_value(known, split));
-    let of_split = |(split, known): (String, &ColumnSummary)| {
-        format!("{} = {}", quoted_name(&known.name), quoted_text(&split))
-    };
-    let request = StatsRequest {
-        level: Some(level),
-        positions: position.clone().into_iter().collect(),
-        filter: split.map(of_split),
-        exact: cx.session.statistics.exact,
-        ..StatsRequest::default()
-    };
-    let kept = cx.studio.filtered_rows().cloned();
-    let state = &mut cx.session.statistics;
-    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
-    if has_statistics(document, level) || request.exact {
-        let reader = open.reader.clone();
-        state.pooled.update(
-            cx.jobs,
-            wanted.clone(),
-            tr!("Pool statistics"),
-            move |ctx| {
-                let among = kept.as_ref().and_then(|kept| kept.rows(level));
-                pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
-            },
-        );
-    }
-    splits(cx, document, key);
-    head_ui(
-        ui,
-        cx,
-        document,
-        (level, levels),
-        &positions,
-        position.as_deref(),
-    );
-    ScrollArea::vertical()
+        ScrollArea::vertical()
         .id_salt("statistics")
         .auto_shrink(false)
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            let pooled = cx
-                .session
-                .statistics
-                .pooled
-                .get(&wanted)
-                .map(|outcome| match outcome {
-                    Ok(report) => Ok(report.clone()),
-                    Err(error) => Err(error.to_string()),
-                });
+            let pooled = self.pooled.get(&wanted).map(|outcome| match outcome {
+                Ok(report) => Ok(report.clone()),
+                Err(error) => Err(error.to_string()),
+            });
             match pooled {
                 Some(Ok(report)) => report_ui(ui, document, &report),
                 Some(Err(why)) => widgets::remark(ui, 12, &why),
-                None if cx.session.statistics.pooled.is_pending() => {
-                    drop(widgets::spinner(ui, 20.0))
-                }
+                None if self.pooled.is_pending() => drop(widgets::spinner(ui, 20.0)),
                 None => {
                     widgets::remark(
                         ui,
@@ -157,11 +140,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     );
                 }
             }
-            if let Some(Some(summary)) = cx.session.statistics.splits.latest().cloned() {
+            if let Some(Some(summary)) = self.splits.latest().cloned() {
                 splits_ui(ui, &summary);
             }
-            leaks::ui(ui, cx, document);
+            leaks::ui(ui, self, cx, document);
         });
+    }
 }
 
 fn has_statistics(document: &Document, level: usize) -> bool {
@@ -171,7 +155,12 @@ fn has_statistics(document: &Document, level: usize) -> bool {
         .any(|field| field.name == "geotiff:stats" || field.name == "stats:mean")
 }
 
-fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
+fn splits(
+    panel: &mut StatisticsPanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+) {
     let column = document
         .fields(0)
         .into_iter()
@@ -183,8 +172,7 @@ fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
     let kept = cx.studio.filtered_rows().cloned();
     let of = kept.as_ref().map(ValueId::from_arc);
     let reader = open.reader.clone();
-    let state = &mut cx.session.statistics;
-    state
+    panel
         .splits
         .update(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(0));
@@ -229,6 +217,7 @@ fn positions_of(document: &Document, level: usize) -> Vec<String> {
 
 fn head_ui(
     ui: &mut Ui,
+    panel: &mut StatisticsPanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     (level, levels): (usize, usize),
@@ -248,9 +237,8 @@ fn head_ui(
                 if let Some(index) =
                     widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names)
                 {
-                    (cx.session.statistics.level, cx.session.statistics.exact) =
-                        (Some(index), false);
-                    cx.session.statistics.position = None;
+                    (panel.level, panel.exact) = (Some(index), false);
+                    panel.position = None;
                 }
                 if !positions.is_empty() {
                     let all = tr!("All positions");
@@ -265,15 +253,15 @@ fn head_ui(
                         false,
                         &names,
                     ) {
-                        cx.session.statistics.position = index
+                        panel.position = index
                             .checked_sub(1)
                             .and_then(|index| positions.get(index))
                             .cloned();
-                        cx.session.statistics.exact = false;
+                        panel.exact = false;
                     }
                 }
-                split_ui(ui, cx);
-                let exact = cx.session.statistics.exact;
+                split_ui(ui, panel);
+                let exact = panel.exact;
                 let text = if exact {
                     tr!("From metadata")
                 } else {
@@ -288,7 +276,7 @@ fn head_ui(
                     .add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip))
                     .clicked()
                 {
-                    cx.session.statistics.exact = !exact;
+                    panel.exact = !exact;
                 }
                 for action in [Action::Percentiles, Action::Histograms] {
                     let button = Button::secondary(action.info().text)
@@ -322,16 +310,15 @@ fn has_value(summary: &ColumnSummary, value: &str) -> bool {
 }
 
 /// Draws the choice of one split; nothing for datasets without one.
-fn split_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.statistics;
-    let Some(Some(summary)) = state.splits.latest() else {
+fn split_ui(ui: &mut Ui, panel: &mut StatisticsPanel) {
+    let Some(Some(summary)) = panel.splits.latest() else {
         return;
     };
     let all = tr!("All splits");
     let names: Vec<&str> = std::iter::once(all)
         .chain(summary.top.iter().map(|(value, _)| value.as_str()))
         .collect();
-    let current = state
+    let current = panel
         .split
         .as_deref()
         .filter(|split| has_value(summary, split))
@@ -344,11 +331,11 @@ fn split_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         false,
         &names,
     ) {
-        state.split = index
+        panel.split = index
             .checked_sub(1)
             .and_then(|index| summary.top.get(index))
             .map(|(value, _)| value.clone());
-        state.exact = false;
+        panel.exact = false;
     }
 }
 

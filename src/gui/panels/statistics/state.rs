@@ -1,4 +1,4 @@
-//! State of the statistics panel. Imports no panel context, so that the session can hold it.
+//! State of the statistics panel. Imports no panel context, so that the list of panels can hold it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::studio::RowRef;
 
 /// State of the panel.
 #[derive(Default)]
-pub struct StatisticsState {
+pub struct StatisticsPanel {
     pub(super) made_for: Option<DocumentKey>,
     pub(super) level: Option<usize>,
     /// Id of the position below a FOLDER; all positions when absent.

@@ -1,7 +1,7 @@
 //! Layout of the columns of the matrix: one column for each position of the pattern, with gaps
 //! between groups.
 
-use super::state::StructureSummary;
+use crate::gui::draft_structure::StructureSummary;
 
 /// Smallest and largest width of a column in points; in between, the width of its id.
 const CELL: f32 = 58.0;

@@ -8,10 +8,11 @@ use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
 
 use super::matrix::state_word;
 use super::root_of;
-use super::state::{FixState, PlanKey, StructureFault, StructureSummary};
+use super::state::{FixState, PlanKey, StructureFault};
 use crate::draft::{self, Care, Fix, FixVerb, PatternCell, PositionState};
 use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
@@ -26,27 +27,27 @@ use crate::studio::{Command, Document};
 const LISTED: usize = 24;
 
 /// Finds the selected fault; cached until the draft or the selection changes.
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Document) {
     super::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
-    let Some(at) = cx.session.selected else {
-        cx.session.structure.fix.fault = None;
-        cx.session.structure.fix.of = None;
+    let Some(at) = cx.session.selection.sample else {
+        shown_fix.fault = None;
+        shown_fix.of = None;
         return;
     };
     let root = root_of(document, at);
     let report = cx.studio.report().clone();
     let position = cx
         .session
-        .structure
+        .selection
         .cell
         .filter(|(of, _)| *of == root)
         .map(|(_, position)| position);
     let of = Some((key, ValueId::from_arc(&report), at, root, position));
-    if cx.session.structure.fix.of == of {
+    if shown_fix.of == of {
         return;
     }
-    let lens = cx.session.structure.lens.clone();
+    let lens = cx.session.structure.summary.clone();
     let fault = cell_fault(document, &lens, root, position, at.level == 0).or_else(|| {
         let finding = report
             .findings
@@ -54,7 +55,6 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
             .find(|finding| finding_sample(finding) == Some(at))?;
         finding_fault(document, finding, root)
     });
-    let state = &mut cx.session.structure.fix;
     let mut next = FixState {
         of: of.clone(),
         fault,
@@ -62,15 +62,15 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     };
     // A new report of the same revision does not change a plan: keep the one that is being
     // computed.
-    if state
+    if shown_fix
         .of
         .as_ref()
         .is_some_and(|old| (old.0, old.3, old.4) == (key, root, position))
     {
         (next.plan, next.asked, next.chosen) = (
-            std::mem::take(&mut state.plan),
-            state.asked.take(),
-            state.chosen,
+            std::mem::take(&mut shown_fix.plan),
+            shown_fix.asked.take(),
+            shown_fix.chosen,
         );
     }
     if let (Some(fault), Some(of), Some(finder)) = (&next.fault, of, cx.studio.fix_finder()) {
@@ -80,7 +80,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
                 Ok(finder.fixes(&finding))
             });
     }
-    *state = next;
+    *shown_fix = next;
 }
 
 fn cell_fault(
@@ -243,14 +243,14 @@ fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<St
 }
 
 /// Draws the selected fault, if any.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Document) {
     if document.draft().is_none() {
         return;
     }
-    refresh(cx, document);
-    show_plan(cx);
+    refresh(shown_fix, cx, document);
+    show_plan(shown_fix, cx);
     // Moved out for the frame to release the borrow of the context.
-    let Some(fault) = cx.session.structure.fix.fault.take() else {
+    let Some(fault) = shown_fix.fault.take() else {
         return;
     };
     let t = theme::tokens(ui);
@@ -274,7 +274,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     t.err,
                 );
             }
-            fixes_ui(ui, cx, document, &fault);
+            fixes_ui(ui, shown_fix, cx, document, &fault);
         });
     let rect = ui.min_rect();
     ui.painter().hline(
@@ -282,7 +282,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         rect.bottom() - 0.5,
         Stroke::new(1.0, t.line2),
     );
-    cx.session.structure.fix.fault = Some(fault);
+    shown_fix.fault = Some(fault);
 }
 
 fn head_ui(ui: &mut Ui, fault: &StructureFault) {
@@ -348,9 +348,15 @@ fn chips_ui<'a>(
     });
 }
 
-fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &StructureFault) {
+fn fixes_ui(
+    ui: &mut Ui,
+    shown_fix: &mut FixState,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    fault: &StructureFault,
+) {
     let t = theme::tokens(ui);
-    let fixes = match &cx.session.structure.fix.fixes.state() {
+    let fixes = match &shown_fix.fixes.state() {
         AsyncState::Ready(fixes) => (*fixes).clone(),
         AsyncState::Failed(_) => Vec::new(),
         AsyncState::NotAsked | AsyncState::Pending => return,
@@ -375,10 +381,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         return;
     }
     // What removes samples is never chosen beforehand.
-    let chosen = cx
-        .session
-        .structure
-        .fix
+    let chosen = shown_fix
         .chosen
         .or_else(|| fixes.iter().position(|fix| fix.care != Care::Removes));
     let fix = chosen.and_then(|index| fixes.get(index));
@@ -388,7 +391,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
     ui.label(theme::rich_text(tr!("Fix" in "heading")).font(font::semibold(12.0)));
     for (index, fix) in fixes.iter().enumerate() {
         if choice_ui(ui, fix, Some(index) == chosen) {
-            cx.session.structure.fix.chosen = Some(index);
+            shown_fix.chosen = Some(index);
         }
     }
     let Some(fix) = fix else {
@@ -436,10 +439,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             let tip = tr!(
                 "Shows what changes in every root of the same shape, before anything is changed"
             );
-            let busy = cx
-                .session
-                .structure
-                .fix
+            let busy = shown_fix
                 .asked
                 .is_some()
                 .then_some(tr!("Looking at the other roots"));
@@ -452,7 +452,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
                 )
                 .clicked()
             {
-                ask_plan(cx, document, fault.root, fix);
+                ask_plan(shown_fix, cx, document, fault.root, fix);
             }
         }
     });
@@ -623,7 +623,13 @@ fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
 }
 
 /// Starts the plan of the same fix for all similar roots.
-fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
+fn ask_plan(
+    shown_fix: &mut FixState,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    root: u32,
+    fix: &Fix,
+) {
     let Some(finder) = cx.studio.fix_finder() else {
         return;
     };
@@ -634,23 +640,23 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
     let key = (cx.session.serial, revision(cx.studio));
     let wanted: PlanKey = (key, choice, root, fix.verb, fix.care);
     let like = fix.clone();
-    let state = &mut cx.session.structure.fix;
-    state.asked = Some(wanted.clone());
-    state
+    shown_fix.asked = Some(wanted.clone());
+    shown_fix
         .plan
         .update(cx.jobs, wanted, tr!("Compare the roots"), move |_| {
             Ok(finder.alike_plan(root as usize, &like).map(Arc::new))
         });
 }
 
-fn show_plan(cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.structure.fix;
-    let Some(wanted) = &state.asked else { return };
-    let Some(made) = state.plan.get(wanted) else {
+fn show_plan(shown_fix: &mut FixState, cx: &mut PanelContext<'_>) {
+    let Some(wanted) = &shown_fix.asked else {
+        return;
+    };
+    let Some(made) = shown_fix.plan.get(wanted) else {
         return;
     };
     let plan = made.as_ref().ok().and_then(|plan| plan.clone());
-    state.asked = None;
+    shown_fix.asked = None;
     if let Some(plan) = plan {
         cx.request(Request::Plan(plan));
     }

@@ -4,8 +4,8 @@ use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::cell_rect;
 use super::columns::StructureColumns;
-use super::state::StructureSummary;
 use crate::draft::PositionState;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::theme::{ThemeTokens, font};
 use crate::gui::widgets::paint;
 

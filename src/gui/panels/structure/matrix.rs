@@ -10,9 +10,10 @@ use egui::{
 
 use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
-use super::state::StructureSummary;
+use super::state::StructurePanel;
 use super::{cell_rect, root_of, select, step};
 use crate::draft::{self, PatternCell, PositionState, Structure};
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -27,7 +28,13 @@ const LEVEL: f32 = 58.0;
 const LEGEND: f32 = 28.0;
 
 /// Draws the matrix.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let columns = StructureColumns::new(lens);
@@ -41,12 +48,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         pos2(area.left(), head.bottom()),
         pos2(area.right(), foot.top()),
     );
-    scroll_sideways(ui, cx, area, &columns);
-    let shift = area.left() + IDS - cx.session.structure.x;
+    scroll_sideways(ui, panel, cx.session.selection.cell, area, &columns);
+    let shift = area.left() + IDS - panel.x;
     let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max)
         .intersect(ui.clip_rect());
     head_ui(
         ui,
+        panel,
         cx,
         document,
         lens,
@@ -56,34 +64,39 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         shift,
         clip,
     );
-    rows_ui(ui, cx, document, lens, &columns, body, shift, clip);
+    rows_ui(ui, panel, cx, document, lens, &columns, body, shift, clip);
     footer::ui(ui, t, lens, &columns, foot, shift, clip);
     sideways_bar(
         ui,
-        cx,
+        panel,
         Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max),
         &columns,
     );
 }
 
-fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &StructureColumns) {
-    let state = &mut cx.session.structure;
+fn scroll_sideways(
+    ui: &Ui,
+    panel: &mut StructurePanel,
+    cell: Option<(u32, u32)>,
+    area: Rect,
+    columns: &StructureColumns,
+) {
     let most = (columns.width + 16.0 - (area.width() - IDS)).max(0.0);
     if most > 0.0 && ui.rect_contains_pointer(area) {
-        state.x -= ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.x));
+        panel.x -= ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.x));
     }
-    if state.reveal_column
-        && let Some((_, position)) = state.cell
+    if panel.reveal_column
+        && let Some((_, position)) = cell
         && let Some(&left) = columns.left.get(position as usize)
     {
         let room = area.width() - IDS - 16.0;
-        state.x = state.x.min(left).max(left + columns.cell - room);
+        panel.x = panel.x.min(left).max(left + columns.cell - room);
     }
-    state.reveal_column = false;
-    state.x = state.x.clamp(0.0, most).round();
+    panel.reveal_column = false;
+    panel.x = panel.x.clamp(0.0, most).round();
 }
 
-fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &StructureColumns) {
+fn sideways_bar(ui: &Ui, panel: &mut StructurePanel, track: Rect, columns: &StructureColumns) {
     let content = columns.width + 16.0;
     let most = content - track.width();
     if most <= 0.0 {
@@ -94,9 +107,8 @@ fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Struc
     let room = (track.width() - length).max(1.0);
     let response = ui.interact(track, ui.scope_id().with("sideways"), Sense::DRAG);
     response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Positions, sideways")));
-    let state = &mut cx.session.structure;
     if response.dragged() {
-        state.x = (state.x + response.drag_delta().x * most / room).clamp(0.0, most);
+        panel.x = (panel.x + response.drag_delta().x * most / room).clamp(0.0, most);
     }
     let color = if response.hovered() || response.dragged() {
         t.ctl
@@ -104,7 +116,7 @@ fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Struc
         t.bg4
     };
     let handle = Rect::from_min_size(
-        pos2(track.left() + state.x / most * room, track.top() + 1.0),
+        pos2(track.left() + panel.x / most * room, track.top() + 1.0),
         vec2(length, 6.0),
     );
     ui.painter().rect_filled(handle, 3, color);
@@ -113,6 +125,7 @@ fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Struc
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
 fn head_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &StructureSummary,
@@ -237,7 +250,9 @@ fn head_ui(
         },
     );
     for (position, card) in cards {
-        node_ui(ui, cx, document, lens, columns, position, card, &painter);
+        node_ui(
+            ui, panel, cx, document, lens, columns, position, card, &painter,
+        );
     }
 }
 
@@ -253,6 +268,7 @@ fn find_visible_middle(clip: Rect, shift: f32, from: f32, to: f32) -> f32 {
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
 fn node_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &StructureSummary,
@@ -299,7 +315,7 @@ fn node_ui(
     };
     let selected = cx
         .session
-        .structure
+        .selection
         .cell
         .is_some_and(|(_, chosen)| chosen == position);
     card_ui(
@@ -325,7 +341,7 @@ fn node_ui(
         // The next root with a fault at this position, after the selected one.
         let from = cx
             .session
-            .structure
+            .selection
             .cell
             .map(|(root, _)| root as usize + 1)
             .unwrap_or(0);
@@ -337,8 +353,8 @@ fn node_ui(
         });
         if let Some(root) = found {
             select(cx, document, root as u32, Some(position));
-            if let Some(row) = cx.session.structure.row_of(root as u32) {
-                cx.session.structure.scroll.reveal(row);
+            if let Some(row) = panel.row_of(root as u32) {
+                panel.scroll.reveal(row);
             }
         }
     }
@@ -400,6 +416,7 @@ fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
 #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
 fn rows_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &StructureSummary,
@@ -408,9 +425,7 @@ fn rows_ui(
     shift: f32,
     clip: Rect,
 ) {
-    let rows = cx
-        .session
-        .structure
+    let rows = panel
         .shown
         .as_ref()
         .map_or(lens.total(), |shown| shown.len() as u64);
@@ -428,15 +443,14 @@ fn rows_ui(
     let Some(dataset) = document.draft().map(|draft| draft.dataset().clone()) else {
         return;
     };
-    let selected = cx.session.selected.map(|at| root_of(document, at));
+    let selected = cx.session.selection.sample.map(|at| root_of(document, at));
     let cell = cx
         .session
-        .structure
+        .selection
         .cell
         .filter(|(root, _)| Some(*root) == selected);
-    let cursor = selected.and_then(|root| cx.session.structure.row_of(root));
-    let mut scroll = cx.session.structure.scroll;
-    let state = &cx.session.structure;
+    let cursor = selected.and_then(|root| panel.row_of(root));
+    let mut scroll = panel.scroll;
     let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt("matrix-rows"));
     let list = VirtualRows::new(tr!("Roots"), rows)
         .cursor(cursor)
@@ -445,7 +459,7 @@ fn rows_ui(
     let carried = drag::dragged_payload(ui.ctx());
     let carried = carried.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
-        let root = state.root_of(row);
+        let root = panel.root_of(row);
         let drawn = MatrixRow {
             document,
             lens,
@@ -473,15 +487,14 @@ fn rows_ui(
     if let Some((what, target)) = dropped {
         drag::let_go(cx, document, &what, &target);
     }
-    let state = &mut cx.session.structure;
-    state.scroll = scroll;
-    state.rows_seen = out.visible.end - out.visible.start;
+    panel.scroll = scroll;
+    panel.rows_seen = out.visible.end - out.visible.start;
     if let Some((root, position)) = picked {
         return select(cx, document, root, position);
     }
     let position = cell.map(|(_, position)| position);
     if let Some(row) = out.moved_to {
-        let root = cx.session.structure.root_of(row);
+        let root = panel.root_of(row);
         return select(cx, document, root, position);
     }
     if out.sideways != 0
@@ -490,7 +503,7 @@ fn rows_ui(
         let next = position.map_or(0, |position| {
             position.saturating_add_signed(i32::from(out.sideways))
         });
-        cx.session.structure.reveal_column = true;
+        panel.reveal_column = true;
         select(
             cx,
             document,
@@ -499,7 +512,7 @@ fn rows_ui(
         );
     }
     if out.entered {
-        step(cx, document, selected);
+        step(panel, cx, document, selected);
     }
 }
 

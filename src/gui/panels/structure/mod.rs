@@ -14,40 +14,42 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
-use crate::draft::{self, FixPlan, PatternChoice, PositionState};
+use crate::draft::{self, PatternChoice, PositionState};
 use crate::gui::action::Action;
 use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::outline::{Gap, ancestors};
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::panel::Panel;
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::gui::{icons, theme};
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef};
-use state::{StructureState, StructureSummary, StructureView};
+use state::{StructurePanel, StructureView};
 
 /// Width of the pattern choice, in points.
 const PATTERN_WIDTH: f32 = 170.0;
 /// Width of the overview strip, in points.
 const STRIP: f32 = 148.0;
 
-impl StructureState {
+impl StructurePanel {
     /// Scrolls to the root of a sample; keeps the selected cell if it belongs to that root.
-    pub fn show(&mut self, document: &Document, at: RowRef) {
+    pub fn show(&mut self, cell: &mut Option<(u32, u32)>, document: &Document, at: RowRef) {
         if document.draft().is_none() {
             return;
         }
         let root = root_of(document, at);
-        self.cell = self.cell.filter(|(of, _)| *of == root);
+        *cell = cell.filter(|(of, _)| *of == root);
         // Another sample of the same root was selected in another panel.
-        if let Some((_, position)) = self.cell.filter(|_| at.level > 0)
+        if let Some((_, position)) = cell.filter(|_| at.level > 0)
             && let Some((draft, structure)) = document.draft().zip(document.structure())
         {
             let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
             let found = places
                 .get(position as usize)
                 .and_then(|place| place.found.clone());
-            self.cell = self.cell.filter(|_| found == document.node(at));
+            *cell = cell.filter(|_| found == document.node(at));
         }
         if let Some(row) = self.row_of(root) {
             self.scroll.reveal(row);
@@ -68,33 +70,6 @@ impl StructureState {
             Some(shown) => shown.get(row as usize).copied().unwrap_or_default(),
             None => row as u32,
         }
-    }
-
-    /// Why no safe fix can be applied; `None` when one can.
-    pub fn safe_blocked(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
-        match self.safe_plan(key, choice) {
-            _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
-            None if self.safe.is_pending() => Some(tr!("Looking for fixes")),
-            None => Some(tr!("Every fix here needs a choice: select a cell")),
-            Some(_) => None,
-        }
-    }
-
-    /// [`StructureState::safe_blocked`], but `None` while it is unknown.
-    pub fn needs_choice(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
-        let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
-        known
-            .is_none()
-            .then_some(mark!("Every fix here needs a choice: select a cell"))
-    }
-
-    /// The fix of everything that can be mended without removing, once it is known.
-    pub fn safe_plan(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&Arc<FixPlan>> {
-        self.safe
-            .get(&(key, choice.clone()))?
-            .as_ref()
-            .ok()?
-            .as_ref()
     }
 }
 
@@ -191,10 +166,11 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
     let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
     let model = structure.model().map(|model| model as u32);
     let counts = structure.position_counts();
-    state.cell = state.cell.filter(|&(root, position)| {
+    let cell = &mut cx.session.selection.cell;
+    *cell = cell.filter(|&(root, position)| {
         (position as usize) < pattern.len() && (root as usize) < structure.roots()
     });
-    state.lens = Arc::new(StructureSummary {
+    state.summary = Arc::new(StructureSummary {
         pattern,
         counts,
         roots: structure.root_counts(),
@@ -203,80 +179,81 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
     });
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        return;
-    };
-    if cx.session.structure.view == StructureView::Consistency {
-        refresh(cx);
-        let lens = cx.session.structure.lens.clone();
-        return consistency::ui(ui, cx, document, &lens);
-    }
-    if document.draft().is_none() {
-        Frame::NONE
-            .inner_margin(Margin::symmetric(8, 6))
-            .show(ui, |ui| consistency::view_ui(ui, cx));
-        let state = EmptyState {
-            icon: icons::TREE_STRUCTURE,
-            title: tr!("Structure compares the roots of drafts"),
-            why: tr!(
-                "Problems lists what breaks the pattern of a written dataset. Edit the dataset as \
-                    a draft to change its structure."
-            ),
-            actions: &[tr!("Edit as a draft")],
+impl Panel for StructurePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            return;
         };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            cx.request(Request::Do(Action::EditCopy));
+        if self.view == StructureView::Consistency {
+            refresh(cx);
+            let lens = cx.session.structure.summary.clone();
+            return consistency::ui(ui, self, cx, document, &lens);
         }
-        return;
-    }
-    refresh(cx);
-    let lens = cx.session.structure.lens.clone();
-    if lens.pattern.is_empty() {
-        let add = [tr!("Add folder…")];
-        let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
-            0 => {
-                let why = tr!(
-                    "Drop files or folders: folders become FOLDERs of the dataset, files become \
-                        FILEs."
-                );
-                (tr!("No samples yet"), why, &add)
-            }
-            _ => (
-                tr!("No positions"),
-                tr!("The roots are FILEs, so there are no positions below them."),
-                &[],
-            ),
-        };
-        if widgets::draw_empty_state_with_actions(
-            ui,
-            &EmptyState {
+        if document.draft().is_none() {
+            Frame::NONE
+                .inner_margin(Margin::symmetric(8, 6))
+                .show(ui, |ui| consistency::view_ui(ui, self, cx));
+            let state = EmptyState {
                 icon: icons::TREE_STRUCTURE,
-                title,
-                why,
-                actions,
-            },
-        )
-        .is_some()
-        {
-            cx.request(Request::Do(Action::AddFolder));
+                title: tr!("Structure compares the roots of drafts"),
+                why: tr!(
+                    "Problems lists what breaks the pattern of a written dataset. Edit the dataset \
+                        as a draft to change its structure."
+                ),
+                actions: &[tr!("Edit as a draft")],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                cx.request(Request::Do(Action::EditCopy));
+            }
+            return;
         }
-        return;
-    }
-    want_plans(cx, document);
-    toolbar_ui(ui, cx, document, &lens);
-    let area = ui.available_rect_before_wrap();
-    let strip = if area.width() > 460.0 { STRIP } else { 0.0 };
-    let (left, right) = area.split_left_right_at_x(area.left() + strip);
-    if strip > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| {
-            strip::ui(ui, cx, document, &lens)
+        refresh(cx);
+        let lens = cx.session.structure.summary.clone();
+        if lens.pattern.is_empty() {
+            let add = [tr!("Add folder…")];
+            let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
+                0 => {
+                    let why = tr!(
+                        "Drop files or folders: folders become FOLDERs of the dataset, files \
+                            become FILEs."
+                    );
+                    (tr!("No samples yet"), why, &add)
+                }
+                _ => (
+                    tr!("No positions"),
+                    tr!("The roots are FILEs, so there are no positions below them."),
+                    &[],
+                ),
+            };
+            if widgets::draw_empty_state_with_actions(
+                ui,
+                &EmptyState {
+                    icon: icons::TREE_STRUCTURE,
+                    title,
+                    why,
+                    actions,
+                },
+            )
+            .is_some()
+            {
+                cx.request(Request::Do(Action::AddFolder));
+            }
+            return;
+        }
+        want_plans(cx, document);
+        toolbar_ui(ui, self, cx, document, &lens);
+        let area = ui.available_rect_before_wrap();
+        let strip = if area.width() > 460.0 { STRIP } else { 0.0 };
+        let (left, right) = area.split_left_right_at_x(area.left() + strip);
+        if strip > 0.0 {
+            ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| {
+                strip::ui(ui, self, cx, document, &lens)
+            });
+        }
+        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| {
+            matrix::ui(ui, self, cx, document, &lens)
         });
     }
-    ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| {
-        matrix::ui(ui, cx, document, &lens)
-    });
 }
 
 /// Starts the plan of all safe fixes in the background.
@@ -290,7 +267,7 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     };
     let state = &mut cx.session.structure;
-    if state.lens.roots.faults() == 0 {
+    if state.summary.roots.faults() == 0 {
         return;
     }
     state.safe.update(
@@ -303,6 +280,7 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
 
 fn toolbar_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &StructureSummary,
@@ -348,11 +326,11 @@ fn toolbar_ui(
             if ui.available_width() >= needed {
                 ui.set_height(24.0);
                 ui.horizontal_centered(|ui| {
-                    consistency::view_ui(ui, cx);
+                    consistency::view_ui(ui, panel, cx);
                     widgets::draw_segments(
                         ui,
                         "structure-roots",
-                        &mut cx.session.structure.only_faults,
+                        &mut panel.only_faults,
                         &segments,
                     );
                     ui.separator();
@@ -372,13 +350,8 @@ fn toolbar_ui(
             ui.set_min_width(ui.available_width());
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal_wrapped(|ui| {
-                consistency::view_ui(ui, cx);
-                widgets::draw_segments(
-                    ui,
-                    "structure-roots",
-                    &mut cx.session.structure.only_faults,
-                    &segments,
-                );
+                consistency::view_ui(ui, panel, cx);
+                widgets::draw_segments(ui, "structure-roots", &mut panel.only_faults, &segments);
                 safe_ui(ui, cx, key, &choice, &fix);
             });
             ui.horizontal_wrapped(|ui| {
@@ -397,12 +370,11 @@ fn toolbar_ui(
         egui::Stroke::new(1.0, t.line),
     );
     // The visible rows are recomputed after an edit.
-    let state = &mut cx.session.structure;
-    let wanted = Some((key, choice, state.only_faults));
-    if state.shown_for != wanted {
-        state.shown_for = wanted;
-        let filter = state.only_faults;
-        state.shown = document.structure().filter(|_| filter).map(|structure| {
+    let wanted = Some((key, choice, panel.only_faults));
+    if panel.shown_for != wanted {
+        panel.shown_for = wanted;
+        let filter = panel.only_faults;
+        panel.shown = document.structure().filter(|_| filter).map(|structure| {
             let off = |root: &usize| structure.worst(*root) > PositionState::Present;
             (0..structure.roots())
                 .filter(off)
@@ -462,7 +434,7 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     if let PatternChoice::Root(_) = choice {
         options.push((chosen.clone(), choice.clone()));
     }
-    let root = cx.session.selected.map(|at| RowRef {
+    let root = cx.session.selection.sample.map(|at| RowRef {
         level: 0,
         row: root_of(document, at),
     });
@@ -513,7 +485,7 @@ pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, positio
         drop(structure);
         document.row_of(&found)
     });
-    cx.session.structure.cell = position.map(|position| (root, position));
+    cx.session.selection.cell = position.map(|position| (root, position));
     // The Sample panel shows the fault and its fixes.
     cx.request(Request::Show(Pane::Sample));
     cx.request(Request::Select(Some(sample.unwrap_or(RowRef {
@@ -523,7 +495,12 @@ pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, positio
 }
 
 /// Selects the first faulty cell of the next (or previous) faulty root.
-pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -> bool {
+pub fn step(
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    from: Option<u32>,
+) -> bool {
     let Some(structure) = document.structure() else {
         return false;
     };
@@ -538,8 +515,8 @@ pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -
         .map(|position| position as u32);
     drop(structure);
     select(cx, document, root as u32, position);
-    if let Some(row) = cx.session.structure.row_of(root as u32) {
-        cx.session.structure.scroll.reveal(row);
+    if let Some(row) = panel.row_of(root as u32) {
+        panel.scroll.reveal(row);
     }
     true
 }

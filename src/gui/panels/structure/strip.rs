@@ -6,10 +6,11 @@ use egui::{
     WidgetInfo, pos2, vec2,
 };
 
-use super::state::StructureSummary;
+use super::state::StructurePanel;
 use crate::draft::{Overview, PositionState, overview};
 use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, ThemeTokens, font};
@@ -24,13 +25,19 @@ const COUNT: f32 = 18.0;
 const BETWEEN: f32 = 5.0;
 
 /// Draws the strip.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
     painter.vline(area.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
-    refresh(ui, cx, document, lens, t);
-    let Some((_, _, view, texture)) = &cx.session.structure.strip else {
+    refresh(ui, panel, cx, document, lens, t);
+    let Some((_, _, view, texture)) = &panel.strip else {
         return;
     };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
@@ -73,14 +80,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     );
     response
         .widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Overview of all roots")));
-    window_ui(ui, cx, picture, lens);
+    window_ui(ui, panel, picture, lens);
     if let Some(pointer) = response
         .interact_pointer_pos()
         .filter(|_| response.clicked() || response.dragged())
     {
         let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
         let root = (f64::from(part) * lens.total() as f64) as u32;
-        let state = &mut cx.session.structure;
         // A click selects the root that the row shows: its worst one.
         let row = ((part * rows as f32) as usize).min(rows.saturating_sub(1));
         let target = if response.clicked() {
@@ -88,11 +94,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         } else {
             root
         };
-        let at = match &state.shown {
+        let at = match &panel.shown {
             Some(shown) => shown.partition_point(|&shown| shown < target) as u64,
             None => u64::from(target),
         };
-        state.scroll.go_to(at.saturating_sub(2));
+        panel.scroll.go_to(at.saturating_sub(2));
     }
     paint::focus_ring(ui, &response, 2);
     response.on_hover_text(tr!("Every root of the dataset. Click to go there"));
@@ -118,6 +124,7 @@ fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
 
 fn refresh(
     ui: &Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     lens: &StructureSummary,
@@ -128,22 +135,21 @@ fn refresh(
     };
     let key = (cx.session.serial, revision(cx.studio));
     let theme = t.dark;
-    let state = &mut cx.session.structure;
-    let fresh = state
+    let fresh = panel
         .strip
         .as_ref()
         .is_some_and(|(of, choice, _, _)| *of == key && choice == structure.choice());
-    if fresh && state.strip_dark == theme {
+    if fresh && panel.strip_dark == theme {
         return;
     }
-    state.strip_dark = theme;
+    panel.strip_dark = theme;
     let view = overview(&structure, ROWS);
     let texture = ui.ctx().load_texture(
         "structure strip",
         image(&view, lens, t),
         TextureOptions::NEAREST,
     );
-    state.strip = Some((key, structure.choice().clone(), view, texture));
+    panel.strip = Some((key, structure.choice().clone(), view, texture));
 }
 
 /// Four pixels a position: three for the state, one gap.
@@ -175,12 +181,11 @@ fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImag
 }
 
 /// The frame around the rows that the matrix shows.
-fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &StructureSummary) {
+fn window_ui(ui: &Ui, panel: &StructurePanel, picture: Rect, lens: &StructureSummary) {
     let t = theme::tokens(ui);
-    let state = &cx.session.structure;
     let (first, last) = (
-        state.root_of(state.scroll.first()),
-        state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1),
+        panel.root_of(panel.scroll.first()),
+        panel.root_of(panel.scroll.first() + panel.rows_seen.max(1) - 1),
     );
     let total = lens.total().max(1) as f32;
     let top = picture.top() + picture.height() * first as f32 / total;

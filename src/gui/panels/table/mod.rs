@@ -9,9 +9,10 @@ use super::tree::drop_target;
 use crate::draft::PositionState;
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::outline::{OutlineNode, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure::state::StructureSummary;
+use crate::gui::panels::panel::Panel;
 use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
@@ -22,106 +23,105 @@ use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
 use crate::text::{PrintableLine, current_language};
-use state::{FieldFormat, TableKind};
+use state::{FieldFormat, TableKind, TablePanel};
 
 /// Most pattern cells drawn.
 const PATTERN_SHOWN: usize = 32;
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        let (title, why) = (
-            tr!("No table"),
-            tr!("A table shows one level of an open dataset."),
-        );
-        widgets::draw_empty_state(ui, icons::TABLE, title, why);
-        return;
-    };
-    if document.rows(0) == 0 {
-        return empty_ui(ui, cx, document);
-    }
-    super::structure::refresh(cx);
-    refresh(cx, document);
-    toolbar_ui(ui, cx, document);
-    filters::bar_ui(ui, cx, document, cx.session.level);
-    let level = cx.session.level;
-    cx.want_level(level);
-    let kept = cx.studio.filtered_rows().cloned();
-    let shown = kept.as_ref().and_then(|kept| kept.rows(level));
-    let place = |row: u32| place_of(shown, row);
-    let selected = cx.session.selected;
-    let row = selected
-        .and_then(|at| row_at_level(document, at, level))
-        .and_then(place);
-    let marks = cx.session.marks.clone();
-    let state = &mut cx.session.table;
-    if let Some(at) = state.reveal.take()
-        && let Some(row) = row_at_level(document, at, level)
-        && let Some(place) = place(row)
-    {
-        state.table.scroll.reveal(place);
-    }
-    let mut table = std::mem::take(&mut state.table);
-    let lens = cx.session.structure.lens.clone();
-    let state = &mut cx.session.table;
-    let source = ShownLevel {
-        document,
-        level,
-        kinds: &state.kinds,
-        columns: &state.columns,
-        marks: &marks,
-        shown,
-        lens: &lens,
-    };
-    let name = tr!("Level {level}", level);
-    let mut requests = Vec::new();
-    let out = TableWidget::new(&name, &source)
-        .with_selected_row(row)
-        .show(ui, &mut table, |ui, row| {
-            let at = source.row_at(row);
-            if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
-                && let Some(path) = document.path(at)
-            {
-                requests.push(Request::Copy(path.to_archive()));
-                ui.close();
-            }
-            if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
-                requests.push(Request::Copy(source.line(row)));
-                ui.close();
-            }
-        });
-    let picked = out.selected.map(|row| source.row_at(row));
-    let dropped = out.under.and_then(|(row, response)| {
-        let what = drag::dragged_payload(ui.ctx()).filter(|_| document.draft().is_some())?;
-        let node = OutlineNode {
-            depth: 0,
-            at: Some(source.row_at(row)),
-            gap: None,
+impl Panel for TablePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            let (title, why) = (
+                tr!("No table"),
+                tr!("A table shows one level of an open dataset."),
+            );
+            widgets::draw_empty_state(ui, icons::TABLE, title, why);
+            return;
         };
-        drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
-    });
-    cx.session.table.table = table;
-    cx.requests.extend(requests);
-    if picked.is_some() {
-        cx.request(Request::Select(picked));
-    }
-    // In a draft a click on a column header opens the column dialog.
-    if let Some(TableKind::Field(name, _)) = out
-        .header_clicked
-        .and_then(|index| cx.session.table.kinds.get(index))
-        && document.draft().is_some()
-        && let Some(field) = document
-            .fields(level)
-            .into_iter()
-            .find(|field| field.name == *name)
-    {
-        cx.request(Request::Column(level, Some(field)));
-    }
-    if let Some((what, target)) = dropped {
-        drag::let_go(cx, document, &what, &target);
-    }
-    if out.activated.is_some() {
-        cx.request(Request::Do(Action::ShowPreview));
+        if document.rows(0) == 0 {
+            return empty_ui(ui, cx, document);
+        }
+        super::structure::refresh(cx);
+        refresh(self, cx, document);
+        toolbar_ui(ui, self, cx, document);
+        filters::bar_ui(ui, cx, document, cx.session.selection.level);
+        let level = cx.session.selection.level;
+        cx.want_level(level);
+        let kept = cx.studio.filtered_rows().cloned();
+        let shown = kept.as_ref().and_then(|kept| kept.rows(level));
+        let place = |row: u32| place_of(shown, row);
+        let selected = cx.session.selection.sample;
+        let row = selected
+            .and_then(|at| row_at_level(document, at, level))
+            .and_then(place);
+        let marks = cx.session.marks.status.clone();
+        if let Some(at) = self.reveal.take()
+            && let Some(row) = row_at_level(document, at, level)
+            && let Some(place) = place(row)
+        {
+            self.table.scroll.reveal(place);
+        }
+        let mut table = std::mem::take(&mut self.table);
+        let lens = cx.session.structure.summary.clone();
+        let source = ShownLevel {
+            document,
+            level,
+            kinds: &self.kinds,
+            columns: &self.columns,
+            marks: &marks,
+            shown,
+            lens: &lens,
+        };
+        let name = tr!("Level {level}", level);
+        let mut requests = Vec::new();
+        let out = TableWidget::new(&name, &source)
+            .with_selected_row(row)
+            .show(ui, &mut table, |ui, row| {
+                let at = source.row_at(row);
+                if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
+                    && let Some(path) = document.path(at)
+                {
+                    requests.push(Request::Copy(path.to_archive()));
+                    ui.close();
+                }
+                if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked()
+                {
+                    requests.push(Request::Copy(source.line(row)));
+                    ui.close();
+                }
+            });
+        let picked = out.selected.map(|row| source.row_at(row));
+        let dropped = out.under.and_then(|(row, response)| {
+            let what = drag::dragged_payload(ui.ctx()).filter(|_| document.draft().is_some())?;
+            let node = OutlineNode {
+                depth: 0,
+                at: Some(source.row_at(row)),
+                gap: None,
+            };
+            drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
+        });
+        self.table = table;
+        cx.requests.extend(requests);
+        if picked.is_some() {
+            cx.request(Request::Select(picked));
+        }
+        // In a draft a click on a column header opens the column dialog.
+        if let Some(TableKind::Field(name, _)) =
+            out.header_clicked.and_then(|index| self.kinds.get(index))
+            && document.draft().is_some()
+            && let Some(field) = document
+                .fields(level)
+                .into_iter()
+                .find(|field| field.name == *name)
+        {
+            cx.request(Request::Column(level, Some(field)));
+        }
+        if let Some((what, target)) = dropped {
+            drag::let_go(cx, document, &what, &target);
+        }
+        if out.activated.is_some() {
+            cx.request(Request::Do(Action::ShowPreview));
+        }
     }
 }
 
@@ -176,24 +176,23 @@ fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
         .map(|above| above.row)
 }
 
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
-    let level = cx.session.level;
+fn refresh(panel: &mut TablePanel, cx: &mut PanelContext<'_>, document: &Document) {
+    let level = cx.session.selection.level;
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.table;
     let wanted = Some((
         key,
         level,
-        state.hidden_changes,
+        panel.hidden_changes,
         document.level_ready(level),
         current_language(),
     ));
-    if state.made_for == wanted {
+    if panel.made_for == wanted {
         return;
     }
-    if state.made_for.is_none_or(|(_, shown, ..)| shown != level) {
-        state.table = TableState::default();
+    if panel.made_for.is_none_or(|(_, shown, ..)| shown != level) {
+        panel.table = TableState::default();
     }
-    state.made_for = wanted;
+    panel.made_for = wanted;
     let tree = document.tree();
     let rows = &tree.levels[level];
     let mut all = vec![(TableKind::Id, column("id", "string", 120.0, false))];
@@ -204,7 +203,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         ));
     }
     let positions = match document.draft().filter(|_| level == 0) {
-        Some(_) => cx.session.structure.lens.pattern.len(),
+        Some(_) => cx.session.structure.summary.pattern.len(),
         None => pattern_of(document, level, 0).len(),
     };
     if positions > 0 {
@@ -239,9 +238,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
         all.push((TableKind::Size, column(tr!("size"), "bytes", 80.0, true)));
     }
-    state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
-    all.retain(|(kind, column)| *kind == TableKind::Id || !state.hidden.contains(&column.name));
-    (state.kinds, state.columns) = all.into_iter().unzip();
+    panel.all = all.iter().map(|(_, column)| column.name.clone()).collect();
+    all.retain(|(kind, column)| *kind == TableKind::Id || !panel.hidden.contains(&column.name));
+    (panel.kinds, panel.columns) = all.into_iter().unzip();
 }
 
 fn column(name: &str, type_name: &str, width: f32, right: bool) -> TableColumn {
@@ -253,7 +252,7 @@ fn column(name: &str, type_name: &str, width: f32, right: bool) -> TableColumn {
     }
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn toolbar_ui(ui: &mut Ui, panel: &mut TablePanel, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let bar = Frame::NONE
         .fill(t.bg1)
@@ -269,20 +268,20 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 .enumerate()
                 .map(|(level, title)| Segment::new(level, title).count(document.rows(level) as u64))
                 .collect();
-            widgets::draw_segments(ui, "levels", &mut cx.session.level, &segments);
+            widgets::draw_segments(ui, "levels", &mut cx.session.selection.level, &segments);
             ui.separator();
-            columns_ui(ui, cx);
+            columns_ui(ui, panel);
             let add = Button::ghost(tr!("Add column")).icon(icons::PLUS);
             if document.draft().is_some()
                 && ui
                     .add(add.tooltip(tr!("Add a field to every sample of this level")))
                     .clicked()
             {
-                cx.request(Request::Column(cx.session.level, None));
+                cx.request(Request::Column(cx.session.selection.level, None));
             }
-            go_to_ui(ui, cx, document);
+            go_to_ui(ui, panel, cx, document);
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let level = cx.session.level;
+                let level = cx.session.selection.level;
                 let all = document.rows(level) as u64;
                 let kept = cx.studio.filtered_rows().cloned();
                 let shown = kept.as_ref().and_then(|kept| kept.rows(level));
@@ -297,7 +296,8 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 };
                 let row = cx
                     .session
-                    .selected
+                    .selection
+                    .sample
                     .and_then(|at| row_at_level(document, at, level));
                 let text = match row.and_then(|row| place_of(shown, row)) {
                     Some(place) => {
@@ -325,12 +325,11 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     );
 }
 
-fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let state = &mut cx.session.table;
+fn columns_ui(ui: &mut Ui, panel: &mut TablePanel) {
     let label = tr!(
         "Columns {shown}/{all}",
-        shown = state.columns.len(),
-        all = state.all.len()
+        shown = panel.columns.len(),
+        all = panel.all.len()
     );
     let button = Button::ghost(label)
         .icon(icons::COLUMNS)
@@ -342,25 +341,24 @@ fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             egui::ScrollArea::vertical()
                 .max_height(320.0)
                 .show(ui, |ui| {
-                    for name in state.all.iter().skip(1) {
-                        let mut shown = !state.hidden.contains(name);
+                    for name in panel.all.iter().skip(1) {
+                        let mut shown = !panel.hidden.contains(name);
                         if widgets::checkbox(ui, &mut shown, name).changed() {
                             if shown {
-                                state.hidden.remove(name);
+                                panel.hidden.remove(name);
                             } else {
-                                state.hidden.insert(name.clone());
+                                panel.hidden.insert(name.clone());
                             }
-                            state.hidden_changes += 1;
+                            panel.hidden_changes += 1;
                         }
                     }
                 });
         });
 }
 
-fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
-    let level = cx.session.level;
-    let state = &mut cx.session.table;
-    if !state.going {
+fn go_to_ui(ui: &mut Ui, panel: &mut TablePanel, cx: &mut PanelContext<'_>, document: &Document) {
+    let level = cx.session.selection.level;
+    if !panel.going {
         if ui
             .add(
                 Button::ghost(tr!("Go to row"))
@@ -369,25 +367,25 @@ fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             )
             .clicked()
         {
-            state.start_go_to();
+            panel.start_go_to();
         }
         return;
     }
     let id = egui::Id::unique("go-to-row");
     let entered = ui.input(|input| input.key_pressed(egui::Key::Enter));
-    let field = TextField::new(tr!("Row number"), &mut state.go_to)
+    let field = TextField::new(tr!("Row number"), &mut panel.go_to)
         .id(id)
         .hide_label()
         .mono()
         .width(110.0);
     let response = field.hint(tr!("row number")).show(ui);
     if response.lost_focus() {
-        state.going = false;
+        panel.going = false;
         let kept = cx.studio.filtered_rows().cloned();
         let shown = kept.as_ref().and_then(|kept| kept.rows(level));
         let rows = shown.map_or(document.rows(level), <[u32]>::len) as u64;
-        if let Some(place) = place_typed(&state.go_to, rows).filter(|_| entered) {
-            state.table.scroll.go_to(place);
+        if let Some(place) = place_typed(&panel.go_to, rows).filter(|_| entered) {
+            panel.table.scroll.go_to(place);
             let row = shown.map_or(place as u32, |shown| shown[place as usize]);
             cx.request(Request::Select(Some(RowRef { level, row })));
         }

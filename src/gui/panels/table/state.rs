@@ -1,4 +1,4 @@
-//! State of the level table. Imports no panel context, so that the session can hold it.
+//! State of the level table. Imports no panel context, so that the list of panels can hold it.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(super) enum FieldFormat {
 }
 
 #[derive(Default)]
-pub struct TablePanelState {
+pub struct TablePanel {
     pub(super) table: TableState,
     pub(super) made_for: Option<(DocumentKey, usize, usize, bool, Language)>,
     pub(super) kinds: Vec<TableKind>,
@@ -39,7 +39,7 @@ pub struct TablePanelState {
     pub(super) reveal: Option<RowRef>,
 }
 
-impl TablePanelState {
+impl TablePanel {
     /// Scrolls to a sample if its level is shown.
     pub fn show(&mut self, at: RowRef) {
         self.reveal = Some(at);

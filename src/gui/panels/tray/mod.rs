@@ -23,6 +23,7 @@ use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, Tone, VirtualRows, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::studio::{Command, Document};
+use state::TrayState;
 
 const HEAD: f32 = 30.0;
 const ROW: f32 = 24.0;
@@ -34,14 +35,21 @@ const BESIDE_TITLE: f32 = 106.0;
 const FILTER_FROM: usize = 8;
 
 /// Preferred height of the tray below a hierarchy of height `available`, in points.
-pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 {
+pub fn height(
+    panel: &mut TrayState,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    room: f32,
+) -> f32 {
     let Some(draft) = document.draft() else {
         return 0.0;
     };
-    cx.session.tray.follow(draft.tray());
+    if cx.session.selection.files.follow_tray(draft.tray()) {
+        panel.forget_cursor();
+    }
     let files = draft.tray().len();
     let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 }
-        + if cx.session.tray.table.is_some() {
+        + if cx.session.selection.files.table.is_some() {
             JOIN
         } else {
             0.0
@@ -51,7 +59,7 @@ pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 
 }
 
 /// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub fn ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>, document: &Document) {
     let Some(draft) = document.draft() else {
         return;
     };
@@ -80,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     bottom: 4,
                 })
                 .show(ui, |ui| {
-                    TextField::new(tr!("Filter unplaced files"), &mut cx.session.tray.filter)
+                    TextField::new(tr!("Filter unplaced files"), &mut panel.filter)
                         .hide_label()
                         .quiet()
                         .icon(icons::FUNNEL)
@@ -89,7 +97,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 });
         });
     }
-    if let Some(table) = cx.session.tray.table.clone() {
+    if let Some(table) = cx.session.selection.files.table.clone() {
         let line = list.with_max_y(list.top() + JOIN);
         list.min.y += JOIN;
         ui.scope_builder(
@@ -97,9 +105,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             |ui| join_ui(ui, cx, table),
         );
     }
-    filter(cx);
+    filter(panel, cx);
     ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| {
-        list_ui(ui, cx)
+        list_ui(ui, panel, cx)
     });
 }
 
@@ -231,15 +239,14 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
     });
 }
 
-fn filter(cx: &mut PanelContext<'_>) {
+fn filter(panel: &mut TrayState, cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
-    let state = &mut cx.session.tray;
-    let wanted = state.filter.trim().to_owned();
+    let wanted = panel.filter.trim().to_owned();
     if wanted.is_empty() {
         return;
     }
-    let tray = state.tray.clone();
-    state.shown.update(
+    let tray = cx.session.selection.files.tray.clone();
+    panel.shown.update(
         cx.jobs,
         (key, wanted.clone()),
         tr!("Filter unplaced files"),
@@ -258,10 +265,10 @@ fn filter(cx: &mut PanelContext<'_>) {
     );
 }
 
-fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn list_ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let state = &cx.session.tray;
-    let rows = state.rows();
+    let files = &mut cx.session.selection.files;
+    let rows = panel.rows(files);
     if rows == 0 {
         let rect = ui.max_rect().shrink2(vec2(12.0, 4.0));
         let text = tr!("No name fits the filter");
@@ -274,28 +281,28 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         );
         return;
     }
-    let mut scroll = state.scroll;
+    let mut scroll = panel.scroll;
     let carried = drag::dragged_payload(ui.ctx());
     let (mut begun, mut requests) = (None, Vec::new());
     let list = VirtualRows::new(tr!("Unplaced files"), rows)
-        .cursor(state.cursor)
+        .cursor(panel.cursor)
         .sense(Sense::CLICK | Sense::DRAG);
     let list = list.role(Role::List);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
-        let Some((place, file)) = state
-            .place(row)
-            .and_then(|place| Some((place, state.tray.get(place as usize)?)))
+        let Some((place, file)) = panel
+            .place(files, row)
+            .and_then(|place| Some((place, files.tray.get(place as usize)?)))
         else {
             return;
         };
-        let chosen = state.chosen.contains(&place);
+        let chosen = files.chosen.contains(&place);
         row_ui(
             ui,
             rect,
             response,
             file,
             chosen,
-            state.cursor == Some(row),
+            panel.cursor == Some(row),
             is_carried(carried.as_deref(), file),
         );
         if response.drag_started() {
@@ -305,63 +312,58 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
     let focused = out.response.has_focus();
-    let state = &mut cx.session.tray;
-    state.scroll = scroll;
-    state.focused = focused;
+    panel.scroll = scroll;
+    files.focused = focused;
     if let Some(row) = out.clicked {
-        state.select(row, several, range);
+        panel.select(files, row, several, range);
     } else if let Some(row) = out.moved_to {
-        state.select(row, false, range);
+        panel.select(files, row, false, range);
     }
     if let Some((row, chosen)) = begun {
         if !chosen {
-            state.select(row, false, false);
+            panel.select(files, row, false, false);
         }
-        drag::begin(ui.ctx(), Dragged::Files(state.selected_files()));
+        drag::begin(ui.ctx(), Dragged::Files(files.selected_files()));
     }
     if focused && ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::A)) {
-        state.chosen = (0..rows).filter_map(|row| state.place(row)).collect();
+        files.chosen = (0..rows)
+            .filter_map(|row| panel.place(files, row))
+            .collect();
     }
     if out.entered || out.double_clicked.is_some() {
-        cx.request(Request::Do(Action::Place));
+        cx.requests.push(Request::Do(Action::Place));
     }
     for (row, entry) in requests {
-        if !cx
-            .session
-            .tray
-            .place(row)
-            .is_some_and(|place| cx.session.tray.chosen.contains(&place))
+        if !panel
+            .place(files, row)
+            .is_some_and(|place| files.chosen.contains(&place))
         {
-            cx.session.tray.select(row, false, false);
+            panel.select(files, row, false, false);
         }
         match entry {
-            TrayEntry::Do(action) => cx.request(Request::Do(action)),
+            TrayEntry::Do(action) => cx.requests.push(Request::Do(action)),
             TrayEntry::Copy => {
-                let paths: Vec<String> = cx
-                    .session
-                    .tray
+                let paths: Vec<String> = files
                     .selected_files()
                     .iter()
                     .map(|file| file.path.display().to_string())
                     .collect();
-                cx.request(Request::Copy(paths.join("\n")));
+                cx.requests.push(Request::Copy(paths.join("\n")));
             }
             TrayEntry::Example => {
-                for file in cx.session.tray.selected_files().into_iter().take(2) {
-                    cx.session.pattern.add(
+                for file in files.selected_files().into_iter().take(2) {
+                    cx.requests.push(Request::PatternExample(
                         Example {
                             file: file.path,
                             root: "".into(),
                             position: Vec::new(),
                         },
                         None,
-                    );
+                    ));
                 }
-                cx.request(Request::Show(Pane::Pattern));
+                cx.requests.push(Request::Show(Pane::Pattern));
             }
-            TrayEntry::Remove => cx
-                .requests
-                .extend(cx.session.tray.removal().map(Request::Run)),
+            TrayEntry::Remove => cx.requests.extend(files.removal().map(Request::Run)),
         }
     }
 }
@@ -456,8 +458,8 @@ fn row_ui(
 
 #[cfg(test)]
 mod tests {
-    use super::state::TrayState;
     use super::*;
+    use crate::gui::tray_selection::TraySelection;
 
     fn tray(names: &[&str]) -> Arc<[Unplaced]> {
         names
@@ -466,29 +468,30 @@ mod tests {
             .collect()
     }
 
-    fn names(state: &TrayState) -> Vec<String> {
-        state.selected_files().iter().map(drag::file_name).collect()
+    fn names(files: &TraySelection) -> Vec<String> {
+        files.selected_files().iter().map(drag::file_name).collect()
     }
 
     #[test]
     fn files_are_selected_one_by_one_in_ranges_and_stay_so() {
-        let mut state = TrayState::default();
-        state.follow(&tray(&["a", "b", "c", "d"]));
-        state.select(1, false, false);
-        state.select(3, true, false);
-        assert_eq!(names(&state), ["b", "d"]);
-        state.select(1, true, false);
-        assert_eq!(names(&state), ["d"], "a second time takes it out");
-        state.select(2, false, false);
-        state.select(0, false, true);
-        assert_eq!(names(&state), ["a", "b", "c"]);
-        state.follow(&tray(&["x", "c", "b"]));
+        let (mut state, mut files) = (TrayState::default(), TraySelection::default());
+        assert!(files.follow_tray(&tray(&["a", "b", "c", "d"])));
+        state.select(&mut files, 1, false, false);
+        state.select(&mut files, 3, true, false);
+        assert_eq!(names(&files), ["b", "d"]);
+        state.select(&mut files, 1, true, false);
+        assert_eq!(names(&files), ["d"], "a second time takes it out");
+        state.select(&mut files, 2, false, false);
+        state.select(&mut files, 0, false, true);
+        assert_eq!(names(&files), ["a", "b", "c"]);
+        assert!(files.follow_tray(&tray(&["x", "c", "b"])));
+        state.forget_cursor();
         assert_eq!(
-            names(&state),
+            names(&files),
             ["c", "b"],
             "what is still there stays selected"
         );
-        state.select(9, false, false);
-        assert_eq!(names(&state), ["c", "b"], "there is no such row");
+        state.select(&mut files, 9, false, false);
+        assert_eq!(names(&files), ["c", "b"], "there is no such row");
     }
 }

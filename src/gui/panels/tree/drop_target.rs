@@ -14,7 +14,7 @@ use crate::studio::{Document, RowRef};
 
 /// Starts dragging a row: all selected samples if it is one of them.
 pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let chosen = cx.session.tree.selected_samples(cx.session.selected);
+    let chosen = cx.session.selection.all_samples();
     let rows = if chosen.contains(&at) {
         chosen.into_iter().collect()
     } else {

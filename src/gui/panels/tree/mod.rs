@@ -10,10 +10,11 @@ use egui::{Frame, Margin, Ui, vec2};
 
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure::state::StructureSummary;
+use crate::gui::panels::panel::Panel;
 use crate::gui::panels::{structure, tray};
 use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font, text_style};
@@ -23,29 +24,18 @@ use crate::gui::{dropped_paths, filters, icons};
 use crate::model::{SampleKind, is_padding};
 use crate::query::Filter;
 use crate::studio::{Command, Document, RowRef};
-use state::{Show, TreePanelState};
+use state::{Show, TreePanel};
 
 /// Largest range that Shift selects, in rows.
 const MARKED_MAX: u64 = 100_000;
 
-impl TreePanelState {
+impl TreePanel {
     /// Unfolds the FOLDERs above a sample and scrolls to it.
     pub fn show(&mut self, document: &Document, at: RowRef) {
         self.open.extend(ancestors(document.tree(), at));
         self.root_open = true;
         self.changes += 1;
         self.reveal = Some(at);
-    }
-
-    /// Reduces the selection to the session's sample.
-    pub fn clear_marks(&mut self) {
-        self.marked.clear();
-        self.anchor = None;
-    }
-
-    /// All selected samples: the session's selection and those added here.
-    pub fn selected_samples(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
-        self.marked.iter().copied().chain(selected).collect()
     }
 
     fn toggle(&mut self, at: Option<RowRef>) {
@@ -61,125 +51,114 @@ impl TreePanelState {
     }
 }
 
-/// Draws the panel.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else {
-        let state = EmptyState {
-            icon: icons::TREE_STRUCTURE,
-            title: tr!("Nothing is open"),
-            why: tr!("Drop files or folders into the window, or open a dataset."),
-            actions: &[tr!("Open file…")],
+impl Panel for TreePanel {
+    fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+        let Some(document) = cx.document() else {
+            let state = EmptyState {
+                icon: icons::TREE_STRUCTURE,
+                title: tr!("Nothing is open"),
+                why: tr!("Drop files or folders into the window, or open a dataset."),
+                actions: &[tr!("Open file…")],
+            };
+            if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
+                cx.request(Request::Do(Action::OpenFile));
+            }
+            return;
         };
-        if widgets::draw_empty_state_with_actions(ui, &state).is_some() {
-            cx.request(Request::Do(Action::OpenFile));
-        }
-        return;
-    };
-    Frame::NONE
-        .inner_margin(Margin::symmetric(8, 8))
-        .show(ui, |ui| filter_ui(ui, cx));
-    let area = ui.available_rect_before_wrap();
-    let foot = if document.opened_dataset().is_some() {
-        96.0
-    } else {
-        tray::height(cx, document, area.height())
-    };
-    let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
-    structure::refresh(cx);
-    refresh(cx, document);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| {
-        tree_ui(ui, cx, document)
-    });
-    ui.scope_builder(
-        egui::UiBuilder::new().max_rect(lower),
-        |ui| match document.opened_dataset() {
+        Frame::NONE
+            .inner_margin(Margin::symmetric(8, 8))
+            .show(ui, |ui| filter_ui(ui, self, cx));
+        let area = ui.available_rect_before_wrap();
+        let foot = if document.opened_dataset().is_some() {
+            96.0
+        } else {
+            tray::height(&mut self.tray, cx, document, area.height())
+        };
+        let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
+        structure::refresh(cx);
+        refresh(self, cx, document);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| {
+            tree_ui(ui, self, cx, document)
+        });
+        ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| match document
+            .opened_dataset()
+        {
             Some(_) => source_ui(ui, cx, document),
-            None => tray::ui(ui, cx, document),
-        },
-    );
+            None => tray::ui(ui, &mut self.tray, cx, document),
+        });
+    }
 }
 
-fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn filter_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 6.0;
     let id = egui::Id::unique("hierarchy-filter");
-    TextField::new(tr!("Filter ids"), &mut cx.session.tree.filter)
+    TextField::new(tr!("Filter ids"), &mut panel.filter)
         .id(id)
         .hide_label()
         .quiet()
         .icon(icons::FUNNEL)
         .hint(tr!("Filter ids, e.g. roi_00* or t02"))
         .show(ui);
-    let problems = cx.session.marks.sample_count();
+    let problems = cx.session.marks.status.sample_count();
     let padded = cx.session.totals().padded;
     let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
-    if problems > 0 || cx.session.tree.show == Show::Problems {
+    if problems > 0 || panel.show == Show::Problems {
         let segment = Segment::new(Show::Problems, tr!("With problems"))
             .icon(icons::WARNING_OCTAGON, Some(t.err));
         segments.push(segment.count(problems));
     }
-    if padded > 0 || cx.session.tree.show == Show::Padded {
+    if padded > 0 || panel.show == Show::Padded {
         let segment =
             Segment::new(Show::Padded, tr!("Padded" in "samples")).icon(icons::CIRCLE_DASHED, None);
         segments.push(segment.count(padded));
     }
     if segments.len() > 1 {
         let width = ui.available_width();
-        widgets::segmented_within(
-            ui,
-            "hierarchy-show",
-            &mut cx.session.tree.show,
-            &segments,
-            width,
-        );
+        widgets::segmented_within(ui, "hierarchy-show", &mut panel.show, &segments, width);
     }
 }
 
 /// Rebuilds the outline when the document, the folding or the filter has changed.
-fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
-    let marks = cx.session.marks.clone();
+    let marks = cx.session.marks.status.clone();
     let kept = cx.studio.filtered_rows().cloned();
-    let lens = cx.session.structure.lens.clone();
-    follow_chip(cx);
-    let state = &mut cx.session.tree;
-    state.follow(cx.session.serial, document.tree());
-    if state.marked_for != key {
-        // Row numbers have changed.
-        state.clear_marks();
-        state.marked_for = key;
-    }
-    if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
-        let wanted = Some((key, state.changes, ValueId::from_arc(&lens)));
-        if state.made_for != wanted {
+    let lens = cx.session.structure.summary.clone();
+    follow_chip(panel, cx);
+    panel.follow(cx.session.serial, document.tree());
+    cx.session.selection.keep_marks_of(key);
+    if panel.filter.trim().is_empty() && panel.show == Show::All && kept.is_none() {
+        let wanted = Some((key, panel.changes, ValueId::from_arc(&lens)));
+        if panel.made_for != wanted {
             let gaps = |at| structure::gaps(document, &lens, at);
-            state.outline = Arc::new(Outline::new(
+            panel.outline = Arc::new(Outline::new(
                 document.tree(),
-                state.root_open,
-                &state.open,
+                panel.root_open,
+                &panel.open,
                 &gaps,
             ));
-            state.made_for = wanted;
+            panel.made_for = wanted;
         }
-        return apply_filter(cx, document, None);
+        return apply_filter(panel, cx, document, None);
     }
-    state.made_for = None;
-    let (filter, show) = (state.filter.trim().to_owned(), state.show);
+    panel.made_for = None;
+    let (filter, show) = (panel.filter.trim().to_owned(), panel.show);
     let tree = document.tree().clone();
     let of = kept.as_ref().map(ValueId::from_arc);
     // With the dataset's filter alone, folded FOLDERs stay folded.
     let folded = filter.is_empty() && show == Show::All;
-    let open = folded.then(|| (state.root_open, state.open.clone()));
+    let open = folded.then(|| (panel.root_open, panel.open.clone()));
     let wanted = (
         key,
         filter.clone(),
         show,
         ValueId::from_arc(&marks),
         of,
-        if folded { state.changes } else { 0 },
+        if folded { panel.changes } else { 0 },
     );
     let work_marks = marks.clone();
-    state
+    panel
         .filtered
         .update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
             ctx.check()?;
@@ -213,70 +192,75 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
             });
             Ok((Arc::new(Outline::from_matching_rows(rows)), highest))
         });
-    if let Some((found, _)) = state.filtered.latest() {
-        state.outline = found.clone();
+    if let Some((found, _)) = panel.filtered.latest() {
+        panel.outline = found.clone();
     }
-    if !state.filtered.is_pending() {
-        let highest = state.filtered.latest().and_then(|(_, highest)| *highest);
-        apply_filter(cx, document, highest);
+    if !panel.filtered.is_pending() {
+        let highest = panel.filtered.latest().and_then(|(_, highest)| *highest);
+        apply_filter(panel, cx, document, highest);
     }
 }
 
 /// Clears the field when its filter was removed elsewhere, as by the cross of its chip.
-fn follow_chip(cx: &mut PanelContext<'_>) {
+fn follow_chip(panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
     let removed = |(_, filter): &(String, Filter)| !cx.studio.filters().contains(filter);
-    if cx.session.tree.applied.as_ref().is_some_and(removed) {
-        cx.session.tree.applied = None;
-        cx.session.tree.filter.clear();
+    if cx.session.id_filter.as_ref().is_some_and(removed) {
+        cx.session.id_filter = None;
+        panel.filter.clear();
     }
 }
 
 /// Makes the typed filter one of the filters of an opened dataset, on the highest level where an id
 /// matches.
-fn apply_filter(cx: &mut PanelContext<'_>, document: &Document, highest: Option<usize>) {
-    let text = cx.session.tree.filter.trim().to_owned();
+fn apply_filter(
+    panel: &mut TreePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    highest: Option<usize>,
+) {
+    let text = panel.filter.trim().to_owned();
     let wanted = (!text.is_empty()).then(|| {
         (
             text.clone(),
             filters::of_ids(&text).at_level(highest.unwrap_or(0)),
         )
     });
-    if document.opened_dataset().is_none() || cx.session.tree.applied == wanted {
+    if document.opened_dataset().is_none() || cx.session.id_filter == wanted {
         return;
     }
     let mut list = cx.studio.filters().to_vec();
-    if let Some((_, old)) = &cx.session.tree.applied {
+    if let Some((_, old)) = &cx.session.id_filter {
         list.retain(|filter| filter != old);
     }
     list.extend(wanted.iter().map(|(_, filter)| filter.clone()));
-    cx.session.tree.applied = wanted;
+    cx.session.id_filter = wanted;
     cx.run(Command::Filter { filters: list });
 }
 
-fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document) {
     let tree = document.tree();
-    let outline = cx.session.tree.outline.clone();
-    if let Some(at) = cx.session.tree.reveal.take()
+    let outline = panel.outline.clone();
+    if let Some(at) = panel.reveal.take()
         && let Some(row) = outline.find(tree, at)
     {
-        cx.session.tree.scroll.reveal(row);
+        panel.scroll.reveal(row);
     }
-    let selected = cx.session.selected;
+    let selected = cx.session.selection.sample;
     let cursor = match selected {
         None => Some(0),
         Some(at) => {
-            let cell = cx.session.structure.cell;
+            let cell = cx.session.selection.cell;
             let slot = cell.and_then(|(root, position)| outline.find_gap(root, position));
             slot.or_else(|| outline.find(tree, at))
         }
     };
-    let marks = cx.session.marks.clone();
-    let (open, root_open) = (&cx.session.tree.open, cx.session.tree.root_open);
-    let filtered = !cx.session.tree.filter.trim().is_empty() || cx.session.tree.show != Show::All;
-    let mut scroll = cx.session.tree.scroll;
+    let marks = cx.session.marks.status.clone();
+    let (open, root_open) = (&panel.open, panel.root_open);
+    let filtered = !panel.filter.trim().is_empty() || panel.show != Show::All;
+    let mut scroll = panel.scroll;
     let draft = document.draft().is_some();
-    let lens = cx.session.structure.lens.clone();
-    let marked = &cx.session.tree.marked;
+    let lens = cx.session.structure.summary.clone();
+    let marked = &cx.session.selection.marked;
     let carried = drag::dragged_payload(ui.ctx()).filter(|_| draft);
     let shown = ShownTree {
         document,
@@ -301,7 +285,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         |row| shown.make_row(row),
         |ui, row, rect, response| actions.touch_row(ui, &shown, row, rect, response),
     );
-    cx.session.tree.scroll = scroll;
+    panel.scroll = scroll;
     cx.requests.extend(actions.requests);
     if let Some(at) = actions.begun {
         drop_target::begin(ui.ctx(), cx, document, at);
@@ -313,7 +297,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         cx.want_level(level);
     }
     if let Some(row) = out.toggled.filter(|_| !filtered) {
-        cx.session.tree.toggle(outline.node(tree, row).at);
+        panel.toggle(outline.node(tree, row).at);
     }
     if let Some(row) = out.selected {
         select(ui, cx, document, &outline, cursor, row);
@@ -328,7 +312,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         match node.at.and_then(|at| document.kind(at)) {
             _ if node.gap.is_some() => cx.request(Request::Do(Action::Place)),
             Some(SampleKind::File) => cx.request(Request::Do(Action::ShowPreview)),
-            _ if !filtered => cx.session.tree.toggle(node.at),
+            _ if !filtered => panel.toggle(node.at),
             _ => {}
         }
     }
@@ -433,43 +417,42 @@ fn select(
         return;
     }
     if let Some(gap) = node.gap {
-        cx.session.tree.clear_marks();
+        cx.session.selection.clear_marks();
         return structure::select(cx, document, gap.root, Some(gap.position));
     }
     // A slot of another row is no longer meant.
-    if let Some((root, position)) = cx.session.structure.cell
+    if let Some((root, position)) = cx.session.selection.cell
         && outline.find_gap(root, position).is_some()
     {
-        cx.session.structure.cell = None;
+        cx.session.selection.cell = None;
     }
     let (several, range) = ui.input(|input| (input.modifiers.command, input.modifiers.shift));
-    let selected = cx.session.selected;
-    let state = &mut cx.session.tree;
+    let selection = &mut cx.session.selection;
     match (range, several, node.at) {
         (true, _, Some(_)) => {
-            let anchor = *state.anchor.get_or_insert(cursor.unwrap_or(row));
+            let anchor = *selection.range_start.get_or_insert(cursor.unwrap_or(row));
             let (from, to) = (
                 anchor.min(row),
                 anchor.max(row).min(anchor.min(row) + MARKED_MAX),
             );
-            state.marked = (from..=to)
+            selection.marked = (from..=to)
                 .map(|row| outline.node(tree, row))
                 .filter(|node| node.gap.is_none())
                 .filter_map(|n| n.at)
                 .collect();
         }
         (false, true, Some(at)) => {
-            state.marked.extend(selected);
-            if !state.marked.insert(at) && state.marked.len() > 1 {
-                state.marked.remove(&at);
-                let next = state.marked.iter().next_back().copied();
+            selection.marked.extend(selection.sample);
+            if !selection.marked.insert(at) && selection.marked.len() > 1 {
+                selection.marked.remove(&at);
+                let next = selection.marked.iter().next_back().copied();
                 return cx.request(Request::Select(next));
             }
-            state.anchor = Some(row);
+            selection.range_start = Some(row);
         }
         _ => {
-            state.clear_marks();
-            state.anchor = Some(row);
+            selection.clear_marks();
+            selection.range_start = Some(row);
         }
     }
     cx.request(Request::Select(node.at));

@@ -1,15 +1,15 @@
-//! State of the hierarchy. Imports no panel context, so that the session can hold it.
+//! State of the hierarchy. Imports no panel context, so that the list of panels can hold it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::gui::document_key::DocumentKey;
 use crate::gui::outline::{self, Outline};
+use crate::gui::panels::tray::state::TrayState;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::Skeleton;
-use crate::query::Filter;
 use crate::studio::{DocumentId, RowRef};
 
 /// Which samples are shown.
@@ -28,22 +28,16 @@ pub enum Show {
 /// folding where it matters.
 pub(super) type OutlineKey = (DocumentKey, String, Show, ValueId, Option<ValueId>, u64);
 
-pub struct TreePanelState {
+pub struct TreePanel {
+    /// The tray below the hierarchy.
+    pub(super) tray: TrayState,
     pub(super) scroll: RowScroll,
     pub(super) root_open: bool,
     pub(super) open: BTreeSet<RowRef>,
     /// The tree whose rows `open` names.
     pub(super) open_in: Option<(DocumentId, Arc<Skeleton>)>,
-    /// Samples selected in addition to the session's selection.
-    pub(super) marked: BTreeSet<RowRef>,
-    pub(super) marked_for: DocumentKey,
-    /// Anchor of a range selection.
-    pub(super) anchor: Option<u64>,
     /// Typed filter.
     pub filter: String,
-    /// The typed filter as one of the dataset's filters, with its text; `None` while nothing is
-    /// typed, and in drafts.
-    pub applied: Option<(String, Filter)>,
     pub(super) show: Show,
     pub(super) outline: Arc<Outline>,
     pub(super) made_for: Option<(DocumentKey, u64, ValueId)>,
@@ -53,7 +47,7 @@ pub struct TreePanelState {
     pub(super) reveal: Option<RowRef>,
 }
 
-impl TreePanelState {
+impl TreePanel {
     /// Follows the open FOLDERs into a changed tree by their ids; one whose id changed keeps its
     /// row. `serial` identifies the document.
     pub(super) fn follow(&mut self, serial: DocumentId, tree: &Arc<Skeleton>) {
@@ -137,18 +131,15 @@ fn moved_rows(
     found
 }
 
-impl Default for TreePanelState {
+impl Default for TreePanel {
     fn default() -> Self {
         Self {
+            tray: TrayState::default(),
             scroll: RowScroll::default(),
             root_open: true,
             open: BTreeSet::new(),
             open_in: None,
-            marked: BTreeSet::new(),
-            marked_for: DocumentKey::default(),
-            anchor: None,
             filter: String::new(),
-            applied: None,
             show: Show::All,
             outline: Arc::default(),
             made_for: None,
@@ -179,7 +170,7 @@ mod tests {
             }))
         };
         let at = |level: usize, row: u32| RowRef { level, row };
-        let mut state = TreePanelState::default();
+        let mut state = TreePanel::default();
         let serial = DocumentKey::default().0;
         state.follow(serial, &tree(&["a", "b", "c"]));
         // b, and s2 in b, which is row 2 of level 1.

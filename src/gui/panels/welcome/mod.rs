@@ -1,6 +1,7 @@
 //! The welcome screen: ways to start, recent datasets, drop zone.
 
 mod recoverable_drafts;
+pub mod state;
 
 use std::path::PathBuf;
 
@@ -20,11 +21,12 @@ use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::view_state::{Recent, now_s};
 use crate::gui::widgets::{self, Tone, paint};
 use crate::model::is_remote;
+use state::WelcomePage;
 
 const WIDEST: f32 = 1140.0;
 
 /// Draws the screen.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+pub fn ui(ui: &mut Ui, panel: &mut WelcomePage, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     ui.painter().rect_filled(ui.max_rect(), 0, t.bg1);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
@@ -47,13 +49,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         });
                         ui.vertical(|ui| {
                             ui.set_width(width - start - 48.0);
-                            recent_ui(ui, cx);
+                            recent_ui(ui, panel, cx);
                         });
                     });
                 } else {
                     start_ui(ui, cx);
                     ui.add_space(16.0);
-                    recent_ui(ui, cx);
+                    recent_ui(ui, panel, cx);
                 }
                 ui.add_space(24.0);
                 drop_ui(ui, cx);
@@ -218,11 +220,11 @@ fn entry_ui(
     response.on_hover_cursor(egui::CursorIcon::PointingHand)
 }
 
-fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn recent_ui(ui: &mut Ui, panel: &mut WelcomePage, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    recoverable_drafts::ui(ui, cx);
+    recoverable_drafts::ui(ui, panel, cx);
     heading(ui, tr!("Recent"));
-    let recent = &cx.remembered.recent;
+    let recent = cx.recent;
     if recent.is_empty() {
         let card = Frame::NONE
             .stroke(Stroke::new(1.0, t.line2))
@@ -247,7 +249,7 @@ fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .map(|recent| recent.path.clone())
         .collect();
     let asked = paths.clone();
-    cx.session.recent_there.update(
+    panel.recent_there.update(
         cx.jobs,
         paths.clone(),
         tr!("Look for recent datasets"),
@@ -259,8 +261,7 @@ fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             Ok(asked.iter().map(there).collect())
         },
     );
-    let there = cx
-        .session
+    let there = panel
         .recent_there
         .get(&paths)
         .and_then(|outcome| outcome.as_ref().ok());
@@ -463,7 +464,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), 190.0), Sense::hover());
-    let title = if cx.session.drops_blocked {
+    let title = if cx.session.environment.drops_blocked {
         tr!("Drops do not reach this window under Wayland")
     } else {
         tr!("Drop files or folders anywhere in this window")
@@ -472,7 +473,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ui.painter().rect_filled(rect, 6, t.input);
     paint::dashed_rect(ui.painter(), rect, t.ctl);
     let middle = rect.center().x;
-    let (icon, color) = if cx.session.drops_blocked {
+    let (icon, color) = if cx.session.environment.drops_blocked {
         (icons::WARNING, t.warn)
     } else {
         (icons::TRAY_ARROW_DOWN, t.acc)
@@ -493,7 +494,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         pos2(rect.left() + 8.0, line.bottom() + 4.0),
         rect.max - vec2(8.0, 12.0),
     );
-    if cx.session.drops_blocked {
+    if cx.session.environment.drops_blocked {
         let why = tr!(
             "Start with X11 (XWayland) to drop files, or use Open, or paste paths with Ctrl V."
         );

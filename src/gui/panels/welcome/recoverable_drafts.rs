@@ -4,6 +4,7 @@ use egui::{
     Align, Layout, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 
+use super::state::WelcomePage;
 use super::{day_text, heading};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -16,18 +17,17 @@ const ROW: f32 = 53.0;
 const SHOWN: usize = 4;
 
 /// Draws the recoverable drafts, if any.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(folder) = cx.session.autosave.clone() else {
+pub fn ui(ui: &mut Ui, panel: &mut WelcomePage, cx: &mut PanelContext<'_>) {
+    let Some(folder) = cx.session.autosaving.folder.clone() else {
         return;
     };
-    cx.session.recoverable.update(
+    panel.recoverable.update(
         cx.jobs,
-        cx.session.forgotten,
+        cx.session.autosaving.forgotten,
         tr!("Search for unsaved drafts"),
         move |_| Ok(recoverable(&folder)),
     );
-    let Some(found) = cx
-        .session
+    let Some(found) = panel
         .recoverable
         .latest()
         .filter(|found| !found.is_empty())

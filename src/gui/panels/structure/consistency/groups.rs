@@ -11,6 +11,7 @@ use crate::draft::{Care, Edit, FixPlan, FixVerb};
 use crate::gui::icons;
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, VirtualRows, paint};
 use crate::model::{Accepted, Consistency, NodePath, Property};
@@ -34,19 +35,20 @@ enum Wish {
 
 pub(super) fn groups_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     consistency: &Consistency,
 ) {
     let t = theme::tokens(ui);
-    let count = cx.session.structure.consistency.listed.groups.len();
+    let count = panel.consistency.listed.groups.len();
     section_ui(
         ui,
         &tr_n!(count, "{n} group", "{n} groups", n = count),
         tr!("the format allows these; models seldom do"),
         |_| {},
     );
-    if count == 0 && cx.session.structure.consistency.listed.accepted.is_empty() {
+    if count == 0 && panel.consistency.listed.accepted.is_empty() {
         let area = rest_of(ui, 28.0);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let why = tr!("Every raster agrees with most others at its position.");
@@ -55,10 +57,10 @@ pub(super) fn groups_ui(
         return;
     }
     let area = rest_of(ui, 28.0);
-    let mut scroll = cx.session.structure.consistency.groups_scroll;
+    let mut scroll = panel.consistency.groups_scroll;
     let mut wish = None;
     {
-        let state = &cx.session.structure.consistency;
+        let state = &panel.consistency;
         let lines = state.listed.lines(&state.open);
         let draft = document.draft().is_some();
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
@@ -258,9 +260,9 @@ pub(super) fn groups_ui(
             });
         });
     }
-    cx.session.structure.consistency.groups_scroll = scroll;
+    panel.consistency.groups_scroll = scroll;
     if let Some(wish) = wish {
-        apply_wish(cx, document, consistency, wish);
+        apply_wish(panel, cx, document, consistency, wish);
     }
 }
 
@@ -300,6 +302,7 @@ fn group_text(group: &OutlierGroup, consistency: &Consistency) -> String {
 }
 
 fn apply_wish(
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     consistency: &Consistency,
@@ -307,15 +310,15 @@ fn apply_wish(
 ) {
     match wish {
         Wish::Toggle(position, property) => {
-            let state = &mut cx.session.structure.consistency;
+            let state = &mut panel.consistency;
             if !state.open.remove(&(position, property)) {
                 state.open.insert((position, property));
             }
             state.selected = Some((position, property));
         }
         Wish::Show(position, property) => {
-            select_group(cx, Some((position, property)));
-            cx.session.structure.consistency.only_selected = true;
+            select_group(panel, Some((position, property)));
+            panel.consistency.only_selected = true;
             if let Some(first) = find_outlier(consistency, position, property, 0) {
                 cx.request(Request::Select(Some(RowRef {
                     level: consistency.positions[position].level,
@@ -332,9 +335,7 @@ fn apply_wish(
         Wish::Accept(position, property) => {
             let mut settings = cx.studio.consistency_settings().clone();
             let place = consistency.positions[position].place.clone();
-            let group = cx
-                .session
-                .structure
+            let group = panel
                 .consistency
                 .listed
                 .groups
@@ -354,7 +355,7 @@ fn apply_wish(
         }
         Wish::TakeBack(index) => {
             let mut settings = cx.studio.consistency_settings().clone();
-            if let Some((entry, _)) = cx.session.structure.consistency.listed.accepted.get(index) {
+            if let Some((entry, _)) = panel.consistency.listed.accepted.get(index) {
                 settings.accepted.retain(|known| known != entry);
             }
             cx.run(Command::SetConsistency { settings });

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use egui::{Ui, UiBuilder};
 
-use super::state::StructureSummary;
+use super::state::StructurePanel;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, EmptyState, paint};
@@ -33,9 +34,9 @@ use toolbar::{progress, toolbar_ui};
 const STRIP: f32 = 148.0;
 
 /// Updates the lists of the newest comparison. Every view of them calls this.
-pub fn refresh(cx: &mut PanelContext<'_>) {
+pub fn refresh(panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
-    let state = &mut cx.session.structure.consistency;
+    let state = &mut panel.consistency;
     match &report.consistency {
         Some(newest)
             if !state
@@ -58,14 +59,20 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
 }
 
 /// Draws the view.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
-    refresh(cx);
-    toolbar_ui(ui, cx, document);
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
+    refresh(panel, cx);
+    toolbar_ui(ui, panel, cx, document);
     let Some(consistency) = cx.studio.report().consistency.clone() else {
         return not_read_ui(ui, cx);
     };
     let area = ui.available_rect_before_wrap();
-    let rename = if document.draft().is_some() && cx.session.structure.consistency.rename.open {
+    let rename = if document.draft().is_some() && panel.consistency.rename.open {
         rename::HEIGHT
     } else {
         0.0
@@ -76,7 +83,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     if strip > 0.0 {
         ui.scope_builder(
             UiBuilder::new().max_rect(left).id_salt("consistency-strip"),
-            |ui| strip_ui(ui, cx, &consistency),
+            |ui| strip_ui(ui, panel, &consistency),
         );
     }
     let rows = consistency.positions.len() as f32;
@@ -84,7 +91,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let (top, below) = right.split_top_bottom_at_y(right.top() + table);
     ui.scope_builder(
         UiBuilder::new().max_rect(top).id_salt("consistency-table"),
-        |ui| table_ui(ui, cx, &consistency),
+        |ui| table_ui(ui, panel, cx, &consistency),
     );
     let roots = if below.width() > 700.0 {
         below.width() * 0.4
@@ -97,21 +104,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
             UiBuilder::new()
                 .max_rect(matrix)
                 .id_salt("consistency-roots"),
-            |ui| roots_ui(ui, cx, document, &consistency),
+            |ui| roots_ui(ui, panel, cx, document, &consistency),
         );
     }
     ui.scope_builder(
         UiBuilder::new()
             .max_rect(groups)
             .id_salt("consistency-groups"),
-        |ui| groups_ui(ui, cx, document, &consistency),
+        |ui| groups_ui(ui, panel, cx, document, &consistency),
     );
     if rename > 0.0 {
         ui.scope_builder(
             UiBuilder::new()
                 .max_rect(foot)
                 .id_salt("consistency-rename"),
-            |ui| rename::ui(ui, cx, document, lens),
+            |ui| rename::ui(ui, panel, cx, document, lens),
         );
     }
 }

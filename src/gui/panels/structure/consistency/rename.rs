@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use egui::{Align, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::super::state::StructureSummary;
+use super::super::state::StructurePanel;
 use crate::draft::{proposed_pattern, renaming};
 use crate::gui::document_key::revision;
+use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
@@ -37,7 +38,13 @@ fn place_of(lens: &StructureSummary, position: u32) -> Vec<u32> {
 }
 
 /// Draws the bar.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
+pub fn ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     ui.painter().rect_filled(area, 0, t.bg2);
@@ -51,25 +58,18 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         return;
     }
     let key = (cx.session.serial, revision(cx.studio));
-    let chosen_in_table = cx
-        .session
-        .structure
-        .consistency
-        .selected
-        .and_then(|(position, _)| {
-            let place = &cx
-                .session
-                .structure
-                .consistency
-                .listed
-                .of
-                .as_ref()?
-                .positions
-                .get(position)?
-                .place;
-            (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
-        });
-    let state = &mut cx.session.structure.consistency.rename;
+    let chosen_in_table = panel.consistency.selected.and_then(|(position, _)| {
+        let place = &panel
+            .consistency
+            .listed
+            .of
+            .as_ref()?
+            .positions
+            .get(position)?
+            .place;
+        (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
+    });
+    let state = &mut panel.consistency.rename;
     let position = state
         .position
         .filter(|position| (*position as usize) < lens.pattern.len())
@@ -155,9 +155,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                     true,
                     &names,
                 ) {
-                    cx.session.structure.consistency.rename.position = Some(picked as u32);
+                    panel.consistency.rename.position = Some(picked as u32);
                 }
-                let state = &mut cx.session.structure.consistency.rename;
+                let state = &mut panel.consistency.rename;
                 ui.label(
                     theme::rich_text(tr!("from"))
                         .font(font::regular(12.0))
@@ -290,9 +290,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
             },
         );
     }
-    preview_ui(ui, cx, below, if narrow { ROWS - 1 } else { ROWS });
+    preview_ui(ui, panel, below, if narrow { ROWS - 1 } else { ROWS });
     if close {
-        cx.session.structure.consistency.rename.open = false;
+        panel.consistency.rename.open = false;
     }
     if let Some(edit) = run {
         cx.run(Command::Edit { edit });
@@ -310,9 +310,9 @@ fn mark_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str) {
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
-fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
+fn preview_ui(ui: &mut Ui, panel: &StructurePanel, area: Rect, rows: usize) {
     let t = theme::tokens(ui);
-    let Some(found) = cx.session.structure.consistency.rename.preview.latest() else {
+    let Some(found) = panel.consistency.rename.preview.latest() else {
         return;
     };
     ui.painter()

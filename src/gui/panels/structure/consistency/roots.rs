@@ -4,6 +4,7 @@ use egui::{Rect, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2
 
 use super::sections::{find_outlier, rest_of, section_ui};
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Segment, VirtualRows, paint};
 use crate::model::{Consistency, Outlier, Property};
@@ -14,13 +15,14 @@ const ROOT: f32 = 24.0;
 
 pub(super) fn roots_ui(
     ui: &mut Ui,
+    panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
     consistency: &Consistency,
 ) {
     let t = theme::tokens(ui);
-    let selected = cx.session.structure.consistency.selected;
-    let total = cx.session.structure.consistency.listed.roots.len() as u64;
+    let selected = panel.consistency.selected;
+    let total = panel.consistency.listed.roots.len() as u64;
     let title = tr_n!(
         total,
         "{n} root that differs",
@@ -31,7 +33,7 @@ pub(super) fn roots_ui(
         "of {total}",
         total = paint::format_grouped_number(consistency.roots as u64)
     );
-    let mut only = cx.session.structure.consistency.only_selected && selected.is_some();
+    let mut only = panel.consistency.only_selected && selected.is_some();
     section_ui(ui, &title, &more, |ui| {
         let segments = [
             Segment::new(false, tr!("All")),
@@ -41,7 +43,7 @@ pub(super) fn roots_ui(
             widgets::draw_segments(ui, "consistency-roots", &mut only, &segments)
         });
     });
-    cx.session.structure.consistency.only_selected = only;
+    panel.consistency.only_selected = only;
     let area = rest_of(ui, 28.0);
     ui.painter().vline(
         area.right() - 0.5,
@@ -65,10 +67,10 @@ pub(super) fn roots_ui(
             t.tx3,
         );
     }
-    let mut scroll = cx.session.structure.consistency.roots_scroll;
+    let mut scroll = panel.consistency.roots_scroll;
     let mut picked = None;
     {
-        let listed = &cx.session.structure.consistency.listed;
+        let listed = &panel.consistency.listed;
         let rows: Vec<usize> = (0..listed.roots.len())
             .filter(|&root| {
                 !only
@@ -185,9 +187,9 @@ pub(super) fn roots_ui(
             },
         );
     }
-    cx.session.structure.consistency.roots_scroll = scroll;
+    panel.consistency.roots_scroll = scroll;
     if let Some((at, group)) = picked {
-        cx.session.structure.consistency.selected = Some(group);
+        panel.consistency.selected = Some(group);
         cx.request(Request::Select(Some(at)));
     }
 }

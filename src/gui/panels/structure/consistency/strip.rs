@@ -3,13 +3,13 @@
 use egui::{Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use super::state::BINS;
-use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::gui::{counted_texts, icons};
 use crate::model::Consistency;
 
-pub(super) fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
+pub(super) fn strip_ui(ui: &mut Ui, panel: &StructurePanel, consistency: &Consistency) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
@@ -23,7 +23,7 @@ pub(super) fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consist
         font::regular(12.0),
         t.tx2,
     );
-    let listed = &cx.session.structure.consistency.listed;
+    let listed = &panel.consistency.listed;
     let below = 104.0;
     let room = Rect::from_min_max(
         pos2(area.left() + 14.0, head.bottom() + 6.0),

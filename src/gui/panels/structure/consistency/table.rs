@@ -5,6 +5,7 @@ use egui::{Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos
 use super::state::OutlierLine;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{VirtualRows, paint};
 use crate::model::{Consistency, Position, Property, PropertyAgreement};
@@ -19,7 +20,12 @@ pub(super) const HEAD: f32 = 32.0;
 /// Height of a row of the table in points.
 pub(super) const ROW: f32 = 42.0;
 
-pub(super) fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
+pub(super) fn table_ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    consistency: &Consistency,
+) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let width = ((area.width() - POSITIONS) / 8.0).max(PROPERTY);
@@ -90,7 +96,7 @@ pub(super) fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Con
             );
             let body =
                 Rect::from_min_max(pos2(left, full.bottom()), pos2(full.right(), area.bottom()));
-            let mut scroll = cx.session.structure.consistency.table_scroll;
+            let mut scroll = panel.consistency.table_scroll;
             let mut picked = None;
             ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
                 let list = VirtualRows::new(tr!("Positions"), consistency.positions.len() as u64)
@@ -135,8 +141,7 @@ pub(super) fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Con
                             pos2(rect.left() + POSITIONS + width * index as f32, rect.top()),
                             vec2(width, ROW),
                         );
-                        let chosen = cx.session.structure.consistency.selected
-                            == Some((row as usize, property));
+                        let chosen = panel.consistency.selected == Some((row as usize, property));
                         let off = settings.without.contains(&property);
                         if cell_ui(ui, t, cell, (row, position, property), off, chosen) {
                             picked = Some((row as usize, property));
@@ -149,16 +154,16 @@ pub(super) fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Con
                     );
                 });
             });
-            cx.session.structure.consistency.table_scroll = scroll;
+            panel.consistency.table_scroll = scroll;
             if let Some(picked) = picked {
-                select_group(cx, Some(picked));
+                select_group(panel, Some(picked));
             }
         });
 }
 
 /// Highlights a group everywhere in the view.
-pub(super) fn select_group(cx: &mut PanelContext<'_>, chosen: Option<(usize, Property)>) {
-    let state = &mut cx.session.structure.consistency;
+pub(super) fn select_group(panel: &mut StructurePanel, chosen: Option<(usize, Property)>) {
+    let state = &mut panel.consistency;
     state.selected = chosen;
     let Some(chosen) = chosen else {
         state.only_selected = false;

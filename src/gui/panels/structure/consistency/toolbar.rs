@@ -5,6 +5,7 @@ use egui::{Align, Frame, Layout, Margin, Stroke, Ui};
 use super::view_choice::view_ui;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
+use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::studio::{Command, ConsistencySettings, Document, JobTopic};
@@ -21,7 +22,12 @@ pub(super) fn progress(cx: &PanelContext<'_>) -> Option<(u64, Option<u64>)> {
     Some((job.progress.done, job.progress.total))
 }
 
-pub(super) fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
+pub(super) fn toolbar_ui(
+    ui: &mut Ui,
+    panel: &mut StructurePanel,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) {
     let t = theme::tokens(ui);
     let consistency = cx.studio.report().consistency.clone();
     Frame::NONE
@@ -30,7 +36,7 @@ pub(super) fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Docu
         .show(ui, |ui| {
             ui.set_min_width(ui.available_width());
             ui.horizontal_wrapped(|ui| {
-                view_ui(ui, cx);
+                view_ui(ui, panel, cx);
                 ui.label(
                     theme::rich_text(tr!("Tolerance"))
                         .font(font::regular(12.0))
@@ -76,7 +82,7 @@ pub(super) fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Docu
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     if document.draft().is_some() {
-                        let open = cx.session.structure.consistency.rename.open;
+                        let open = panel.consistency.rename.open;
                         let button = make_toolbar_button(
                             fits,
                             texts[0],
@@ -92,7 +98,7 @@ pub(super) fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Docu
                             )
                             .clicked()
                         {
-                            cx.session.structure.consistency.rename.open = !open;
+                            panel.consistency.rename.open = !open;
                         }
                     }
                     if consistency.is_some() {

@@ -3,17 +3,17 @@
 use egui::Ui;
 
 use crate::gui::panel_context::PanelContext;
-use crate::gui::panels::structure::state::StructureView;
+use crate::gui::panels::structure::state::{StructurePanel, StructureView};
 use crate::gui::widgets::{self, Segment};
 
 /// The choice between the views, for the toolbars of both.
-pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+pub fn view_ui(ui: &mut Ui, panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
     let differ = cx
         .studio
         .report()
         .consistency
         .as_ref()
-        .map(|_| cx.session.structure.consistency.listed.roots.len() as u64);
+        .map(|_| panel.consistency.listed.roots.len() as u64);
     let mut second = Segment::new(StructureView::Consistency, tr!("Consistency"));
     if let Some(count) = differ {
         second = second.count(count);
@@ -21,7 +21,7 @@ pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     widgets::draw_segments(
         ui,
         "structure-view",
-        &mut cx.session.structure.view,
+        &mut panel.view,
         &[Segment::new(StructureView::Shape, tr!("Shape")), second],
     );
 }
