@@ -1,5 +1,5 @@
-//! What a form of an operation says to its dialog: texts, input and options, the work of its preview,
-//! and what follows.
+//! The form of an operation as its dialog uses it: texts, input and options, the work of the
+//! preview, and what follows.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Form of Describe for catalogues: STAC, GeoParquet, Croissant, DataCite or a data card of the open
-//! dataset.
+//! Form of Describe for catalogues: STAC, GeoParquet, Croissant, DataCite or a data card of the
+//! open dataset.
 
 use std::path::{Path, PathBuf};
 
