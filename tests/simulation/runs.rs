@@ -670,6 +670,10 @@ impl Simulation {
     ) -> Result<(), String> {
         let was_complete = expected.new.as_ref() == Some(&self.state().0);
         let ending = self.run(&(step.request)(), &RunFaults::default())?;
+        if expected.requests > 0 {
+            // What is sent to a store is made among temporary files: a kill leaves those.
+            world::clear_temporary(&self.workspace);
+        }
         let (found, hidden) = self.state();
         let may_fail = was_complete && step.changes.is_some();
         if (may_fail || matches!(ending, Ending::Done { .. }))

@@ -172,8 +172,8 @@ impl Store {
     /// The variables with which the program finds the store.
     pub fn variables(&self) -> Vec<(String, String)> {
         let mut variables = self.kind.variables(self.port());
-        // Answers that are lost are waited for.
-        variables.push(("TACO_STUDIO_HTTP_TIMEOUT".into(), "2".into()));
+        // Longer than a large part takes on a busy machine, and shorter than a run may take.
+        variables.push(("TACO_STUDIO_HTTP_TIMEOUT".into(), "15".into()));
         variables
     }
 
