@@ -67,6 +67,7 @@ mod reference;
 mod remote;
 mod remote_faults;
 mod remote_servers;
+mod remote_swaps;
 mod repair;
 mod replays;
 mod results;

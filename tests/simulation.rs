@@ -1,4 +1,4 @@
-//! Simulation: chains of operations under faults of the disk and of a store, kills, losses of power
+//! Simulation: chains of operations under faults of the disk and of stores, kills, losses of power
 //! and sources that are exchanged, all from one seed. After each step the outputs are the old or
 //! the new ones, whole, and nothing else is left. `./packaging/simulate` tries many seeds, or one
 //! again.
@@ -15,6 +15,14 @@ mod runs;
 mod steps;
 #[cfg(target_arch = "x86_64")]
 mod store;
+#[cfg(target_arch = "x86_64")]
+mod store_azure;
+#[cfg(target_arch = "x86_64")]
+mod store_google;
+#[cfg(target_arch = "x86_64")]
+mod store_s3;
+#[cfg(target_arch = "x86_64")]
+mod sweep;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
 #[cfg(target_arch = "x86_64")]

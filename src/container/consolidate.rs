@@ -18,14 +18,14 @@ use super::merge_collections::{
 };
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
 use super::{
-    Built, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry, ZipReader, detect,
-    field_schema_of,
+    Built, ByteSource, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry,
+    ZipReader, detect, field_schema_of,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::LocalVersion;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{
-    Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below,
+    Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, Stamp, is_remote, place_below,
 };
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
@@ -162,6 +162,7 @@ struct LookedAt {
     facts: PartFacts,
     samples: u64,
     roots: u64,
+    file: ByteSource,
     /// Its version when it was open; `None` for a remote one.
     version: Option<LocalVersion>,
 }
@@ -176,8 +177,9 @@ struct Gathered {
     roots: u64,
     /// Columns and trees were not compared.
     unchecked: bool,
-    /// The local parts, which are opened again for each level.
+    /// The versions of the parts, which are opened again for each level.
     version: DatasetVersion,
+    stamps: Vec<Arc<Stamp>>,
 }
 
 impl Gathered {
@@ -204,6 +206,7 @@ impl Gathered {
             opened.expect_collection()?.clone(),
             name_of(first_path)?,
         );
+        let first_file = opened.file().clone();
         drop(opened);
         let looked: Vec<LookedAt> = try_map(inputs, |_, path| {
             ctx.check()?;
@@ -225,22 +228,33 @@ impl Gathered {
                 name,
             };
             ctx.step(1);
-            let version = zip.file().local_version()?;
             Ok(LookedAt {
                 facts,
                 samples,
                 roots: zip.levels().rows(0) as u64,
-                version,
+                file: zip.file().clone(),
+                version: zip.file().local_version()?,
             })
         })?;
         let samples = looked.iter().map(|part| part.samples).sum();
         let roots = looked.iter().map(|part| part.roots).sum();
+        let stamps: Vec<Arc<Stamp>> = looked
+            .iter()
+            .map(|part| part.file.stamp().clone())
+            .collect();
+        if let Some(stamp) = stamps.first() {
+            first_file.expect(stamp)?;
+        }
         let local = inputs
             .iter()
             .zip(&looked)
             .filter_map(|(path, part)| Some((path.clone(), part.version?)));
-        let version = DatasetVersion::of_versions(local);
-        let parts = looked.into_iter().map(|part| part.facts).collect();
+        let local = DatasetVersion::of_versions(local);
+        let (parts, files) = looked
+            .into_iter()
+            .map(|part| (part.facts, part.file))
+            .unzip();
+        let version = DatasetVersion::of_all([local, DatasetVersion::of_remote(files)]);
         Ok(Self {
             paths: inputs.to_vec(),
             parts,
@@ -250,6 +264,7 @@ impl Gathered {
             roots,
             unchecked,
             version,
+            stamps,
         })
     }
 
@@ -282,9 +297,11 @@ impl Gathered {
         ctx.stage(&tr!("Writing level {level}", level), None);
         let schema = Arc::new(self.columns(level));
         let mut sink = ParquetSink::new(out, &schema, parquet)?;
-        for (path, part) in self.paths.iter().zip(&self.parts) {
+        let parts = self.paths.iter().zip(&self.parts).zip(&self.stamps);
+        for ((path, part), stamp) in parts {
             ctx.check()?;
             let zip = ZipReader::open(path)?;
+            zip.file().expect(stamp)?;
             let right = if level > 0 && !zip.positions_hold(level, ctx)? {
                 Some(zip.true_positions(level, ctx)?)
             } else {

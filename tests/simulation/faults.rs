@@ -206,6 +206,8 @@ impl fmt::Display for Fault {
 pub enum StoreAction {
     /// It answers with this status, and does nothing.
     Refuse(u16),
+    /// It answers so to this request and all later ones.
+    RefuseFromNow(u16),
     /// The connection ends before it does anything.
     CutBefore,
     /// It does what was asked; the connection ends before its answer.
@@ -216,28 +218,45 @@ pub enum StoreAction {
     KillBefore,
     /// The process that asks ends when it is done.
     KillAfter,
+    /// It fails to join the parts of an upload: S3 says so in an answer with status 200.
+    FailToJoin,
+    /// From now on its lists lack the object that was written last.
+    HideNewest,
+    /// Before it, the sources at the store and their other versions exchange their names.
+    Exchange,
 }
 
 impl StoreAction {
-    pub const ALL: [StoreAction; 7] = [
+    pub const ALL: [StoreAction; 12] = [
+        StoreAction::Refuse(403),
         StoreAction::Refuse(500),
         StoreAction::Refuse(503),
+        StoreAction::RefuseFromNow(403),
         StoreAction::CutBefore,
         StoreAction::LoseAnswer,
         StoreAction::CutAnswer,
         StoreAction::KillBefore,
         StoreAction::KillAfter,
+        StoreAction::FailToJoin,
+        StoreAction::HideNewest,
+        StoreAction::Exchange,
     ];
 
-    /// Name without the status, for tables.
+    /// Name for tables.
     pub const fn name(self) -> &'static str {
         match self {
+            StoreAction::Refuse(403) => "forbidden request",
+            StoreAction::Refuse(503) => "request to come back later",
             StoreAction::Refuse(_) => "refused request",
+            StoreAction::RefuseFromNow(_) => "refused requests from then on",
             StoreAction::CutBefore => "cut request",
             StoreAction::LoseAnswer => "lost answer",
             StoreAction::CutAnswer => "cut answer",
             StoreAction::KillBefore => "kill before a request",
             StoreAction::KillAfter => "kill after a request",
+            StoreAction::FailToJoin => "failed completion",
+            StoreAction::HideNewest => "stale lists",
+            StoreAction::Exchange => "exchange at the store",
         }
     }
 }
@@ -534,14 +553,19 @@ impl Shared {
     /// Counts a request to the store; returns its fault.
     pub fn fault_of_request(&self) -> Option<StoreAction> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        let found = self
-            .request_faults
-            .iter()
-            .position(|(at, _)| at.load(Ordering::Relaxed) == number)?;
+        let action = |(_, action): &(AtomicU64, AtomicU64)| {
+            StoreAction::ALL
+                .get(action.load(Ordering::Relaxed) as usize)
+                .copied()
+        };
+        let is_hit = |fault: &(AtomicU64, AtomicU64)| {
+            let at = fault.0.load(Ordering::Relaxed);
+            let lasts = matches!(action(fault), Some(StoreAction::RefuseFromNow(_)));
+            at == number || at != 0 && lasts && at < number
+        };
+        let found = self.request_faults.iter().position(is_hit)?;
         self.requests_hit.fetch_or(1 << found, Ordering::Relaxed);
-        StoreAction::ALL
-            .get(self.request_faults[found].1.load(Ordering::Relaxed) as usize)
-            .copied()
+        action(&self.request_faults[found])
     }
 
     /// The requests to the store so far.

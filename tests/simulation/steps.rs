@@ -8,6 +8,8 @@ pub struct Step {
     pub name: &'static str,
     /// The sources that it reads; one may be exchanged for its other version meanwhile.
     pub sources: &'static [&'static str],
+    /// It reads sources at the store.
+    pub reads_store: bool,
     /// Requests of a plan change the plan too.
     pub is_of_plan: bool,
     /// The dataset that the step changes at its place, which after a kill may have bytes that no
@@ -26,6 +28,7 @@ const fn step(name: &'static str, sources: &'static [&'static str], request: fn(
     Step {
         name,
         sources,
+        reads_store: false,
         is_of_plan: false,
         changes: None,
         last_object: None,
@@ -40,12 +43,8 @@ const fn in_place(
     request: fn() -> Json,
 ) -> Step {
     Step {
-        name,
-        sources,
-        is_of_plan: false,
         changes: Some(changes),
-        last_object: None,
-        request,
+        ..step(name, sources, request)
     }
 }
 
@@ -56,23 +55,22 @@ const fn folder_at_store(
     request: fn() -> Json,
 ) -> Step {
     Step {
-        name,
-        sources,
-        is_of_plan: false,
-        changes: None,
         last_object: Some(last),
-        request,
+        ..step(name, sources, request)
+    }
+}
+
+const fn of_store(name: &'static str, request: fn() -> Json) -> Step {
+    Step {
+        reads_store: true,
+        ..step(name, &[], request)
     }
 }
 
 const fn of_plan(name: &'static str, request: fn() -> Json) -> Step {
     Step {
-        name,
-        sources: &["folder"],
         is_of_plan: true,
-        changes: None,
-        last_object: None,
-        request,
+        ..step(name, &["folder"], request)
     }
 }
 
@@ -86,6 +84,20 @@ fn create(options: &Json) -> Json {
 
 fn convert(input: &str, options: &Json) -> Json {
     json!({"command": "convert", "input": input, "options": options})
+}
+
+fn consolidate(folder: &str, target: &str, format: &str) -> Json {
+    let inputs = [0, 1].map(|part| format!("{folder}/part{part}.tacozip"));
+    let options = json!({
+        "inputs": inputs, "target": target, "format": format, "overwrite": true,
+    });
+    json!({"command": "consolidate", "options": options})
+}
+
+fn create_parts(target: &str) -> Json {
+    let mut options = options(target, "zip");
+    options["parts"] = json!({"size_bytes": 3000, "consolidate": ["tacocat"]});
+    create(&options)
 }
 
 fn publish(input: &str, target: &str) -> Json {
@@ -117,9 +129,7 @@ pub const STEPS: &[Step] = &[
         create(&options("out/f", "folder"))
     }),
     step("create parts and an index", &["scenes"], || {
-        let mut options = options("out/p.tacozip", "zip");
-        options["parts"] = json!({"size_bytes": 3000, "consolidate": ["tacocat"]});
-        create(&options)
+        create_parts("out/p.tacozip")
     }),
     step("convert a ZIP to a FOLDER", &["in.tacozip"], || {
         convert("in.tacozip", &options("out/f", "folder"))
@@ -187,13 +197,7 @@ pub const STEPS: &[Step] = &[
         })
     }),
     step("consolidate", &["parts"], || {
-        let options = json!({
-            "inputs": [
-                "parts/part0.tacozip",
-                "parts/part1.tacozip",
-            ], "target": "out/index", "format": "tacocat", "overwrite": true,
-        });
-        json!({"command": "consolidate", "options": options})
+        consolidate("parts", "out/index", "tacocat")
     }),
     step("migrate", &["old.tortilla"], || {
         json!({
@@ -262,29 +266,59 @@ pub const STEPS: &[Step] = &[
         })
     }),
     step("create a ZIP at a store", &["scenes"], || {
-        create(&options("s3://data/a.tacozip", "zip"))
+        create(&options("store://data/a.tacozip", "zip"))
     }),
     step("convert a FOLDER to a ZIP at a store", &["folder"], || {
-        convert("folder", &options("s3://data/a.tacozip", "zip"))
+        convert("folder", &options("store://data/a.tacozip", "zip"))
     }),
     step("convert the ZIP at the store", &[], || {
-        convert("s3://data/a.tacozip", &options("out/f", "folder"))
+        convert("store://data/a.tacozip", &options("out/f", "folder"))
     }),
     folder_at_store(
         "convert a ZIP to a FOLDER at a store",
         &["in.tacozip"],
         "f/COLLECTION.json",
-        || convert("in.tacozip", &options("s3://data/f", "folder")),
+        || convert("in.tacozip", &options("store://data/f", "folder")),
     ),
     step("convert the FOLDER at the store", &[], || {
-        convert("s3://data/f", &options("out/a.tacozip", "zip"))
+        convert("store://data/f", &options("out/a.tacozip", "zip"))
     }),
     folder_at_store(
         "publish a FOLDER at a store",
         &["folder"],
         "published/folder/COLLECTION.json",
-        || publish("folder", "s3://data/published"),
+        || publish("folder", "store://data/published"),
     ),
+    folder_at_store(
+        "create parts and an index at a store",
+        &["scenes"],
+        "parts/.tacocat/COLLECTION.json",
+        || create_parts("store://data/parts/p.tacozip"),
+    ),
+    of_store("consolidate parts at a store", || {
+        consolidate("store://data/in", "out/index", "tacocat")
+    }),
+    Step {
+        last_object: Some("index/.tacocat/COLLECTION.json"),
+        ..of_store("consolidate parts at a store into it", || {
+            consolidate("store://data/in", "store://data/index", "tacocat")
+        })
+    },
+    of_store("collection of parts at a store", || {
+        consolidate("store://data/in", "store://data/all.json", "tacollection")
+    }),
+    of_store("convert an index at a store", || {
+        convert("store://data/in/.tacocat", &options("out/f", "folder"))
+    }),
+    of_store("convert a FOLDER at a store", || {
+        convert("store://data/in/folder", &options("out/a.tacozip", "zip"))
+    }),
+    of_store("convert a ZIP at a store into it", || {
+        convert(
+            "store://data/in/part0.tacozip",
+            &options("store://data/a.tacozip", "zip"),
+        )
+    }),
     of_plan(
         "build part 1 of a plan",
         || json!({"command": "run_plan_part", "folder": "plan", "part": 1}),
@@ -298,3 +332,11 @@ pub const STEPS: &[Step] = &[
         || json!({"command": "finish_plan", "folder": "plan"}),
     ),
 ];
+
+/// An upload in parts; it takes too long for chains.
+pub const LARGE: Step = step("create a large ZIP at a store", &[], || {
+    json!({
+        "command": "create", "source": "large", "collection": "collection.json",
+        "first_generation": [], "options": options("store://data/large.tacozip", "zip"),
+    })
+});

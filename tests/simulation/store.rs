@@ -1,60 +1,121 @@
-//! An object store in memory, with the interface of S3 as far as the program uses it, in a process
-//! of its own. It breaks the requests that the run's faults name, and can end the process that
-//! asked.
+//! Object stores in memory, with the interfaces of S3, Google Cloud Storage and Azure as far as the
+//! program uses them, in a process of its own. They break the requests that the run's faults name,
+//! and can end the process that asked.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
 
 use super::faults::{Shared, StoreAction};
-use crate::support::sha256;
+use super::{store_azure, store_google, store_s3};
+use crate::support::{StoreKind, sha256};
 
 /// The bucket's name.
 pub const BUCKET: &str = "data";
+/// Date of every object.
+pub const DATE: &str = "Tue, 14 Nov 2023 22:13:20 GMT";
+/// What an address of the store begins with in the steps.
+pub const ANY_STORE: &str = "store://";
+/// Folders of the sources and of their other versions, which belong to no output.
+const SOURCES: [&str; 2] = ["in/", "in_b/"];
 /// Path of requests that are no part of the interface.
 const CONTROL: &str = "/-/";
+/// Seconds that a store asks a client to wait with status 503.
+const RETRY_AFTER_S: u32 = 1;
 
-/// The running store; it ends with this process.
+pub const KINDS: [StoreKind; 3] = [StoreKind::S3, StoreKind::Google, StoreKind::Azure];
+
+/// The running stores, one of each kind; they end with this process.
 pub struct Store {
-    port: u16,
+    ports: [u16; KINDS.len()],
+    pub kind: StoreKind,
 }
 
+/// An object.
+#[derive(Clone)]
+pub struct Stored {
+    pub bytes: Arc<Vec<u8>>,
+    pub tag: String,
+}
+
+impl Stored {
+    /// An object whose ETag is its MD5.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        let tag = tag_of(&bytes);
+        Self {
+            bytes: Arc::new(bytes),
+            tag,
+        }
+    }
+}
+
+/// What a store has. Each protocol has its own kind of unfinished uploads.
 #[derive(Clone, Default)]
-struct Contents {
-    objects: BTreeMap<String, Vec<u8>>,
-    /// Parts of unfinished uploads, by number of the upload.
-    uploads: BTreeMap<u64, (String, BTreeMap<usize, Vec<u8>>)>,
-    next: u64,
+pub struct Contents {
+    pub objects: BTreeMap<String, Stored>,
+    /// The object that was written last.
+    newest: Option<String>,
+    /// S3: unfinished uploads by number.
+    pub uploads: BTreeMap<u64, store_s3::Upload>,
+    /// Google Cloud Storage, by number of the upload.
+    pub sessions: BTreeMap<u64, store_google::Session>,
+    /// Azure: uncommitted blocks by id, by key.
+    pub blocks: BTreeMap<String, BTreeMap<String, Arc<Vec<u8>>>>,
+    /// Number of the last upload.
+    pub last_upload: u64,
 }
 
 #[derive(Default)]
 struct State {
     now: Contents,
     kept: Contents,
+    /// The sources and their other versions have exchanged their names.
+    is_exchanged: bool,
+    hides_newest: bool,
 }
 
 /// A request.
-struct Request {
-    method: String,
-    path: String,
-    query: BTreeMap<String, String>,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
+pub struct Request {
+    pub method: String,
+    pub path: String,
+    pub query: BTreeMap<String, String>,
+    pub headers: BTreeMap<String, String>,
+    pub body: Vec<u8>,
+    /// The request fails to join the parts of an upload.
+    pub fails_to_join: bool,
+}
+
+impl Request {
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.get(name).map(String::as_str)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// Whether the body has the MD5 that is stated with it.
+    pub fn has_stated_md5(&self) -> bool {
+        self.header("content-md5")
+            .is_none_or(|stated| stated == md5_text(&self.body))
+    }
 }
 
 /// An answer: status, headers and body.
-struct Answer {
+pub struct Answer {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
 
 impl Answer {
-    fn of(status: u16, body: impl Into<Vec<u8>>) -> Self {
+    pub fn of(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -62,59 +123,70 @@ impl Answer {
         }
     }
 
-    fn refused(status: u16, code: &str) -> Self {
-        Self::of(
-            status,
-            format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>"),
-        )
+    pub fn refused(status: u16, code: &str) -> Self {
+        let text = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>");
+        Self::of(status, text).with("x-ms-error-code", code)
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 }
 
 impl Store {
-    /// Starts the store. To be called while this process has one thread that works.
+    /// Starts the stores. To be called while this process has one thread that works.
     pub fn start(shared: &'static Shared) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let listeners = KINDS.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+        let ports = listeners.each_ref().map(port);
         // SAFETY: The child uses nothing that another thread of this process holds.
         match unsafe { libc::fork() } {
             -1 => panic!("no process: {}", io::Error::last_os_error()),
             0 => {
                 // SAFETY: Plain calls of the system; the child ends with its parent.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-                let state = Arc::new(Mutex::new(State::default()));
-                for stream in listener.incoming().map_while(Result::ok) {
-                    let state = Arc::clone(&state);
-                    std::thread::spawn(move || drop(serve(&stream, &state, shared)));
-                }
+                let threads = KINDS
+                    .into_iter()
+                    .zip(listeners)
+                    .map(|(kind, listener)| {
+                        std::thread::spawn(move || serve_all(kind, &listener, shared))
+                    })
+                    .collect::<Vec<_>>();
+                threads.into_iter().for_each(|thread| drop(thread.join()));
                 // SAFETY: Ends the child.
                 unsafe { libc::_exit(0) }
             }
-            _ => Self { port },
+            _ => Self {
+                ports,
+                kind: StoreKind::S3,
+            },
         }
     }
 
+    fn port(&self) -> u16 {
+        let at = KINDS.iter().position(|kind| *kind == self.kind);
+        self.ports[at.expect("is known")]
+    }
+
     /// The variables with which the program finds the store.
-    pub fn variables(&self) -> [(&'static str, String); 5] {
-        [
-            (
-                "AWS_ENDPOINT_URL",
-                format!("http://127.0.0.1:{}", self.port),
-            ),
-            ("AWS_ACCESS_KEY_ID", "test".into()),
-            ("AWS_SECRET_ACCESS_KEY", "secret-of-the-tests".into()),
-            ("AWS_REGION", "us-east-1".into()),
-            // Answers that are lost are waited for.
-            ("TACO_STUDIO_HTTP_TIMEOUT", "2".into()),
-        ]
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let mut variables = self.kind.variables(self.port());
+        // Longer than a large part takes on a busy machine, and shorter than a run may take.
+        variables.push(("TACO_STUDIO_HTTP_TIMEOUT".into(), "15".into()));
+        variables
+    }
+
+    /// A request with the address of the store where it names any store.
+    pub fn address_in(&self, request: &Json) -> Json {
+        let text = request
+            .to_string()
+            .replace(ANY_STORE, &format!("{}://", self.kind.scheme()));
+        serde_json::from_str(&text).expect("JSON")
     }
 
     fn ask(&self, what: &str) -> Json {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the store answers");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port())).expect("the store answers");
         write!(stream, "GET {CONTROL}{what} HTTP/1.1\r\n\r\n").expect("asks");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answers");
@@ -122,7 +194,7 @@ impl Store {
         serde_json::from_str(body).expect("JSON")
     }
 
-    /// Forgets everything.
+    /// Forgets everything but the sources.
     pub fn clear(&self) {
         self.ask("clear");
     }
@@ -137,7 +209,30 @@ impl Store {
         self.ask("back");
     }
 
-    /// The objects with their SHA-256, and the number of unfinished uploads.
+    /// Takes the files below a folder of this machine as sources in the folder `below`, and those
+    /// of another folder as their other versions.
+    pub fn load_sources(&self, below: &str, folders: [&Path; 2]) {
+        for (name, folder) in SOURCES.iter().zip(folders) {
+            for file in crate::support::files_below(folder) {
+                let path = folder.join(&file);
+                let asked = format!("load?name={name}{below}{file}&path={}", path.display());
+                self.ask(&asked);
+            }
+        }
+    }
+
+    /// The sources have the names of their other versions until [`Store::calm_down`].
+    pub fn exchange_sources(&self) {
+        self.ask("exchanged");
+    }
+
+    /// Ends the faults that last.
+    pub fn calm_down(&self) {
+        self.ask("calm");
+    }
+
+    /// The objects with their SHA-256, without the sources, and the number of unfinished uploads
+    /// that have bytes: one whose beginning was not answered is not known to anybody.
     pub fn contents(&self) -> (BTreeMap<String, String>, u64) {
         let found = self.ask("state");
         let objects = serde_json::from_value(found["objects"].clone()).expect("objects");
@@ -145,14 +240,27 @@ impl Store {
     }
 }
 
-fn serve(stream: &TcpStream, state: &Mutex<State>, shared: &Shared) -> io::Result<()> {
+fn serve_all(kind: StoreKind, listener: &TcpListener, shared: &'static Shared) {
+    let state = Arc::new(Mutex::new(State::default()));
+    for stream in listener.incoming().map_while(Result::ok) {
+        let state = Arc::clone(&state);
+        std::thread::spawn(move || drop(serve(kind, &stream, &state, shared)));
+    }
+}
+
+fn serve(
+    kind: StoreKind,
+    stream: &TcpStream,
+    state: &Mutex<State>,
+    shared: &Shared,
+) -> io::Result<()> {
     let mut input = BufReader::new(stream.try_clone()?);
-    let Some(request) = read(&mut input, stream)? else {
+    let Some(mut request) = read(&mut input, stream)? else {
         return Ok(());
     };
     let mut out = stream;
     if let Some(what) = request.path.strip_prefix(CONTROL) {
-        let body = control(&mut state.lock().expect("a lock"), what).to_string();
+        let body = control(&mut state.lock().expect("a lock"), what, &request).to_string();
         return write!(
             out,
             "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
@@ -161,21 +269,21 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, shared: &Shared) -> io::Resul
     }
     let fault = shared.fault_of_request();
     let answer = match fault {
-        Some(StoreAction::Refuse(status)) => Answer::refused(
-            status,
-            if status == 503 {
-                "SlowDown"
-            } else {
-                "InternalError"
-            },
-        ),
         Some(StoreAction::CutBefore) => return Ok(()),
         Some(StoreAction::KillBefore) => {
             shared.kill_client();
             return Ok(());
         }
-        Some(StoreAction::LoseAnswer | StoreAction::KillAfter | StoreAction::CutAnswer) | None => {
-            state.lock().expect("a lock").now.answer(&request)
+        Some(StoreAction::Refuse(status) | StoreAction::RefuseFromNow(status)) => refusal(status),
+        _ => {
+            let mut state = state.lock().expect("a lock");
+            match fault {
+                Some(StoreAction::FailToJoin) => request.fails_to_join = true,
+                Some(StoreAction::HideNewest) => state.hides_newest = true,
+                Some(StoreAction::Exchange) => state.is_exchanged = !state.is_exchanged,
+                _ => {}
+            }
+            state.answer(kind, &request)
         }
     };
     match fault {
@@ -212,6 +320,14 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, shared: &Shared) -> io::Resul
         Ok(())
     } else {
         out.write_all(&answer.body[..length])
+    }
+}
+
+fn refusal(status: u16) -> Answer {
+    match status {
+        403 => Answer::refused(status, "AccessDenied"),
+        503 => Answer::refused(status, "SlowDown").with("Retry-After", RETRY_AFTER_S.to_string()),
+        _ => Answer::refused(status, "InternalError"),
     }
 }
 
@@ -264,137 +380,127 @@ fn read(input: &mut impl BufRead, mut out: &TcpStream) -> io::Result<Option<Requ
         query,
         headers,
         body,
+        fails_to_join: false,
     }))
 }
 
-fn control(state: &mut State, what: &str) -> Json {
+fn control(state: &mut State, what: &str, request: &Request) -> Json {
     match what {
-        "clear" => state.now = Contents::default(),
+        "clear" => {
+            let is_source = |key: &str| SOURCES.iter().any(|folder| key.starts_with(folder));
+            let mut objects = std::mem::take(&mut state.now).objects;
+            objects.retain(|key, _| is_source(key));
+            state.now.objects = objects;
+        }
         "keep" => state.kept = state.now.clone(),
         "back" => state.now = state.kept.clone(),
-        _ => {
-            let objects: BTreeMap<&String, String> = state
-                .now
-                .objects
-                .iter()
-                .map(|(key, bytes)| (key, sha256(bytes)))
-                .collect();
-            return json!({"objects": objects, "uploads": state.now.uploads.len()});
+        "load" => {
+            let path = request.query("path").expect("a path");
+            let stored = Stored::new(fs::read(path).expect("a source"));
+            let name = request.query("name").expect("a name");
+            state.now.objects.insert(name.to_owned(), stored);
         }
+        "exchanged" => state.is_exchanged = true,
+        "calm" => {
+            state.is_exchanged = false;
+            state.hides_newest = false;
+        }
+        _ => return state.now.describe(),
     }
     Json::Null
 }
 
-fn tag_of(bytes: &[u8]) -> String {
+pub fn tag_of(bytes: &[u8]) -> String {
     format!("\"{}\"", hex::encode(Md5::digest(bytes)))
 }
 
-impl Contents {
-    fn answer(&mut self, request: &Request) -> Answer {
-        let below = request
-            .path
-            .trim_start_matches('/')
-            .strip_prefix(BUCKET)
-            .unwrap_or_default();
-        let key = below.trim_start_matches('/').to_owned();
-        let asks = |name: &str| request.query.contains_key(name);
-        let upload = request
-            .query
-            .get("uploadId")
-            .and_then(|text| text.parse::<u64>().ok());
-        match request.method.as_str() {
-            "GET" if key.is_empty() && asks("uploads") => self.uploads_page(),
-            "GET" if key.is_empty() => {
-                self.page(request.query.get("prefix").map_or("", String::as_str))
-            }
-            "GET" if asks("uploadId") => self.parts_page(upload),
-            "GET" | "HEAD" => self.object(&key, request),
-            "PUT" if asks("uploadId") => {
-                let number = request
-                    .query
-                    .get("partNumber")
-                    .and_then(|text| text.parse().ok())
-                    .unwrap_or(0);
-                match upload.and_then(|upload| self.uploads.get_mut(&upload)) {
-                    Some((_, parts)) => {
-                        let tag = tag_of(&request.body);
-                        parts.insert(number, request.body.clone());
-                        Answer::of(200, "").with("ETag", tag)
-                    }
-                    None => Answer::refused(404, "NoSuchUpload"),
-                }
-            }
-            "PUT" if self.is_refused(&key, request) => Answer::refused(412, "PreconditionFailed"),
-            "PUT" => {
-                let tag = tag_of(&request.body);
-                self.objects.insert(key, request.body.clone());
-                Answer::of(200, "").with("ETag", tag)
-            }
-            "POST" if asks("uploads") => {
-                self.next += 1;
-                self.uploads.insert(self.next, (key, BTreeMap::new()));
-                Answer::of(
-                    200,
-                    format!("<Result><UploadId>{}</UploadId></Result>", self.next),
-                )
-            }
-            "POST" if self.is_refused(&key, request) => Answer::refused(412, "PreconditionFailed"),
-            "POST" => match upload.and_then(|upload| self.uploads.remove(&upload)) {
-                Some((key, parts)) => {
-                    self.objects
-                        .insert(key, parts.into_values().flatten().collect());
-                    Answer::of(200, "<Result></Result>")
-                }
-                None => Answer::refused(404, "NoSuchUpload"),
-            },
-            "DELETE" if asks("uploadId") => {
-                upload.and_then(|upload| self.uploads.remove(&upload));
-                Answer::of(204, "")
-            }
-            "DELETE" => {
-                self.objects.remove(&key);
-                Answer::of(204, "")
-            }
-            _ => Answer::refused(405, "MethodNotAllowed"),
+/// The MD5 of bytes as in `Content-MD5`.
+pub fn md5_text(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::prelude::BASE64_STANDARD.encode(Md5::digest(bytes))
+}
+
+impl State {
+    fn answer(&mut self, kind: StoreKind, request: &Request) -> Answer {
+        let view = StoreView {
+            is_exchanged: self.is_exchanged,
+            hides_newest: self.hides_newest,
+            contents: &mut self.now,
+        };
+        match kind {
+            StoreKind::S3 => store_s3::answer(view, request),
+            StoreKind::Google => store_google::answer(view, request),
+            StoreKind::Azure => store_azure::answer(view, request),
         }
     }
+}
 
-    fn is_refused(&self, key: &str, request: &Request) -> bool {
-        request
-            .headers
-            .get("if-none-match")
-            .is_some_and(|value| value == "*")
-            && self.objects.contains_key(key)
+/// What a request sees of a store.
+pub struct StoreView<'a> {
+    is_exchanged: bool,
+    hides_newest: bool,
+    pub contents: &'a mut Contents,
+}
+
+impl StoreView<'_> {
+    /// The key of an object that is asked for as `key`, or as which one is listed.
+    fn turned(&self, key: &str) -> String {
+        let [one, other] = SOURCES;
+        let turned = |from: &str, to: &str| Some(format!("{to}{}", key.strip_prefix(from)?));
+        let found = turned(one, other).or_else(|| turned(other, one));
+        found
+            .filter(|_| self.is_exchanged)
+            .unwrap_or_else(|| key.to_owned())
     }
 
-    fn object(&self, key: &str, request: &Request) -> Answer {
-        let Some(bytes) = self.objects.get(key) else {
+    pub fn object(&self, key: &str) -> Option<&Stored> {
+        self.contents.objects.get(&self.turned(key))
+    }
+
+    pub fn insert(&mut self, key: &str, stored: Stored) {
+        self.contents.objects.insert(key.to_owned(), stored);
+        self.contents.newest = Some(key.to_owned());
+    }
+
+    /// The objects that a list has.
+    pub fn list(&self, prefix: &str) -> BTreeMap<String, &Stored> {
+        let hidden = self.contents.newest.as_ref().filter(|_| self.hides_newest);
+        let shown = self.contents.objects.iter();
+        shown
+            .filter(|(key, _)| Some(*key) != hidden)
+            .map(|(key, stored)| (self.turned(key), stored))
+            .filter(|(key, _)| key.starts_with(prefix))
+            .collect()
+    }
+
+    /// The answer to a request for an object or a range of it.
+    pub fn read(&self, key: &str, request: &Request) -> Answer {
+        let Some(Stored { bytes, tag }) = self.object(key) else {
             return Answer::refused(404, "NoSuchKey");
         };
-        let tag = tag_of(bytes);
         if request
-            .headers
-            .get("if-match")
-            .is_some_and(|wanted| *wanted != tag)
+            .header("if-match")
+            .is_some_and(|wanted| wanted != tag)
         {
             return Answer::refused(412, "PreconditionFailed");
         }
         let size = bytes.len();
         let dated = |answer: Answer| {
             answer
-                .with("ETag", tag_of(bytes))
-                .with("Last-Modified", "Tue, 14 Nov 2023 22:13:20 GMT")
+                .with("ETag", tag)
+                .with("Last-Modified", DATE)
                 .with("Accept-Ranges", "bytes")
         };
         if request.method == "HEAD" {
-            return dated(Answer::of(200, "")).with("Content-Length", size.to_string());
+            return dated(Answer::of(200, ""))
+                .with("Content-Length", size.to_string())
+                .with("Content-MD5", md5_text(bytes));
         }
         let range = request
-            .headers
-            .get("range")
+            .header("range")
             .and_then(|text| text.strip_prefix("bytes="));
         let Some((from, to)) = range.and_then(|text| text.split_once('-')) else {
-            return dated(Answer::of(200, bytes.clone()));
+            return dated(Answer::of(200, bytes.as_slice()));
         };
         let (start, end) = match (from.parse::<usize>(), to.parse::<usize>()) {
             (Ok(start), Ok(last)) => (start, (last + 1).min(size)),
@@ -406,52 +512,23 @@ impl Contents {
             return Answer::refused(416, "InvalidRange")
                 .with("Content-Range", format!("bytes */{size}"));
         }
-        dated(Answer::of(206, bytes[start..end].to_vec()))
+        dated(Answer::of(206, &bytes[start..end]))
             .with("Content-Range", format!("bytes {start}-{}/{size}", end - 1))
     }
+}
 
-    fn page(&self, prefix: &str) -> Answer {
-        let mut xml = format!(
-            "<ListBucketResult><Name>{BUCKET}</Name><Prefix>{prefix}</Prefix><IsTruncated>\
-                false</IsTruncated>"
-        );
-        for (key, bytes) in self
+impl Contents {
+    fn describe(&self) -> Json {
+        let is_output = |key: &str| !SOURCES.iter().any(|folder| key.starts_with(folder));
+        let objects: BTreeMap<&String, String> = self
             .objects
             .iter()
-            .filter(|(key, _)| key.starts_with(prefix))
-        {
-            xml += &format!(
-                "<Contents><Key>{key}</Key><LastModified>2023-11-14T22:13:20.000Z</LastModified>\
-                    <ETag>{}</ETag><Size>{}</Size>\
-                 <StorageClass>STANDARD</StorageClass></Contents>",
-                tag_of(bytes).replace('"', "&quot;"),
-                bytes.len()
-            );
-        }
-        Answer::of(200, xml + "</ListBucketResult>").with("Content-Type", "application/xml")
-    }
-
-    fn uploads_page(&self) -> Answer {
-        let mut xml = String::from("<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>");
-        for (number, (key, _)) in &self.uploads {
-            xml += &format!("<Upload><Key>{key}</Key><UploadId>{number}</UploadId></Upload>");
-        }
-        Answer::of(200, xml + "</ListMultipartUploadsResult>")
-            .with("Content-Type", "application/xml")
-    }
-
-    fn parts_page(&self, upload: Option<u64>) -> Answer {
-        let Some((_, parts)) = upload.and_then(|upload| self.uploads.get(&upload)) else {
-            return Answer::refused(404, "NoSuchUpload");
-        };
-        let mut xml = String::from("<ListPartsResult><IsTruncated>false</IsTruncated>");
-        for (number, bytes) in parts {
-            let tag = tag_of(bytes).replace('"', "&quot;");
-            xml += &format!(
-                "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag><Size>{}</Size></Part>",
-                bytes.len()
-            );
-        }
-        Answer::of(200, xml + "</ListPartsResult>").with("Content-Type", "application/xml")
+            .filter(|(key, _)| is_output(key))
+            .map(|(key, stored)| (key, sha256(&stored.bytes)))
+            .collect();
+        let sessions = self.sessions.values().filter(|session| session.has_bytes());
+        let uploads = self.uploads.values().filter(|upload| upload.has_bytes());
+        // Azure has no request that drops blocks, and drops them by itself.
+        json!({"objects": objects, "uploads": uploads.count() + sessions.count()})
     }
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -79,6 +80,13 @@ pub struct Asked {
     pub range: Option<String>,
 }
 
+/// Files below `one` are answered with those below `other` for requests of these numbers.
+struct Exchange {
+    one: String,
+    other: String,
+    requests: Range<usize>,
+}
+
 struct Shared {
     folder: PathBuf,
     asked: Mutex<Vec<Asked>>,
@@ -86,6 +94,7 @@ struct Shared {
     /// Delay before each response.
     delay: Mutex<Duration>,
     habit: Mutex<Option<Habit>>,
+    exchange: Mutex<Option<Exchange>>,
     /// Number of answers since the start.
     answers: AtomicUsize,
     /// Number of concurrent requests, and its maximum.
@@ -108,6 +117,7 @@ impl Server {
             faults: Mutex::default(),
             delay: Mutex::default(),
             habit: Mutex::default(),
+            exchange: Mutex::default(),
             answers: AtomicUsize::new(0),
             now: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
@@ -141,6 +151,16 @@ impl Server {
     /// Sets how all requests are answered.
     pub fn behave(&self, habit: Habit) {
         *self.shared.habit.lock().expect("a lock") = Some(habit);
+    }
+
+    /// Answers with the files below the folder `other` for those below `one`, from the request
+    /// `requests.start` after [`Server::forget`] until that of `requests.end`, counted from 0.
+    pub fn exchange(&self, one: &str, other: &str, requests: Range<usize>) {
+        *self.shared.exchange.lock().expect("a lock") = Some(Exchange {
+            one: format!("{one}/"),
+            other: format!("{other}/"),
+            requests,
+        });
     }
 
     /// Maximum number of concurrent requests.
@@ -199,11 +219,15 @@ impl Shared {
                 words.next().unwrap_or_default().to_owned(),
                 words.next().unwrap_or_default().to_owned(),
             );
-            self.asked.lock().expect("a lock").push(Asked {
-                method,
-                path: path.clone(),
-                range: range.clone(),
-            });
+            let place = {
+                let mut asked = self.asked.lock().expect("a lock");
+                asked.push(Asked {
+                    method,
+                    path: path.clone(),
+                    range: range.clone(),
+                });
+                self.place_of(&path, asked.len() - 1)
+            };
             self.most.fetch_max(
                 self.now.fetch_add(1, Ordering::Relaxed) + 1,
                 Ordering::Relaxed,
@@ -213,9 +237,24 @@ impl Shared {
             // Before the response: a client that has received it may send a request while this
             // thread is not scheduled.
             self.now.fetch_sub(1, Ordering::Relaxed);
-            if !self.answer(&stream, &path, range.as_deref())? {
+            if !self.answer(&stream, &path, &place, range.as_deref())? {
                 return Ok(());
             }
+        }
+    }
+
+    /// The path below the folder that the request of this number is answered with.
+    fn place_of(&self, path: &str, number: usize) -> String {
+        let name = decoded(path.split('?').next().unwrap_or_default());
+        let name = name.trim_start_matches('/');
+        let exchange = self.exchange.lock().expect("a lock");
+        let found = exchange
+            .as_ref()
+            .filter(|exchange| exchange.requests.contains(&number))
+            .and_then(|exchange| Some((exchange, name.strip_prefix(&exchange.one)?)));
+        match found {
+            Some((exchange, below)) => format!("{}{below}", exchange.other),
+            None => name.to_owned(),
         }
     }
 
@@ -224,6 +263,7 @@ impl Shared {
         &self,
         mut stream: &TcpStream,
         path: &str,
+        place: &str,
         range: Option<&str>,
     ) -> std::io::Result<bool> {
         let plain = |stream: &mut &TcpStream, status: u16| {
@@ -252,15 +292,14 @@ impl Shared {
             )?;
             return Ok(true);
         }
-        let name = decoded(path.split('?').next().unwrap_or_default());
-        let folder = self.folder.join(name.trim_matches('/'));
+        let folder = self.folder.join(place.trim_end_matches('/'));
         if habit == Some(Habit::ListsFolders) && folder.is_dir() {
             let page = page_of(&folder);
             let head =
                 "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
             return write!(stream, "{head}: {}\r\n\r\n{page}", page.len()).map(|()| true);
         }
-        let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else {
+        let Ok(mut bytes) = fs::read(self.folder.join(place)) else {
             return match habit {
                 Some(Habit::PageForMissing) => {
                     let page = "<!doctype html><html><body>Start</body></html>";

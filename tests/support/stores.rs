@@ -19,6 +19,43 @@ pub enum StoreKind {
     Azure,
 }
 
+impl StoreKind {
+    /// What addresses of its objects begin with.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            StoreKind::S3 => "s3",
+            StoreKind::Google => "gs",
+            StoreKind::Azure => "az",
+        }
+    }
+
+    /// The environment in which the program finds a store of this kind at `port`.
+    pub fn variables(self, port: u16) -> Vec<(String, String)> {
+        let own = |pairs: &[(&str, &str)]| {
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let url = format!("http://127.0.0.1:{port}");
+        match self {
+            StoreKind::S3 => own(&[
+                ("AWS_ENDPOINT_URL", &url),
+                ("AWS_ACCESS_KEY_ID", "test"),
+                ("AWS_SECRET_ACCESS_KEY", "secret-of-the-tests"),
+                ("AWS_REGION", "us-east-1"),
+            ]),
+            StoreKind::Google => own(&[("GOOGLE_BASE_URL", &url)]),
+            StoreKind::Azure => own(&[
+                ("AZURE_STORAGE_USE_EMULATOR", "true"),
+                ("AZURITE_BLOB_STORAGE_URL", &url),
+                ("AZURE_STORAGE_ACCOUNT_NAME", AZURE_ACCOUNT),
+                ("AZURE_STORAGE_ACCOUNT_KEY", AZURE_KEY),
+            ]),
+        }
+    }
+}
+
 /// A running emulator with an empty bucket `data`; stopped on drop.
 pub struct Emulator {
     pub kind: StoreKind,
@@ -135,38 +172,12 @@ impl Emulator {
 
     /// The address of an object or folder.
     pub fn address(&self, name: &str) -> String {
-        let scheme = match self.kind {
-            StoreKind::S3 => "s3",
-            StoreKind::Google => "gs",
-            StoreKind::Azure => "az",
-        };
-        format!("{scheme}://data/{name}")
+        format!("{}://data/{name}", self.kind.scheme())
     }
 
     /// The environment in which the program finds the emulator at `port`, that of a proxy perhaps.
     pub fn variables(&self, port: u16) -> Vec<(String, String)> {
-        let own = |pairs: &[(&str, &str)]| {
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect()
-        };
-        let url = format!("http://127.0.0.1:{port}");
-        match self.kind {
-            StoreKind::S3 => own(&[
-                ("AWS_ENDPOINT_URL", &url),
-                ("AWS_ACCESS_KEY_ID", "test"),
-                ("AWS_SECRET_ACCESS_KEY", "secret-of-the-tests"),
-                ("AWS_REGION", "us-east-1"),
-            ]),
-            StoreKind::Google => own(&[("GOOGLE_BASE_URL", &url)]),
-            StoreKind::Azure => own(&[
-                ("AZURE_STORAGE_USE_EMULATOR", "true"),
-                ("AZURITE_BLOB_STORAGE_URL", &url),
-                ("AZURE_STORAGE_ACCOUNT_NAME", AZURE_ACCOUNT),
-                ("AZURE_STORAGE_ACCOUNT_KEY", AZURE_KEY),
-            ]),
-        }
+        self.kind.variables(port)
     }
 
     /// Runs the program with the emulator as its store.

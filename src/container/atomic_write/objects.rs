@@ -98,7 +98,11 @@ impl ObjectFolder {
 
     fn begin(target: &Path, overwrite: bool, is_dataset: bool) -> Result<Self> {
         expect_writable(target)?;
-        let before: BTreeSet<String> = objects_below(target)?.into_iter().collect();
+        let mut before: BTreeSet<String> = objects_below(target)?.into_iter().collect();
+        // The list of some stores lacks what was written last, which is this object.
+        if is_dataset && !before.contains(LAST) && object_exists(&place_below(target, LAST))? {
+            before.insert(LAST.to_owned());
+        }
         if !overwrite && before.contains(LAST) {
             return Err(Error::output_exists().at_path(target));
         }

@@ -340,9 +340,9 @@ impl PublishedReferences<'_> {
             && self.set.exists(&file.name)
             && self.overwrite
         {
+            // Whether or not the list of the store had them.
             self.names
                 .iter()
-                .filter(|name| self.set.exists(name))
                 .try_for_each(|name| self.set.remove(name))?;
             self.is_removed = true;
         }
