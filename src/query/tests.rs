@@ -6,6 +6,7 @@ mod large;
 mod meant;
 mod nested;
 mod spelled;
+mod typed;
 
 use std::sync::Arc;
 
