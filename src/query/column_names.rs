@@ -6,6 +6,9 @@ use sqlparser::ast::{
     WindowType,
 };
 
+use super::duckdb_semantics::name_of;
+use super::token_spellings::{EXCLUDE_GROUP, EXCLUDE_ROW, EXCLUDE_TIES};
+
 /// Maximum characters of a name; longer ones are cut.
 const LONGEST: usize = 300;
 
@@ -321,8 +324,13 @@ fn function_text(function: &Function) -> String {
         Some(WindowType::WindowSpec(spec)) => {
             let mut parts = Vec::new();
             parts.extend(spec.window_name.as_ref().map(ident));
-            if !spec.partition_by.is_empty() {
-                parts.push(format!("PARTITION BY {}", list(&spec.partition_by)));
+            let (excluded, keys): (Vec<Expr>, Vec<Expr>) = spec
+                .partition_by
+                .iter()
+                .cloned()
+                .partition(|key| exclusion_text(key).is_some());
+            if !keys.is_empty() {
+                parts.push(format!("PARTITION BY {}", list(&keys)));
             }
             if !spec.order_by.is_empty() {
                 parts.push(format!("ORDER BY {}", order(&spec.order_by)));
@@ -333,12 +341,26 @@ fn function_text(function: &Function) -> String {
                     None => format!("{} {}", frame.units, frame.start_bound),
                 });
             }
+            parts.extend(excluded.first().and_then(exclusion_text).map(str::to_owned));
             called.push_str(&format!(" OVER ({})", parts.join(" ")));
         }
         Some(WindowType::NamedWindow(name)) => called.push_str(&format!(" OVER {}", ident(name))),
         None => {}
     }
     called
+}
+
+/// EXCLUDE of a frame, of its mark in PARTITION BY.
+fn exclusion_text(key: &Expr) -> Option<&'static str> {
+    let Expr::Function(function) = key else {
+        return None;
+    };
+    match name_of(function).as_str() {
+        EXCLUDE_ROW => Some("EXCLUDE CURRENT ROW"),
+        EXCLUDE_GROUP => Some("EXCLUDE GROUP"),
+        EXCLUDE_TIES => Some("EXCLUDE TIES"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -53,15 +53,19 @@ fn take_duration_part(durations: &Column, part: fn(i64) -> i64) -> PolarsResult<
 
 /// `1 day 03:00:00`, `-2 days`, `00:00:00.5`.
 pub(super) fn text(micros: i64) -> String {
-    let (days, rest) = (micros / DAY, micros % DAY);
+    text_with_months(0, micros / DAY, micros % DAY)
+}
+
+/// `1 year 2 months 3 days 04:00:00`.
+pub(super) fn text_with_months(months: i64, days: i64, rest: i64) -> String {
     let mut parts = Vec::new();
-    if days != 0 {
-        parts.push(format!(
-            "{days} {}",
-            if days.abs() == 1 { "day" } else { "days" }
-        ));
+    for (count, unit) in [(months / 12, "year"), (months % 12, "month"), (days, "day")] {
+        if count != 0 {
+            let plural = if count.abs() == 1 { "" } else { "s" };
+            parts.push(format!("{count} {unit}{plural}"));
+        }
     }
-    if rest != 0 || days == 0 {
+    if rest != 0 || parts.is_empty() {
         let sign = if rest < 0 { "-" } else { "" };
         let (seconds, fraction) = (rest.abs() / SECOND, rest.abs() % SECOND);
         let mut time = format!(

@@ -3,7 +3,7 @@
 use super::{duckdb_functions, functions, list_functions, spatial_functions};
 
 /// Aggregate functions.
-pub(super) const AGGREGATES: [&str; 74] = [
+pub(super) const AGGREGATES: [&str; 78] = [
     "any_value",
     "approx_count_distinct",
     "approx_quantile",
@@ -60,6 +60,10 @@ pub(super) const AGGREGATES: [&str; 74] = [
     "stdev_samp",
     "regr_avgx",
     "regr_avgy",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+    "reservoir_quantile",
     "bit_and",
     "bit_or",
     "bit_xor",
@@ -172,7 +176,27 @@ pub(super) const ENGINE: [&str; 71] = [
 
 /// Scalar functions as templates over their arguments `_0`, `_1`, ….
 pub(super) const SPELLED: &[(&str, &str)] = &[
+    ("add", "(_0 + _1)"),
+    ("subtract", "(_0 - _1)"),
+    ("multiply", "(_0 * _1)"),
+    ("divide", "(_0 // _1)"),
+    ("fdiv", "floor(CAST(_0 AS DOUBLE) / _1)"),
     ("date", "CAST(_0 AS DATE)"),
+    ("make_date", "(DATE '1970-01-01' + to_days(_0))::DATE"),
+    ("make_timestamp", "time_of_micros(_0)"),
+    ("make_timestamp_ms", "time_of_ms(_0)"),
+    ("make_timestamp_ns", "time_of_micros(_0 // 1000)"),
+    ("make_timestamptz", "in_utc(time_of_micros(_0))"),
+    (
+        "make_timestamptz",
+        "in_utc(make_timestamp(_0, _1, _2, _3, _4, _5))",
+    ),
+    ("timezone", "timezone_hour(_0)"),
+    ("to_quarters", "to_months(3 * _0)"),
+    ("to_years", "to_months(12 * _0)"),
+    ("to_decades", "to_months(120 * _0)"),
+    ("to_centuries", "to_months(1200 * _0)"),
+    ("to_millennia", "to_months(12000 * _0)"),
     ("log10", "common_logarithm(_0)"),
     ("log2", "binary_logarithm(_0)"),
     ("pi", "CAST(3.141592653589793 AS DOUBLE)"),
@@ -224,6 +248,7 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("list_has", "list_contains(_0, _1)"),
     ("array_reverse", "list_reversed(_0)"),
     ("list_reverse", "list_reversed(_0)"),
+    ("list_approx_count_distinct", "length_of(list_distinct(_0))"),
     ("list_unique", "length_of(list_distinct(_0))"),
     ("array_slice", "list_slice(_0, _1, _2)"),
     ("array_slice", "list_slice_steps(_0, _1, _2, _3)"),
@@ -290,18 +315,26 @@ pub(super) const LAMBDA_FUNCTIONS: [&str; 11] = [
 pub(super) const DUCKDB_VERSION: &str = "v1.4.4";
 
 /// Functions with special handling.
-pub(super) const OTHERS: [&str; 11] = [
+pub(super) const OTHERS: [&str; 19] = [
     "current_date",
+    "current_localtimestamp",
     "current_timestamp",
     "date_trunc",
     "datetrunc",
+    "gen_random_uuid",
     "get_current_timestamp",
     "len",
+    "localtimestamp",
     "log",
     "now",
+    "random",
     "regexp_full_match",
+    "struct_update",
     "today",
+    "transaction_timestamp",
+    "try",
     "unnest",
+    "uuid",
 ];
 
 /// Names of all supported functions.

@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use polars::prelude::{DataType, LazyFrame, NULL, UnionArgs, col, concat, lit};
-use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressions};
+use sqlparser::ast::{
+    Expr, Function, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut,
+    visit_expressions,
+};
 
 use super::constant_inputs::ConstantInputs;
 use super::duckdb_semantics::{
@@ -39,6 +42,8 @@ pub(super) struct SelectGroups<'p, 'a> {
     sets: Option<Vec<HashSet<String>>>,
     /// Calls of `grouping`: keys, and the generated column.
     groupings: Vec<(Vec<String>, String)>,
+    /// Parameters of the enclosing lambdas.
+    parameters: Vec<Vec<String>>,
 }
 
 impl<'p, 'a> SelectGroups<'p, 'a> {
@@ -50,7 +55,13 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
             known: HashMap::new(),
             sets: None,
             groupings: Vec::new(),
+            parameters: Vec::new(),
         }
+    }
+
+    fn is_parameter(&self, ident: &Ident) -> bool {
+        let mut known = self.parameters.iter().flatten();
+        ident.quote_style.is_none() && known.any(|name| *name == ident.value)
     }
 
     /// The generated column of a key.
@@ -223,7 +234,7 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
                 self.calls.push((function.clone(), name.clone()));
                 *expr = answer_of(function, &name);
             }
-            Expr::Identifier(ident) if !is_made(ident) => {
+            Expr::Identifier(ident) if !is_made(ident) && !self.is_parameter(ident) => {
                 if let Some(name) = self.known.get(&text_of(expr)) {
                     *expr = column(name);
                     return Ok(());
@@ -277,10 +288,32 @@ impl VisitorMut for SelectGroups<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        if let Expr::Lambda(lambda) = &*expr {
+            self.parameters.push(parameter_names(lambda));
+            return ControlFlow::Continue(());
+        }
         match self.replace_aggregate(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(Box::new(error)),
         }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        if matches!(expr, Expr::Lambda(_)) {
+            self.parameters.pop();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The names of the parameters of a lambda.
+pub(super) fn parameter_names(lambda: &LambdaFunction) -> Vec<String> {
+    match &lambda.params {
+        OneOrManyWithParens::One(parameter) => vec![parameter.name.value.clone()],
+        OneOrManyWithParens::Many(several) => several
+            .iter()
+            .map(|parameter| parameter.name.value.clone())
+            .collect(),
     }
 }
 

@@ -5,15 +5,17 @@
 //! - names: identifiers are case-insensitive, an alias may be used wherever its column may, unnamed
 //!   columns get DuckDB's names (`count_star()`), duplicates get `_1`;
 //! - numbers: 64-bit integer overflow is an error, `/` is floating-point division, `//` and `%`
-//!   truncate towards zero, casts round half to even, NaN is the greatest number;
+//!   truncate towards zero, casts round half to even, NaN is the greatest number; logarithms and
+//!   roots of numbers that have none are -inf and NaN (an error in DuckDB, but not in a CASE);
 //! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and
 //!   aggregates ignore them;
 //! - lists and structs: they are compared element by element, and a null within one is greater than
 //!   any value; numbers of UBIGINT and signed ones have the type BIGINT together (HUGEINT in
 //!   DuckDB), and a number that does not fit in it is an error;
-//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN, ANY, ALL and
-//!   EXISTS subqueries, LATERAL and ASOF joins; unnesting an empty list gives no rows; a recursive
-//!   WITH and the values of a PIVOT are computed while the statement is planned;
+//! - rows: windows with ROWS, RANGE and GROUPS frames, the latter two including peers; scalar, IN,
+//!   ANY, ALL and EXISTS subqueries, LATERAL and ASOF joins; unnesting an empty list gives no rows;
+//!   a recursive WITH, the values of a PIVOT and a LIMIT that is no number are computed
+//!   while the statement is planned;
 //! - an unsupported construct is refused with its position and a spelling that works.
 //!
 //! Polars executes them: it is Rust, so that the program stays one binary without a second engine
@@ -60,6 +62,7 @@ mod geometry;
 mod grouping;
 mod hash_aggregate;
 mod lexemes;
+mod list_aggregates;
 mod list_functions;
 mod list_lambda;
 mod maps;

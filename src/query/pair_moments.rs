@@ -51,6 +51,21 @@ impl PairMoments {
         self.if_nonempty().map(|pairs| pairs.sum_y / pairs.count)
     }
 
+    /// Sum of the squares of the differences of x from its mean.
+    pub fn squares_x(&self) -> Option<f64> {
+        self.if_nonempty().map(|pairs| pairs.squares_x)
+    }
+
+    /// As [`PairMoments::squares_x`].
+    pub fn squares_y(&self) -> Option<f64> {
+        self.if_nonempty().map(|pairs| pairs.squares_y)
+    }
+
+    /// Sum of the products of the differences of x and y from their means.
+    pub fn products(&self) -> Option<f64> {
+        self.if_nonempty().map(|pairs| pairs.products)
+    }
+
     /// Variance of x over the number of pairs.
     pub fn variance_x(&self) -> Option<f64> {
         // Of one value 0, also where that is not a number.

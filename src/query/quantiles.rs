@@ -17,7 +17,11 @@ pub(super) fn discrete(at: f64, dtype: DataType) -> UserDefinedFunction {
     aggregate("quantile_disc", values, dtype)
 }
 
-fn take_discrete_quantile(columns: &[Column], at: f64, dtype: &DataType) -> PolarsResult<Column> {
+pub(super) fn take_discrete_quantile(
+    columns: &[Column],
+    at: f64,
+    dtype: &DataType,
+) -> PolarsResult<Column> {
     let [values] = columns else {
         return Err(refusal("a quantile is of one column"));
     };
@@ -54,7 +58,11 @@ pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
     aggregate("quantile", values, dtype)
 }
 
-fn compute_quantile(columns: &[Column], at: f64, dtype: &DataType) -> PolarsResult<Column> {
+pub(super) fn compute_quantile(
+    columns: &[Column],
+    at: f64,
+    dtype: &DataType,
+) -> PolarsResult<Column> {
     let [numbers] = columns else {
         return Err(refusal("a quantile is of one column"));
     };

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use polars::prelude::LazyFrame;
-use sqlparser::ast::Ident;
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value,
+};
 
 /// A column of a table in FROM.
 #[derive(Clone, Debug)]
@@ -123,6 +125,31 @@ impl<'a> SelectScope<'a> {
             around: Vec::new(),
             by_name,
         }
+    }
+
+    /// The name in its table of the only column with this name, in any case.
+    pub fn shown_name(&self, name: &str) -> Option<String> {
+        match self.by_name.get(&name.to_lowercase())?.as_slice() {
+            [(table, at)] => Some(self.relations[*table].columns[*at].name.clone()),
+            _ => None,
+        }
+    }
+
+    /// The column of FROM whose number, from 1, is the argument of a call.
+    pub fn column_at(&self, call: &Function) -> Option<ScopeColumn> {
+        let FunctionArguments::List(list) = &call.args else {
+            return None;
+        };
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(number)))] =
+            list.args.as_slice()
+        else {
+            return None;
+        };
+        let Value::Number(number, _) = &number.value else {
+            return None;
+        };
+        let at = number.parse::<usize>().ok()?.checked_sub(1)?;
+        self.visible(None)?.into_iter().nth(at).cloned()
     }
 
     /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a

@@ -1,19 +1,24 @@
 //! SELECT lists: wildcards, `COLUMNS('pattern')` and aliases, expanded to named columns.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
-use polars::prelude::{DataType, Schema};
+use polars::prelude::{Column, DataFrame, DataType, IntoLazy, LazyFrame, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, RenameSelectItem, Select, SelectFlavor, SelectItem,
+    ObjectName, OneOrManyWithParens, RenameSelectItem, Select, SelectFlavor, SelectItem,
     SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
+use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::duckdb_semantics::{column, expression, literal, name_of, span_of, strip_parentheses};
+use super::engine::SqlEngine;
+use super::engine_errors::engine_error;
 use super::scope::{NameLookup, SelectScope};
 use super::source_span::StatementSource;
 use super::text_patterns::of_like;
+use super::token_spellings::{OTHER_COLUMNS, POSITION, UNPACKED_COLUMNS};
 use super::{advice, column_names};
 use crate::error::{Error, Result};
 
@@ -42,11 +47,12 @@ impl ResultColumn {
 /// # Errors
 /// For tables and columns that don't exist, with their position.
 pub(super) fn select_list(
-    source: StatementSource,
+    engine: &SqlEngine,
     select: &Select,
     scope: &SelectScope,
     schema: &Schema,
 ) -> Result<Vec<ResultColumn>> {
+    let source = engine.source;
     let mut items = Vec::new();
     if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
         let columns = scope.visible(None).unwrap_or_default();
@@ -68,20 +74,24 @@ pub(super) fn select_list(
                         .map(|(expr, name)| ResultColumn::new(expr, name, false)),
                 );
             }
-            SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
+            SelectItem::UnnamedExpr(expr) => match columns_of(engine, expr, scope)? {
                 None => items.push(ResultColumn::new(
                     expr.clone(),
-                    column_names::result_column_name(expr),
+                    name_of_item(expr, scope),
                     false,
                 )),
-                Some(each) => items.extend(each.into_iter().map(|expr| {
-                    let name = column_names::result_column_name(&expr);
-                    ResultColumn::new(expr, name, false)
+                Some(each) => items.extend(
+                    each.into_iter()
+                        .map(|one| ResultColumn::new(one.expr, one.name, false)),
+                ),
+            },
+            SelectItem::ExprWithAlias { expr, alias } => match columns_of(engine, expr, scope)? {
+                None => items.push(ResultColumn::new(expr.clone(), alias.value.clone(), true)),
+                Some(each) => items.extend(each.into_iter().map(|one| {
+                    let name = one.alias(&alias.value);
+                    ResultColumn::new(one.expr, name, false)
                 })),
             },
-            SelectItem::ExprWithAlias { expr, alias } => {
-                items.push(ResultColumn::new(expr.clone(), alias.value.clone(), true))
-            }
             SelectItem::ExprWithAliases { expr, .. } => {
                 let error =
                     Error::usage("an expression has one name").hint("SELECT a AS x, b AS y");
@@ -202,10 +212,34 @@ fn wildcard(
     Ok(())
 }
 
+/// The name of a result without an alias: a column has that of its table.
+fn name_of_item(expr: &Expr, scope: &SelectScope) -> String {
+    let name = column_names::result_column_name(expr);
+    match strip_parentheses(expr) {
+        Expr::Identifier(ident) if let Some(known) = scope.shown_name(&ident.value) => known,
+        Expr::CompoundIdentifier(parts)
+            if let [table, own] = parts.as_slice()
+                && let Some(columns) = scope.visible(Some(&table.value))
+                && let Some(known) = columns
+                    .iter()
+                    .find(|known| known.name.eq_ignore_ascii_case(&own.value)) =>
+        {
+            known.name.clone()
+        }
+        Expr::Function(function)
+            if name_of(function) == POSITION
+                && let Some(found) = scope.column_at(function) =>
+        {
+            found.name
+        }
+        _ => name,
+    }
+}
+
 /// The columns that `COLUMNS(…)` means.
 enum Chosen {
-    /// Those that a pattern finds.
-    Matching(regex::Regex),
+    /// Those that a pattern finds, and for which this is not false.
+    Matching(regex::Regex, bool),
     /// These.
     Named(Vec<String>),
     /// All but these.
@@ -213,37 +247,91 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, or a list of names;
-    /// `None` for other arguments.
-    fn from_function(function: &Function) -> Option<Self> {
+    /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, a list of names, or
+    /// a lambda of names; `None` for other arguments.
+    fn from_function(
+        engine: &SqlEngine,
+        function: &Function,
+        scope: &SelectScope,
+    ) -> Result<Option<Self>> {
         let FunctionArguments::List(list) = &function.args else {
-            return None;
+            return Ok(None);
         };
         let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else {
-            return None;
+            return Ok(None);
         };
-        Some(match argument {
-            FunctionArgExpr::Wildcard => Chosen::Without(Vec::new()),
+        let finds = name_of(function) != OTHER_COLUMNS;
+        Ok(match argument {
+            FunctionArgExpr::Wildcard => Some(Chosen::Without(Vec::new())),
             FunctionArgExpr::WildcardWithOptions(options) => {
-                Chosen::Without(excluded_names(options))
+                Some(Chosen::Without(excluded_names(options)))
             }
             FunctionArgExpr::Expr(Expr::Array(array)) => {
-                Chosen::Named(array.elem.iter().map(text_literal).collect::<Option<_>>()?)
+                let names: Option<_> = array.elem.iter().map(text_literal).collect();
+                names.map(Chosen::Named)
             }
-            FunctionArgExpr::Expr(expr) => {
-                Chosen::Matching(regex::Regex::new(&text_literal(expr)?).ok()?)
-            }
-            FunctionArgExpr::QualifiedWildcard(_) => return None,
+            FunctionArgExpr::Expr(Expr::Lambda(lambda)) => match &lambda.params {
+                OneOrManyWithParens::One(parameter) => {
+                    let columns = scope.visible(None).unwrap_or_default();
+                    let names = columns.iter().map(|column| column.name.as_str()).collect();
+                    let chosen = choose_names(engine, &parameter.name, &lambda.body, names)?;
+                    Some(Chosen::Named(chosen))
+                }
+                OneOrManyWithParens::Many(_) => None,
+            },
+            FunctionArgExpr::Expr(expr) => text_literal(expr)
+                .and_then(|pattern| regex::Regex::new(&pattern).ok())
+                .map(|pattern| Chosen::Matching(pattern, finds)),
+            FunctionArgExpr::QualifiedWildcard(_) => None,
         })
     }
 
     fn has(&self, name: &str) -> bool {
         match self {
-            Chosen::Matching(pattern) => pattern.is_match(name),
+            Chosen::Matching(pattern, finds) => pattern.is_match(name) == *finds,
             Chosen::Named(names) => names.iter().any(|known| known.eq_ignore_ascii_case(name)),
             Chosen::Without(names) => !names.iter().any(|known| known.eq_ignore_ascii_case(name)),
         }
     }
+
+    /// The text of an alias with the groups of the pattern in place of `\1`.
+    fn alias_with_groups(&self, alias: &str, name: &str) -> String {
+        let mut text = alias.replace("\\0", name);
+        if let Chosen::Matching(pattern, true) = self
+            && let Some(groups) = pattern.captures(name)
+        {
+            for at in 1..groups.len() {
+                let group = groups.get(at).map_or("", |group| group.as_str());
+                text = text.replace(&format!("\\{at}"), group);
+            }
+        }
+        text
+    }
+}
+
+/// The names of columns for which a condition on the name is true.
+fn choose_names(
+    engine: &SqlEngine,
+    parameter: &Ident,
+    condition: &Expr,
+    names: Vec<&str>,
+) -> Result<Vec<String>> {
+    let column_name = parameter.value.as_str();
+    let frame = DataFrame::new(
+        names.len(),
+        vec![Column::new(column_name.into(), names.as_slice())],
+    )
+    .map_err(|error| engine_error(&error))?;
+    let kept = engine.filter_rows(frame.lazy(), condition)?;
+    let kept = apply_duckdb_arithmetic(kept)
+        .and_then(LazyFrame::collect)
+        .map_err(|error| engine_error(&error))?;
+    let kept = kept
+        .column(column_name)
+        .map_err(|error| engine_error(&error))?
+        .clone();
+    let kept = kept.str().map_err(|error| engine_error(&error))?;
+    Ok(kept.iter().flatten().map(str::to_owned).collect())
 }
 
 /// A text as it is written.
@@ -273,41 +361,151 @@ fn last_ident(name: &ObjectName) -> Option<String> {
         .map(|ident| ident.value.clone())
 }
 
+/// An expression with one of the columns of `COLUMNS(…)`.
+struct ColumnExpression {
+    expr: Expr,
+    /// Name of the column.
+    name: String,
+    /// The name with the groups of the pattern, by the text of an alias.
+    chosen: Rc<Chosen>,
+}
+
+impl ColumnExpression {
+    fn alias(&self, alias: &str) -> String {
+        self.chosen.alias_with_groups(alias, &self.name)
+    }
+}
+
 /// Expands `COLUMNS(…)` to one expression per column; `None` without it.
 fn columns_of(
-    source: StatementSource,
+    engine: &SqlEngine,
     expr: &Expr,
     scope: &SelectScope,
-) -> Result<Option<Vec<Expr>>> {
-    let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns_call(part) => {
-            ControlFlow::Break((Chosen::from_function(function), span_of(function)))
-        }
-        _ => ControlFlow::Continue(()),
-    });
-    let ControlFlow::Break((chosen, span)) = found else {
-        return Ok(None);
+) -> Result<Option<Vec<ColumnExpression>>> {
+    let unpacked = unpack_columns(engine, expr, scope)?;
+    let expr = unpacked.as_ref().unwrap_or(expr);
+    let Some(chosen) = find_columns_call(engine, expr, scope)? else {
+        return Ok(unpacked.map(|expr| {
+            vec![ColumnExpression {
+                name: column_names::result_column_name(&expr),
+                chosen: Rc::new(Chosen::Named(Vec::new())),
+                expr,
+            }]
+        }));
     };
-    let Some(chosen) = chosen else {
-        let hint =
-            "SELECT COLUMNS('^stac:') FROM data, COLUMNS(* EXCLUDE (id)), COLUMNS(['id', 'split'])";
-        return Err(source.locate(
-            Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint),
-            span,
-        ));
-    };
+    let chosen = Rc::new(chosen);
     let columns = scope.visible(None).unwrap_or_default();
     Ok(Some(
         columns
             .into_iter()
             .filter(|found| chosen.has(&found.name))
-            .map(|found| replace_columns_call(expr, &found.name))
+            .map(|found| ColumnExpression {
+                expr: replace_columns_call(expr, &found.name),
+                name: found.name.clone(),
+                chosen: chosen.clone(),
+            })
             .collect(),
     ))
 }
 
+/// A condition with `COLUMNS(…)`, which is met where it is for all of the columns.
+///
+/// # Errors
+/// For COLUMNS of other arguments.
+pub(super) fn expand_condition(
+    engine: &SqlEngine,
+    condition: &Expr,
+    scope: &SelectScope,
+) -> Result<Vec<Expr>> {
+    Ok(match columns_of(engine, condition, scope)? {
+        Some(each) => each.into_iter().map(|one| one.expr).collect(),
+        None => vec![condition.clone()],
+    })
+}
+
+/// The columns of the first `COLUMNS(…)` of an expression.
+fn find_columns_call(
+    engine: &SqlEngine,
+    expr: &Expr,
+    scope: &SelectScope,
+) -> Result<Option<Chosen>> {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Function(function) if is_columns_call(part) => ControlFlow::Break(function.clone()),
+        _ => ControlFlow::Continue(()),
+    });
+    let ControlFlow::Break(function) = found else {
+        return Ok(None);
+    };
+    match Chosen::from_function(engine, &function, scope)? {
+        Some(chosen) => Ok(Some(chosen)),
+        None => {
+            let hint = "SELECT COLUMNS('^stac:') FROM data, COLUMNS(* EXCLUDE (id)), \
+                COLUMNS(['id', 'split'])";
+            Err(engine.source.locate(
+                Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint),
+                span_of(&function),
+            ))
+        }
+    }
+}
+
+/// The expression with the columns of `*COLUMNS(…)` as arguments; `None` without it.
+fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Result<Option<Expr>> {
+    let mut expr = expr.clone();
+    let mut is_unpacked = false;
+    let outcome = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+        let Expr::Function(function) = part else {
+            return ControlFlow::Continue(());
+        };
+        match unpack_arguments(engine, function, scope) {
+            Ok(unpacked) => {
+                is_unpacked |= unpacked;
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    });
+    match outcome {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(is_unpacked.then_some(expr)),
+    }
+}
+
+/// Replaces each `*COLUMNS(…)` among the arguments of a call; false without one.
+fn unpack_arguments(
+    engine: &SqlEngine,
+    function: &mut Function,
+    scope: &SelectScope,
+) -> Result<bool> {
+    let FunctionArguments::List(list) = &mut function.args else {
+        return Ok(false);
+    };
+    let mut arguments = Vec::with_capacity(list.args.len());
+    let mut is_unpacked = false;
+    for argument in &list.args {
+        let call = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(call)))
+                if name_of(call) == UNPACKED_COLUMNS =>
+            {
+                call
+            }
+            other => {
+                arguments.push(other.clone());
+                continue;
+            }
+        };
+        is_unpacked = true;
+        let each = columns_of(engine, &Expr::Function(call.clone()), scope)?.unwrap_or_default();
+        let unnamed = |one: ColumnExpression| FunctionArg::Unnamed(FunctionArgExpr::Expr(one.expr));
+        arguments.extend(each.into_iter().map(unnamed));
+    }
+    list.args = arguments;
+    Ok(is_unpacked)
+}
+
 fn is_columns_call(part: &Expr) -> bool {
-    matches!(part, Expr::Function(function) if name_of(function) == "columns")
+    const CALLS: [&str; 3] = ["columns", UNPACKED_COLUMNS, OTHER_COLUMNS];
+    matches!(part, Expr::Function(function) if CALLS.contains(&name_of(function).as_str()))
 }
 
 /// The expression with this column in place of `COLUMNS(…)`.

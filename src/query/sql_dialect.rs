@@ -1,4 +1,4 @@
-//! DuckDB's SQL syntax: tokens, size limits, and the syntax tree with source positions.
+//! DuckDB's dialect for the parser: its operators, comprehensions and lambdas.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -69,7 +69,7 @@ impl Dialect for DuckDb {
         supports_window_function_null_treatment_arg supports_nested_comments
         supports_numeric_literal_underscores supports_limit_comma supports_notnull_operator
         supports_bitwise_shift_operators supports_named_fn_args_with_assignment_operator
-        supports_factorial_operator
+        supports_factorial_operator supports_string_escape_constant
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
@@ -320,27 +320,32 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::LBracket)?;
     let body = parser.parse_expr()?;
     parser.expect_keyword(Keyword::FOR)?;
-    let name = parser.parse_identifier()?;
+    let names = parser.parse_comma_separated(Parser::parse_identifier)?;
     parser.expect_keyword(Keyword::IN)?;
     let mut list = parser.parse_expr()?;
     if parser.parse_keyword(Keyword::IF) {
         let condition = parser.parse_expr()?;
-        list = call_with("list_filter", vec![list, build_lambda(&name, condition)]);
+        list = call_with("list_filter", vec![list, build_lambda(&names, condition)]);
     }
     parser.expect_token(&Token::RBracket)?;
     Ok(call_with(
         "list_transform",
-        vec![list, build_lambda(&name, body)],
+        vec![list, build_lambda(&names, body)],
     ))
 }
 
-/// `name -> body`.
-fn build_lambda(name: &Ident, body: Expr) -> Expr {
-    let parameter = LambdaFunctionParameter {
+/// `name -> body`, or `(name, index) -> body`.
+fn build_lambda(names: &[Ident], body: Expr) -> Expr {
+    let parameters = names.iter().map(|name| LambdaFunctionParameter {
         name: name.clone(),
         data_type: None,
+    });
+    let mut parameters: Vec<_> = parameters.collect();
+    let params = if parameters.len() == 1 {
+        OneOrManyWithParens::One(parameters.remove(0))
+    } else {
+        OneOrManyWithParens::Many(parameters)
     };
-    let params = OneOrManyWithParens::One(parameter);
     Expr::Lambda(LambdaFunction {
         params,
         body: Box::new(body),

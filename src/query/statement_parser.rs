@@ -188,8 +188,20 @@ pub(super) fn verb(
         ),
         "DESCRIBE" | "DESC" => Ok((StatementKind::Describe, start + 1)),
         "SUMMARIZE" => Ok((StatementKind::Summarize, start + 1)),
-        "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY"
-        | "MERGE" => refused(
+        "CREATE" => refused(
+            format!("{word_at_start} changes tables; queries only read"),
+            "name the rows in the query: WITH t AS (SELECT …) SELECT * FROM t",
+        ),
+        "COPY" | "EXPORT" => refused(
+            format!("{word_at_start} writes files; queries only read"),
+            "run the SELECT itself and save its result",
+        ),
+        "SET" | "RESET" | "INSTALL" | "LOAD" | "ATTACH" | "DETACH" | "USE" | "CALL" => refused(
+            format!("a query can't start with {word_at_start}"),
+            "nothing has to be set or loaded: start with SELECT; the tables are listed by SHOW \
+                TABLES",
+        ),
+        "INSERT" | "UPDATE" | "DELETE" | "DROP" | "ALTER" | "TRUNCATE" | "MERGE" => refused(
             format!("{word_at_start} changes tables; queries only read"),
             "edit the dataset as a draft instead",
         ),
@@ -562,8 +574,9 @@ fn has_select(tokens: &[TokenWithSpan]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use sqlparser::ast::BinaryOperator;
+
+    use super::*;
 
     #[test]
     fn what_the_parser_tries_twice_at_each_level_is_refused_in_time() {

@@ -112,6 +112,98 @@ fn add_fields(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
     let mut fields = structs.struct_()?.fields_as_series();
     let added = names.iter().zip(&columns[1..]);
     fields.extend(added.map(|(name, column)| repeat_field_values(name, column, rows)));
+    build_beside_nulls(&structs, &fields)
+}
+
+/// A function that gives structs, its first argument, other values of the fields with these names,
+/// and fields of names that they do not have.
+pub(super) fn updated_struct(called: &str, names: Vec<String>) -> UserDefinedFunction {
+    let updated = names.clone();
+    elementwise(
+        called,
+        move |dtypes| find_updated_type(&updated, dtypes),
+        move |columns| update_fields(&names, columns),
+    )
+}
+
+/// The fields of the first of `dtypes`, with the types of the others under these names.
+fn find_updated_type(names: &[String], dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let Some((DataType::Struct(fields), rest)) = dtypes.split_first() else {
+        return Err(refusal(
+            "struct_update takes a struct, and fields such as b := 1",
+        ));
+    };
+    let mut fields = fields.clone();
+    for field in list_typed_fields(names, rest) {
+        let field = field?;
+        match fields
+            .iter_mut()
+            .find(|known| has_name(known, field.name()))
+        {
+            Some(known) => known.dtype = field.dtype,
+            None => fields.push(field),
+        }
+    }
+    Ok(DataType::Struct(fields))
+}
+
+/// True for a field with this name, in any case.
+fn has_name(field: &Field, name: &str) -> bool {
+    field.name().eq_ignore_ascii_case(name)
+}
+
+fn update_fields(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
+    let rows = row_count(columns);
+    let structs = broadcast_column(&columns[0], rows);
+    let mut fields = structs.struct_()?.fields_as_series();
+    for (name, column) in names.iter().zip(&columns[1..]) {
+        match fields
+            .iter_mut()
+            .find(|known| known.name().eq_ignore_ascii_case(name))
+        {
+            Some(known) => *known = repeat_field_values(known.name().as_str(), column, rows),
+            None => fields.push(repeat_field_values(name, column, rows)),
+        }
+    }
+    build_beside_nulls(&structs, &fields)
+}
+
+/// The type of `struct_concat`: the fields of several structs.
+pub(super) fn find_joined_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let mut fields = Vec::new();
+    for dtype in dtypes {
+        match dtype {
+            DataType::Struct(own) => fields.extend(own.iter().cloned()),
+            _ => return Err(refusal("struct_concat takes structs")),
+        }
+    }
+    let names: Vec<String> = fields
+        .iter()
+        .map(|field: &Field| field.name().to_string())
+        .collect();
+    match repeated_name(&names) {
+        Some(name) => Err(refusal(format!(
+            "two of the structs have the field {}",
+            name.printable_line()
+        ))),
+        None => Ok(DataType::Struct(fields)),
+    }
+}
+
+/// The fields of several structs in one.
+pub(super) fn join_structs(columns: &[Column]) -> PolarsResult<Column> {
+    let rows = row_count(columns);
+    let mut fields = Vec::new();
+    for column in columns {
+        fields.extend(broadcast_column(column, rows).struct_()?.fields_as_series());
+    }
+    let made = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?;
+    Ok(made.into_column())
+}
+
+/// Structs of these fields; null where `structs` are.
+fn build_beside_nulls(structs: &Column, fields: &[Series]) -> PolarsResult<Column> {
+    let rows = structs.len();
     let made = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
     let nulls = Series::full_null(PlSmallStr::EMPTY, rows, made.dtype());
     Ok(made.zip_with(&structs.is_not_null(), &nulls)?.into_column())

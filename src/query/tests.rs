@@ -7,6 +7,7 @@ mod meant;
 mod nested;
 mod row_groups;
 mod spelled;
+mod typed;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
-use super::text_patterns::of_like;
+use super::text_patterns::{of_like, of_whole_text};
 
 /// Tokens of a statement, without whitespace and comments.
 pub(super) type SqlTokens = Vec<TokenWithSpan>;
@@ -16,6 +16,128 @@ pub(super) const ASOF: &str = "__asof";
 /// arguments.
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
+
+/// Function that stands for `#1`, a column of FROM by its number.
+pub(super) const POSITION: &str = "__position";
+/// Functions that stand for `*COLUMNS(…)` as arguments of a call, and for the columns of
+/// `* NOT LIKE 'pattern'`.
+pub(super) const UNPACKED_COLUMNS: &str = "__unpacked_columns";
+pub(super) const OTHER_COLUMNS: &str = "__other_columns";
+/// Functions in PARTITION BY that stand for EXCLUDE of a frame.
+pub(super) const EXCLUDE_ROW: &str = "__exclude_row";
+pub(super) const EXCLUDE_GROUP: &str = "__exclude_group";
+pub(super) const EXCLUDE_TIES: &str = "__exclude_ties";
+
+/// True for a token behind which `#` is an operator.
+fn ends_value(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::Word(word) => word.keyword == Keyword::NoKeyword,
+        Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen | Token::RBracket => true,
+        _ => false,
+    }
+}
+
+/// The function, the regular expression with its place, and the number of tokens of
+/// `[NOT] LIKE 'pattern'`, ILIKE and SIMILAR TO behind `*`; ILIKE alone is left to the parser.
+fn read_star_pattern(tokens: &[TokenWithSpan]) -> Option<(&'static str, String, Span, usize)> {
+    let negated = is_keyword(tokens.first(), Keyword::NOT);
+    let start = usize::from(negated);
+    let next = |ahead: usize| tokens.get(start + ahead);
+    let (pattern, words) = if is_keyword(next(0), Keyword::SIMILAR) {
+        (is_keyword(next(1), Keyword::TO).then(|| next(2))??, 3)
+    } else {
+        (next(1)?, 2)
+    };
+    let Token::SingleQuotedString(text) = &pattern.token else {
+        return None;
+    };
+    let regex = match next(0) {
+        token if is_keyword(token, Keyword::SIMILAR) => of_whole_text(text),
+        token if is_keyword(token, Keyword::LIKE) => of_like(text, None, false)?,
+        token if negated && is_keyword(token, Keyword::ILIKE) => of_like(text, None, true)?,
+        _ => return None,
+    };
+    let function = if negated { OTHER_COLUMNS } else { "COLUMNS" };
+    Some((function, regex, pattern.span, start + words))
+}
+
+/// The function and the number of tokens of what follows EXCLUDE at the end of a frame.
+fn read_frame_exclusion(tokens: &[TokenWithSpan]) -> Option<(Option<&'static str>, usize)> {
+    let next = |at: usize| tokens.get(at);
+    let found = if is_word(next(0), "CURRENT") && is_word(next(1), "ROW") {
+        (Some(EXCLUDE_ROW), 2)
+    } else if is_word(next(0), "GROUP") {
+        (Some(EXCLUDE_GROUP), 1)
+    } else if is_word(next(0), "TIES") {
+        (Some(EXCLUDE_TIES), 1)
+    } else if is_word(next(0), "NO") && is_word(next(1), "OTHERS") {
+        (None, 2)
+    } else {
+        return None;
+    };
+    is_token(next(found.1), &Token::RParen).then_some(found)
+}
+
+/// The place of the last bracket that is still open.
+fn find_open_bracket(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate().rev() {
+        match token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => return Some(at),
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// True for a bracket behind OVER, or behind AS of a WINDOW clause.
+fn is_window_bracket(tokens: &[TokenWithSpan], open: usize) -> bool {
+    let before = tokens.get(open.wrapping_sub(1));
+    is_keyword(before, Keyword::OVER) || is_keyword(before, Keyword::AS)
+}
+
+/// Adds a mark to PARTITION BY of the window behind the bracket `open`.
+fn mark_partition(found: &mut SqlTokens, open: usize, mark: Option<&str>, span: Span) {
+    let Some(mark) = mark else {
+        return;
+    };
+    let of = |token: Token| TokenWithSpan::new(token, span);
+    let call = [
+        word(mark, Keyword::NoKeyword, span),
+        of(Token::LParen),
+        of(Token::RParen),
+    ];
+    let first = found.get(open + 1);
+    let is_clause = |keyword: &Keyword| is_keyword(first, *keyword);
+    let begins_clause = [
+        Keyword::PARTITION,
+        Keyword::ORDER,
+        Keyword::ROWS,
+        Keyword::RANGE,
+        Keyword::GROUPS,
+    ];
+    // The name of another window comes first.
+    let start = open
+        + if begins_clause.iter().any(is_clause) {
+            1
+        } else {
+            2
+        };
+    let has_partition = is_keyword(found.get(start), Keyword::PARTITION);
+    let at = start + if has_partition { 2 } else { 0 };
+    let tokens: Vec<TokenWithSpan> = if has_partition {
+        call.into_iter().chain([of(Token::Comma)]).collect()
+    } else {
+        let words = [
+            word("PARTITION", Keyword::PARTITION, span),
+            word("BY", Keyword::BY, span),
+        ];
+        words.into_iter().chain(call).collect()
+    };
+    found.splice(at..at, tokens);
+}
 
 fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
     matches!(
@@ -61,7 +183,8 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
-/// Marks ASOF joins in their condition, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites
+/// Marks ASOF joins in their condition and EXCLUDE of frames in PARTITION BY, writes `#1` and
+/// patterns behind `*` as calls, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites
 /// `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops
 /// `[NOT] MATERIALIZED`, as every WITH is planned in one way.
 pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
@@ -89,23 +212,54 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
                 place(Token::RParen),
             ]);
             at += 3;
+        } else if let Token::EscapedStringLiteral(text) = &token.token {
+            found.push(TokenWithSpan::new(
+                Token::SingleQuotedString(text.clone()),
+                span,
+            ));
+            at += 1;
+        } else if token.token == Token::Sharp
+            && let Some(
+                number @ TokenWithSpan {
+                    token: Token::Number(..),
+                    ..
+                },
+            ) = next(1)
+            && !found.last().is_some_and(ends_value)
+        {
+            found.extend([
+                word(POSITION, Keyword::NoKeyword, span),
+                TokenWithSpan::new(Token::LParen, span),
+                number.clone(),
+                TokenWithSpan::new(Token::RParen, span),
+            ]);
+            at += 2;
+        } else if token.token == Token::Mul
+            && (is_token(found.last(), &Token::Comma) || is_token(found.last(), &Token::LParen))
+            && is_word(next(1), "COLUMNS")
+            && is_token(next(2), &Token::LParen)
+        {
+            found.push(word(UNPACKED_COLUMNS, Keyword::NoKeyword, span));
+            at += 2;
         } else if token.token == Token::Mul
             && (is_token(found.last(), &Token::Comma) || is_keyword(found.last(), Keyword::SELECT))
-            && is_keyword(next(1), Keyword::LIKE)
-            && let Some(TokenWithSpan {
-                token: Token::SingleQuotedString(pattern),
-                span: at_pattern,
-            }) = next(2)
-            && let Some(pattern) = of_like(pattern, None, false)
+            && let Some((name, pattern, at_pattern, words)) = read_star_pattern(&tokens[at + 1..])
         {
-            let place = |token: Token| TokenWithSpan::new(token, *at_pattern);
-            found.push(word("COLUMNS", Keyword::NoKeyword, span));
+            let place = |token: Token| TokenWithSpan::new(token, at_pattern);
+            found.push(word(name, Keyword::NoKeyword, span));
             found.extend([
                 place(Token::LParen),
                 place(Token::SingleQuotedString(pattern)),
                 place(Token::RParen),
             ]);
-            at += 3;
+            at += 1 + words;
+        } else if is_word(Some(token), "EXCLUDE")
+            && let Some((mark, words)) = read_frame_exclusion(&tokens[at + 1..])
+            && let Some(open) = find_open_bracket(&found)
+            && is_window_bracket(&found, open)
+        {
+            mark_partition(&mut found, open, mark, span);
+            at += 1 + words;
         } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
             waits_for_condition = true;
             at += 1;

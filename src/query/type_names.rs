@@ -6,7 +6,7 @@ use polars::prelude::{DataType, UnknownKind};
 pub(super) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"];
 
 /// Types of keys and values of a map that a query makes, given the type of its entries.
-fn map_types(entry: &DataType) -> Option<[&DataType; 2]> {
+pub(super) fn map_types(entry: &DataType) -> Option<[&DataType; 2]> {
     match entry {
         DataType::Struct(fields)
             if fields

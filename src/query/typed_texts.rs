@@ -157,7 +157,23 @@ fn is_between_digits(text: &str, at: usize) -> bool {
 
 /// A number with a fraction or a power of ten too, rounded with halves away from zero.
 pub(super) fn integer(text: &str) -> Option<i128> {
-    WrittenNumber::read(text)?.scale_to_integer(0)
+    integer_with_radix(text).or_else(|| WrittenNumber::read(text)?.scale_to_integer(0))
+}
+
+/// `0x1F` or `0b101`.
+fn integer_with_radix(text: &str) -> Option<i128> {
+    let radix = match text.get(..2)? {
+        "0x" | "0X" => 16,
+        "0b" | "0B" => 2,
+        _ => return None,
+    };
+    let digits = &text[2..];
+    let is_grouped = !digits.starts_with('_') && !digits.ends_with('_') && !digits.contains("__");
+    let plain = digits.replace('_', "");
+    let is_plain = is_grouped && plain.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    i128::from_str_radix(&plain, radix)
+        .ok()
+        .filter(|_| is_plain)
 }
 
 /// An integer of a type without a sign: of the texts with a `-`, only those of zeros are one.

@@ -11,6 +11,7 @@ use super::durations;
 use super::engine_errors::refusal;
 use super::nested_values::{ListRanges, build_result_field};
 use super::scan::fault;
+use super::type_names::map_types;
 use crate::error::Error;
 use crate::text::PrintableLine;
 
@@ -157,6 +158,9 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
     match column.dtype() {
         DataType::List(_) => {
             let lists = ListRanges::from_column(column)?;
+            if map_types(lists.elements.dtype()).is_some() {
+                return map_texts(&lists);
+            }
             let elements = texts_within(&lists.elements.clone().into_column())?;
             let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(", ")));
             Ok((0..lists.len()).map(text).collect())
@@ -186,6 +190,22 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
             Ok(texts.iter().map(|text| text.map(str::to_owned)).collect())
         }
     }
+}
+
+/// The texts of maps: `{a=1, b=2}`.
+fn map_texts(maps: &ListRanges) -> PolarsResult<Vec<Option<String>>> {
+    let fields = maps.elements.struct_()?.fields_as_series();
+    let parts = fields
+        .iter()
+        .map(|field| texts_within(&field.clone().into_column()))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let text = |row: usize| {
+        let entries = maps
+            .row(row)?
+            .map(|at| format!("{}={}", parts[0][at], parts[1][at]));
+        Some(format!("{{{}}}", entries.collect::<Vec<_>>().join(", ")))
+    };
+    Ok((0..maps.len()).map(text).collect())
 }
 
 /// The text of one struct, of the texts of its fields.

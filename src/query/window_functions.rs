@@ -1,6 +1,8 @@
 //! Window functions with DuckDB's frames and peers, computed here: the engine supports running
 //! frames only and ignores peers.
 
+use std::ops::Range;
+
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
@@ -8,8 +10,10 @@ use polars::sql::{FunctionOptions, SQLContext};
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
 use super::function_registry;
+use super::functions::add_interval;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
+use super::time_texts::IntervalParts;
 use super::whole_numbers::too_large;
 use crate::error::Error;
 
@@ -24,16 +28,37 @@ const RANGE: &str = "__range";
 pub(super) enum FrameBound {
     /// UNBOUNDED: the partition's boundary.
     Unbounded,
-    /// Rows (ROWS) or units of the order key (RANGE) after the current row; negative is PRECEDING,
-    /// 0 CURRENT ROW. With RANGE, peers are included.
+    /// Rows (ROWS), units of the order key (RANGE) or rows of one key (GROUPS) after the current
+    /// row; negative is PRECEDING, 0 CURRENT ROW. With RANGE and GROUPS, peers are included.
     Offset(f64),
+    /// Months, days and a time after the current row (RANGE).
+    Interval(IntervalParts),
+}
+
+/// What the distances of a frame count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FrameUnits {
+    Rows,
+    /// Units of the order key.
+    Range,
+    /// Rows with the same order key.
+    Groups,
+}
+
+/// Rows that a frame leaves out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FrameExclusion {
+    CurrentRow,
+    /// The current row and those with its order key.
+    Peers,
+    /// The other rows with its order key.
+    OtherPeers,
 }
 
 /// Frame of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    /// True for RANGE, false for ROWS.
-    pub by_range: bool,
+    pub units: FrameUnits,
     pub start: FrameBound,
     pub end: FrameBound,
 }
@@ -69,8 +94,12 @@ pub(super) struct WindowDefinition {
     /// `(descending, nulls last)` per order key.
     pub order: Vec<(bool, bool)>,
     pub frame: Frame,
+    pub exclusion: Option<FrameExclusion>,
     pub ignores_nulls: bool,
 }
+
+/// Positions of the rows of a frame, of which others may be left out.
+type FrameParts = [Range<usize>; 3];
 
 /// Rows in partition and window order. A position is an index into that order.
 struct PartitionedRows {
@@ -82,6 +111,8 @@ struct PartitionedRows {
     peers: Vec<(u32, u32)>,
     /// Numeric order key, ascending within each partition; NaN for null.
     keys: Vec<f64>,
+    /// First position of each group of peers.
+    group_starts: Vec<u32>,
 }
 
 impl WindowDefinition {
@@ -125,7 +156,8 @@ impl WindowDefinition {
                     .enumerate()
                     .map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
                 let frame = DataFrame::new(0, columns.collect())?;
-                let schema = aggregate_ranges(frame, sql)?.collect_schema()?;
+                let mut frame = apply_duckdb_arithmetic(aggregate_ranges(frame, sql)?)?;
+                let schema = frame.collect_schema()?;
                 schema.try_get("value")?.clone()
             }
             _ => first(),
@@ -183,6 +215,7 @@ impl WindowDefinition {
                 parts: whole.clone(),
                 peers: whole,
                 keys: Vec::new(),
+                group_starts: vec![0],
             });
         }
         let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
@@ -210,12 +243,15 @@ impl WindowDefinition {
             .for_each(|(peer, part)| *peer |= part);
         let order = sorted.column("row")?.idx()?.iter().flatten().collect();
         let keys = match self.order.as_slice() {
-            [(descending, _)] if self.frame.by_range && self.has_offsets() => {
+            [(descending, _)] if self.frame.units == FrameUnits::Range && self.has_offsets() => {
                 let key = sorted.column(&names[self.partition])?;
                 let key = match key.dtype() {
                     dtype if dtype.is_temporal() => key
                         .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
                         .cast(&DataType::Int64)?,
+                    _ if self.has_interval() => {
+                        return Err(refusal("a frame of months is over times in ORDER BY"));
+                    }
                     _ => key.clone(),
                 };
                 let key = key.cast(&DataType::Float64)?;
@@ -227,11 +263,14 @@ impl WindowDefinition {
             }
             _ => Vec::new(),
         };
+        let starts = (0u32..).zip(&peer_begins).filter(|(_, begins)| **begins);
+        let group_starts = starts.map(|(at, _)| at).collect();
         Ok(PartitionedRows {
             order,
             parts: spans(&part_begins),
             peers: spans(&peer_begins),
             keys,
+            group_starts,
         })
     }
 
@@ -242,10 +281,20 @@ impl WindowDefinition {
             .collect()
     }
 
+    fn has_interval(&self) -> bool {
+        [self.frame.start, self.frame.end]
+            .iter()
+            .any(|bound| matches!(bound, FrameBound::Interval(_)))
+    }
+
     fn has_offsets(&self) -> bool {
         [self.frame.start, self.frame.end]
             .iter()
-            .any(|bound| matches!(bound, FrameBound::Offset(offset) if *offset != 0.0))
+            .any(|bound| match bound {
+                FrameBound::Offset(offset) => *offset != 0.0,
+                FrameBound::Interval(_) => true,
+                FrameBound::Unbounded => false,
+            })
     }
 
     /// Start and end position of the frame of the row at position `at`.
@@ -253,6 +302,24 @@ impl WindowDefinition {
         let from = self.find_bound(rows, at, self.frame.start, true);
         let to = self.find_bound(rows, at, self.frame.end, false);
         (from, to.max(from))
+    }
+
+    /// The frame of the row at position `at` without the rows that it leaves out.
+    fn frame_parts(&self, rows: &PartitionedRows, at: usize) -> FrameParts {
+        let (start, end) = self.frame(rows, at);
+        let peers = rows.peers[at].0 as usize..rows.peers[at].1 as usize;
+        let within = |part: Range<usize>| part.start.max(start)..part.end.min(end).max(start);
+        let parts = match self.exclusion {
+            None => [start..end, 0..0, 0..0],
+            Some(FrameExclusion::CurrentRow) => [within(0..at), 0..0, within(at + 1..end)],
+            Some(FrameExclusion::Peers) => [within(0..peers.start), 0..0, within(peers.end..end)],
+            Some(FrameExclusion::OtherPeers) => [
+                within(0..peers.start),
+                within(at..at + 1),
+                within(peers.end..end),
+            ],
+        };
+        parts.map(|part| if part.start < part.end { part } else { 0..0 })
     }
 
     fn find_bound(
@@ -271,8 +338,18 @@ impl WindowDefinition {
                     end
                 }
             }
-            FrameBound::Offset(offset) if self.frame.by_range => {
+            FrameBound::Offset(offset) if self.frame.units == FrameUnits::Range => {
                 find_range_place(rows, at, offset, is_start)
+            }
+            FrameBound::Interval(parts) => {
+                let is_descending = self
+                    .order
+                    .first()
+                    .is_some_and(|(descending, _)| *descending);
+                find_interval_place(rows, at, parts, is_descending, is_start)
+            }
+            FrameBound::Offset(offset) if self.frame.units == FrameUnits::Groups => {
+                find_group_place(rows, at, offset as i64, is_start)
             }
             FrameBound::Offset(offset) => {
                 let place = at as i64 + offset as i64 + i64::from(!is_start);
@@ -384,14 +461,16 @@ impl WindowDefinition {
                     place
                 }
                 _ => {
-                    let (start, end) = self.frame(rows, at);
-                    looked += if self.ignores_nulls { end - start } else { 1 };
+                    let frame = self.frame_parts(rows, at);
+                    let size: usize = frame.iter().map(Range::len).sum();
+                    looked += if self.ignores_nulls { size } else { 1 };
+                    let mut places = frame.into_iter().flatten();
                     match self.function {
-                        WindowFunction::FirstValue => (start..end).find(usable),
-                        WindowFunction::LastValue => (start..end).rev().find(usable),
+                        WindowFunction::FirstValue => places.find(usable),
+                        WindowFunction::LastValue => places.rfind(usable),
                         _ => count
                             .and_then(|count| usize::try_from(count - 1).ok())
-                            .and_then(|count| (start..end).filter(usable).nth(count)),
+                            .and_then(|count| places.filter(usable).nth(count)),
                     }
                 }
             };
@@ -536,27 +615,28 @@ impl WindowDefinition {
         arguments: &[Column],
         sql: &str,
     ) -> PolarsResult<Column> {
-        let frames: Vec<(usize, usize)> = (0..rows.order.len())
-            .map(|at| self.frame(rows, at))
-            .collect();
-        let mut distinct: Vec<(usize, usize)> = Vec::new();
-        let mut of: Vec<usize> = Vec::with_capacity(frames.len());
-        for frame in &frames {
-            if distinct.last() != Some(frame) {
-                distinct.push(*frame);
+        let mut distinct: Vec<FrameParts> = Vec::new();
+        let mut of: Vec<usize> = Vec::with_capacity(rows.order.len());
+        for at in 0..rows.order.len() {
+            let frame = self.frame_parts(rows, at);
+            if distinct.last() != Some(&frame) {
+                distinct.push(frame);
             }
             of.push(distinct.len() - 1);
         }
         let total = distinct
             .iter()
-            .fold(0usize, |sum, (start, end)| sum.saturating_add(end - start));
+            .flatten()
+            .fold(0usize, |sum, part| sum.saturating_add(part.len()));
         if total > COPIED_ROWS_MAX {
             return Err(too_many());
         }
         let (mut places, mut ranges) = (Vec::with_capacity(total), Vec::with_capacity(total));
-        for (range, (start, end)) in distinct.iter().enumerate() {
-            places.extend_from_slice(&rows.order[*start..*end]);
-            ranges.extend(std::iter::repeat_n(range as IdxSize, end - start));
+        for (range, frame) in distinct.iter().enumerate() {
+            for part in frame {
+                places.extend_from_slice(&rows.order[part.clone()]);
+                ranges.extend(std::iter::repeat_n(range as IdxSize, part.len()));
+            }
         }
         let mut columns: Vec<Column> = Vec::with_capacity(arguments.len() + 1);
         for (at, argument) in arguments.iter().enumerate() {
@@ -580,11 +660,16 @@ impl WindowDefinition {
         of.iter()
             .enumerate()
             .for_each(|(at, range)| found[rows.order[at] as usize] = answer_of[*range]);
-        Ok(answers
+        let values = answers
             .column("value")?
             .as_materialized_series()
-            .take(&IdxCa::from_iter(found))?
-            .into_column())
+            .take(&IdxCa::from_iter(found))?;
+        // Of a frame without rows a count is 0.
+        Ok(if sql.starts_with("CAST(count(") {
+            values.fill_null(FillNullStrategy::Zero)?.into_column()
+        } else {
+            values.into_column()
+        })
     }
 }
 
@@ -619,11 +704,37 @@ fn find_first_type(arguments: &[Field]) -> DataType {
 /// The position where RANGE starts or ends, `offset` of the key away from the row at `at`.
 fn find_range_place(rows: &PartitionedRows, at: usize, offset: f64, is_start: bool) -> usize {
     let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
-    if offset == 0.0 || key.is_nan() {
+    let wanted = (offset != 0.0 && !key.is_nan()).then_some(key + offset);
+    find_key_place(rows, at, wanted, is_start)
+}
+
+/// The position where RANGE starts or ends, an interval of the calendar away from the row at `at`.
+fn find_interval_place(
+    rows: &PartitionedRows,
+    at: usize,
+    parts: IntervalParts,
+    is_descending: bool,
+    is_start: bool,
+) -> usize {
+    let key = rows.keys.get(at).copied().filter(|key| !key.is_nan());
+    let wanted = key.and_then(|key| {
+        if is_descending {
+            Some(-(add_interval(-key as i64, &parts.checked_neg()?)? as f64))
+        } else {
+            Some(add_interval(key as i64, &parts)? as f64)
+        }
+    });
+    find_key_place(rows, at, wanted, is_start)
+}
+
+/// The position of the first key in the partition that is not before the wanted one, or behind it;
+/// of none the boundary of the peers of the row at `at`.
+fn find_key_place(rows: &PartitionedRows, at: usize, wanted: Option<f64>, is_start: bool) -> usize {
+    let Some(wanted) = wanted else {
         let (first, last) = rows.peers[at];
         let place = if is_start { first } else { last };
         return place as usize;
-    }
+    };
     let (start, end) = (rows.parts[at].0 as usize, rows.parts[at].1 as usize);
     // Null keys are at one end of the partition.
     let part = &rows.keys[start..end];
@@ -632,12 +743,35 @@ fn find_range_place(rows: &PartitionedRows, at: usize, offset: f64, is_start: bo
     let last = last.max(first);
     let found = rows.keys[first..last].partition_point(|other| {
         if is_start {
-            *other < key + offset
+            *other < wanted
         } else {
-            *other <= key + offset
+            *other <= wanted
         }
     });
     first + found
+}
+
+/// The position where GROUPS starts or ends, `groups` of peers away from the row at `at`.
+fn find_group_place(rows: &PartitionedRows, at: usize, groups: i64, is_start: bool) -> usize {
+    let (start, end) = (rows.parts[at].0 as usize, rows.parts[at].1 as usize);
+    let group_of = |at: usize| {
+        let above = rows
+            .group_starts
+            .partition_point(|start| *start as usize <= at);
+        above as i64 - 1
+    };
+    let wanted = group_of(at).saturating_add(groups);
+    // Beyond the partition a frame is empty on that side.
+    if wanted < group_of(start) {
+        return start;
+    }
+    if wanted > group_of(end - 1) {
+        return end;
+    }
+    let place = if is_start { wanted } else { wanted + 1 };
+    rows.group_starts
+        .get(place as usize)
+        .map_or(end, |start| *start as usize)
 }
 
 /// Marks the rows whose values in these columns differ from those of the row before.

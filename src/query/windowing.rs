@@ -8,7 +8,6 @@ use sqlparser::ast::{
     Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut, WindowFrame,
     WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType, visit_expressions,
 };
-use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
 use super::duckdb_semantics::{
@@ -18,7 +17,11 @@ use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
 use super::function_names::is_aggregate_name;
 use super::source_span::StatementSource;
-use super::window_functions::{self, Frame, FrameBound, WindowDefinition};
+use super::time_texts::IntervalParts;
+use super::token_spellings::{EXCLUDE_GROUP, EXCLUDE_ROW, EXCLUDE_TIES};
+use super::window_functions::{
+    self, Frame, FrameBound, FrameExclusion, FrameUnits, WindowDefinition,
+};
 use crate::error::{Error, Result};
 
 /// Window functions of one SELECT.
@@ -208,7 +211,11 @@ fn window(
     let refused = |summary: String, hint: &str| {
         Err(engine.source.locate(Error::usage(summary).hint(hint), span))
     };
-    let plain = !call.distinct && call.order.is_empty();
+    let excludes = spec
+        .partition_by
+        .iter()
+        .any(|key| read_exclusion(key).is_some());
+    let plain = !call.distinct && call.order.is_empty() && !excludes;
     let mut arguments = call.arguments.clone();
     let kind = match name.as_str() {
         "row_number" => F::RowNumber,
@@ -289,7 +296,14 @@ fn window(
         }
     }
     let mut order = Vec::new();
-    let mut inputs = spec.partition_by.clone();
+    let (excluded, keys): (Vec<_>, Vec<_>) = spec
+        .partition_by
+        .iter()
+        .cloned()
+        .partition(|key| read_exclusion(key).is_some());
+    let exclusion = excluded.first().and_then(read_exclusion);
+    let partition = keys.len();
+    let mut inputs = keys;
     for key in &spec.order_by {
         order.push((
             key.options.asc == Some(false),
@@ -298,50 +312,63 @@ fn window(
         inputs.push(key.expr.clone());
     }
     let frame = match &spec.window_frame {
-        Some(frame) => frame_of(engine.source, frame, span)?,
+        Some(frame) => frame_of(engine.source, frame)?,
         None if order.is_empty() => Frame {
-            by_range: false,
+            units: FrameUnits::Rows,
             start: FrameBound::Unbounded,
             end: FrameBound::Unbounded,
         },
         None => Frame {
-            by_range: true,
+            units: FrameUnits::Range,
             start: FrameBound::Unbounded,
             end: FrameBound::Offset(0.0),
         },
     };
-    if order.is_empty() && frame.by_range && frame.start == FrameBound::Unbounded {
+    if order.is_empty() && frame.units != FrameUnits::Rows && frame.start == FrameBound::Unbounded {
         // Without ORDER BY, all rows are peers.
         let whole = Frame {
-            by_range: false,
+            units: FrameUnits::Rows,
             start: FrameBound::Unbounded,
             end: FrameBound::Unbounded,
         };
         inputs.extend(arguments);
-        let partition = spec.partition_by.len();
         return Ok((
             WindowDefinition {
                 function: kind,
                 partition,
                 order,
                 frame: whole,
+                exclusion,
                 ignores_nulls: call.ignores_nulls,
             },
             inputs,
         ));
     }
     inputs.extend(arguments);
-    let partition = spec.partition_by.len();
     Ok((
         WindowDefinition {
             function: kind,
             partition,
             order,
             frame,
+            exclusion,
             ignores_nulls: call.ignores_nulls,
         },
         inputs,
     ))
+}
+
+/// The rows that a frame leaves out, by the mark in PARTITION BY.
+fn read_exclusion(key: &Expr) -> Option<FrameExclusion> {
+    let Expr::Function(function) = key else {
+        return None;
+    };
+    match name_of(function).as_str() {
+        EXCLUDE_ROW => Some(FrameExclusion::CurrentRow),
+        EXCLUDE_GROUP => Some(FrameExclusion::Peers),
+        EXCLUDE_TIES => Some(FrameExclusion::OtherPeers),
+        _ => None,
+    }
 }
 
 /// The value where the condition of FILTER is met, otherwise null.
@@ -349,27 +376,20 @@ fn nullify_unmet(value: Expr, filter: &Expr) -> Expr {
     expression("CASE WHEN _1 THEN _0 END", vec![value, filter.clone()])
 }
 
-fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<Frame> {
-    let by_range = match frame.units {
-        WindowFrameUnits::Rows => false,
-        WindowFrameUnits::Range => true,
-        WindowFrameUnits::Groups => {
-            let error = Error::usage("frames of GROUPS are not supported")
-                .hint("use ROWS BETWEEN … or RANGE BETWEEN …");
-            return Err(source.locate(error, span));
-        }
+fn frame_of(source: StatementSource, frame: &WindowFrame) -> Result<Frame> {
+    let units = match frame.units {
+        WindowFrameUnits::Rows => FrameUnits::Rows,
+        WindowFrameUnits::Range => FrameUnits::Range,
+        WindowFrameUnits::Groups => FrameUnits::Groups,
     };
+    let by_range = units == FrameUnits::Range;
     let bound = |bound: &WindowFrameBound| read_frame_bound(source, bound, by_range);
     let start = bound(&frame.start_bound)?;
     let end = frame
         .end_bound
         .as_ref()
         .map_or(Ok(FrameBound::Offset(0.0)), bound)?;
-    Ok(Frame {
-        by_range,
-        start,
-        end,
-    })
+    Ok(Frame { units, start, end })
 }
 
 fn read_frame_bound(
@@ -382,24 +402,41 @@ fn read_frame_bound(
         WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => {
             FrameBound::Unbounded
         }
-        WindowFrameBound::Preceding(Some(expr)) => {
-            FrameBound::Offset(-read_frame_distance(source, expr, by_range)?)
-        }
-        WindowFrameBound::Following(Some(expr)) => {
-            FrameBound::Offset(read_frame_distance(source, expr, by_range)?)
-        }
+        WindowFrameBound::Preceding(Some(expr)) => match months_of(expr, by_range) {
+            Some(parts) => parts.checked_neg().map_or_else(
+                || Err(refuse_distance(source, expr)),
+                |parts| Ok(FrameBound::Interval(parts)),
+            )?,
+            None => FrameBound::Offset(-read_frame_distance(source, expr, by_range)?),
+        },
+        WindowFrameBound::Following(Some(expr)) => match months_of(expr, by_range) {
+            Some(parts) => FrameBound::Interval(parts),
+            None => FrameBound::Offset(read_frame_distance(source, expr, by_range)?),
+        },
     })
+}
+
+/// An interval with months that a frame reaches, which has no sign.
+fn months_of(expr: &Expr, by_range: bool) -> Option<IntervalParts> {
+    let Expr::Interval(interval) = strip_parentheses(expr) else {
+        return None;
+    };
+    let parts = interval_parts(interval)?;
+    let is_forward = parts.months > 0 && parts.days >= 0 && parts.micros >= 0;
+    (by_range && is_forward).then_some(parts)
 }
 
 fn read_frame_distance(source: StatementSource, expr: &Expr, by_range: bool) -> Result<f64> {
     let found = distance(expr).filter(|distance| by_range || distance.fract() == 0.0);
-    found.ok_or_else(|| {
-        let error = Error::usage(format!("{expr} is no distance in a frame")).hint(
-            "ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS \
-                PRECEDING AND CURRENT ROW",
-        );
-        source.locate(error, expr.span())
-    })
+    found.ok_or_else(|| refuse_distance(source, expr))
+}
+
+fn refuse_distance(source: StatementSource, expr: &Expr) -> Error {
+    let error = Error::usage(format!("{expr} is no distance in a frame")).hint(
+        "ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS PRECEDING AND \
+            CURRENT ROW",
+    );
+    source.locate(error, expr.span())
 }
 
 /// Frame offset: rows, units of a number, or microseconds.

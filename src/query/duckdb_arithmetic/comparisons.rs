@@ -131,6 +131,20 @@ pub(super) fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Opti
     Some(read)
 }
 
+/// Two times of which one has a zone, both as times in UTC without one, the zone of the session;
+/// `None` for others.
+pub(super) fn without_zones(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
+    const UNZONED: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
+    let is_zoned = |dtype: &DataType| matches!(dtype, DataType::Datetime(_, Some(_)));
+    let is_unzoned =
+        |dtype: &DataType| matches!(dtype, DataType::Date | DataType::Datetime(_, None));
+    let has_both = match dtypes {
+        [one, other] if is_zoned(one) => is_unzoned(other),
+        [one, other] => is_unzoned(one) && is_zoned(other),
+    };
+    has_both.then(|| sides.map(|side| side.clone().cast(UNZONED)))
+}
+
 /// A comparison. The engine gives one row for a constant compared with a column that is the same in
 /// all rows, such as that of a subquery, so the constant is on the right; and one row where nulls
 /// are taken as equal, so that is spelled by other comparisons.

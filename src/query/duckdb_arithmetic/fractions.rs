@@ -4,7 +4,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
 use super::expressions::{binary_expression, broadcast_value};
-use super::whole_arithmetic::arithmetic;
+use super::whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function};
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
 use crate::query::nested_values::{broadcast_column, row_count};
@@ -62,6 +62,11 @@ pub(super) fn of_fractions(
         return Some(marked_as_quotient(
             quotient(fraction_type_of_both(&dtypes)).call(vec![one, other]),
         ));
+    }
+    if op == Operator::Modulus && dtypes.iter().any(is_decimal) {
+        let sides = [one, other].map(|side| side.cast(DataType::Float64));
+        let remainder = arithmetic_function(Arithmetic::Remainder, DataType::Float64);
+        return Some(remainder.call(sides.into()));
     }
     if is_division && dtypes.iter().any(is_decimal) {
         return Some(binary_expression(

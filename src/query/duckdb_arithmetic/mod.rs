@@ -20,8 +20,9 @@ use crate::query::plan_inputs::map_inputs;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
 use comparisons::{
     as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
+    without_zones,
 };
-use expressions::text_cast;
+use expressions::{binary_expression, text_cast};
 use fractions::{
     extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
     rounding_function, single, with_doubles,
@@ -275,6 +276,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     right,
                     &[DataType::Boolean, DataType::Boolean],
                 ));
+            }
+            if let Some([left, right]) = without_zones([left, right], &dtypes) {
+                return Ok(binary_expression(left, op, right));
             }
             if let Some([left, right]) = signed_beside_unsigned([left, right], &dtypes) {
                 return Ok(comparison(
@@ -542,6 +546,12 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let Some(kind) = arithmetic(op) else {
                 return Ok(part);
             };
+            if matches!(kind, Arithmetic::Difference)
+                && let Some([left, right]) =
+                    without_zones([left, right], &[dtype(left), dtype(right)])
+            {
+                return Ok(binary_expression(left, op, right));
+            }
             // The difference of two dates is a number of days.
             if matches!(kind, Arithmetic::Difference)
                 && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date]
@@ -733,6 +743,14 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
                 let rounded =
                     rounding_function(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
+                Expr::Cast {
+                    expr: Arc::new(rounded),
+                    dtype: wanted.clone(),
+                    options,
+                }
+            }
+            (DataType::Decimal(..), Some(to)) if to.is_integer() => {
+                let rounded = expr.as_ref().clone().round(0, RoundMode::HalfAwayFromZero);
                 Expr::Cast {
                     expr: Arc::new(rounded),
                     dtype: wanted.clone(),

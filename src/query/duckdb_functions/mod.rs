@@ -14,6 +14,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use crate::query::engine_errors::refusal;
 use crate::query::functions::map_of;
 use crate::query::list_functions::check_argument_count;
 use crate::query::pair_moments::{PairMoments, of_pairs};
@@ -268,6 +269,15 @@ const FUNCTIONS: &[FunctionEntry] = &[
     aggregate("regr_avgy", 2, Gives::Number, |c| {
         of_pairs(c, PairMoments::mean_y)
     }),
+    aggregate("regr_sxx", 2, Gives::Number, |c| {
+        of_pairs(c, PairMoments::squares_x)
+    }),
+    aggregate("regr_syy", 2, Gives::Number, |c| {
+        of_pairs(c, PairMoments::squares_y)
+    }),
+    aggregate("regr_sxy", 2, Gives::Number, |c| {
+        of_pairs(c, PairMoments::products)
+    }),
     aggregate("regr_count", 2, Gives::Whole, |c| {
         of_pairs(c, |pairs| Some(pairs.count()))?.cast(&DataType::Int64)
     }),
@@ -331,6 +341,28 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
 /// True for a call of the function of the sign `-` in a plan.
 pub(super) fn is_negative_of(function: &OpaqueColumnUdf) -> bool {
     self::function(NEGATIVE_OF).is_some_and(|known| known.fun == *function)
+}
+
+/// The type of the results of an aggregate of one column of a type.
+pub(super) fn aggregate_type(name: &str, of: &DataType) -> PolarsResult<DataType> {
+    let fields = [Field::new(PlSmallStr::EMPTY, of.clone())];
+    let found = find_aggregate(name)?;
+    found
+        .gives
+        .type_of_result(&fields)?
+        .materialize_unknown(false)
+}
+
+/// An aggregate of the values of one column.
+pub(super) fn run_aggregate(name: &str, values: Column) -> PolarsResult<Column> {
+    find_aggregate(name)?.evaluate(&[values])
+}
+
+fn find_aggregate(name: &str) -> PolarsResult<&'static FunctionEntry> {
+    FUNCTIONS
+        .iter()
+        .find(|function| function.name == name && function.aggregates)
+        .ok_or_else(|| refusal(format!("there is no aggregate {name}()")))
 }
 
 fn build_function(name: &str) -> Option<UserDefinedFunction> {

@@ -179,21 +179,30 @@ impl RegexpReplacement {
 }
 
 pub(super) fn repeat(columns: &[Column]) -> PolarsResult<Column> {
-    let count = number_of(columns, 1)?;
-    let longest = columns[0]
-        .str()?
-        .iter()
-        .flatten()
-        .map(str::len)
-        .max()
-        .unwrap_or(0);
-    if longest.saturating_mul(count) > 1 << 20 {
-        return Err(refusal("the text would have more than 1 MiB"));
+    /// Most bytes of all texts.
+    const BYTES_MAX: usize = 1 << 28;
+    let texts = columns[0].str()?;
+    let counts = columns[1].cast(&DataType::Int64)?;
+    let counts = counts.i64()?;
+    let mut bytes = 0usize;
+    let mut repeated = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let pair = broadcast_text(texts, row).zip(whole_at(counts, row));
+        repeated.push(match pair {
+            Some((text, count)) => {
+                let count = usize::try_from(count).unwrap_or(0);
+                let length = text.len().saturating_mul(count);
+                bytes = bytes.saturating_add(length);
+                if length > 1 << 20 || bytes > BYTES_MAX {
+                    return Err(refusal("the text would have more than 1 MiB"));
+                }
+                Some(text.repeat(count))
+            }
+            None => None,
+        });
     }
-    Ok(columns[0]
-        .str()?
-        .iter()
-        .map(|text| text.map(|text| text.repeat(count)))
+    Ok(repeated
+        .into_iter()
         .collect::<StringChunked>()
         .into_column())
 }

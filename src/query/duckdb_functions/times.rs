@@ -245,6 +245,14 @@ pub(super) fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     };
     let count: Box<dyn Fn(i64) -> Option<i64>> = match unit.trim_end_matches('s') {
         "year" => Box::new(move |t| months(t).map(|months| months.div_euclid(12))),
+        "decade" => Box::new(move |t| months(t).map(|months| months.div_euclid(120))),
+        "century" | "centurie" => {
+            Box::new(move |t| months(t).map(|months| months.div_euclid(1200)))
+        }
+        "millennium" | "millennia" => {
+            Box::new(move |t| months(t).map(|months| months.div_euclid(12_000)))
+        }
+        "microsecond" => Box::new(Some),
         "quarter" => Box::new(move |t| months(t).map(|months| months.div_euclid(3))),
         "month" => Box::new(months),
         "week" | "day" => Box::new(|t| Some(t.div_euclid(DAY))),

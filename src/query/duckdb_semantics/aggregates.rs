@@ -58,6 +58,13 @@ impl Semantics<'_> {
                 "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)",
             );
         }
+        // Rows of several values are told apart by their texts.
+        if name == "count"
+            && call.distinct
+            && let [Expr::Tuple(parts)] = call.arguments.as_slice()
+        {
+            call.arguments = vec![function_call("row_text", parts.clone())];
+        }
         let mut arguments = call
             .arguments
             .iter()
@@ -77,13 +84,6 @@ impl Semantics<'_> {
         }
         for key in &mut call.order {
             key.expr = self.rewrite_expression(&key.expr)?;
-        }
-        // Rows of several values are told apart by their texts.
-        if name == "count"
-            && call.distinct
-            && let [Expr::Tuple(parts)] = arguments.as_slice()
-        {
-            arguments = vec![function_call("row_text", parts.clone())];
         }
         let template = match name.as_str() {
             "count" if call.star => match filter {
@@ -178,14 +178,15 @@ impl Semantics<'_> {
                 });
                 return Ok(expr.to_string());
             }
-            "quantile" | "quantile_cont" | "quantile_disc"
+            "quantile" | "quantile_cont" | "quantile_disc" | "approx_quantile"
+            | "reservoir_quantile"
                 if arguments
                     .get(1)
                     .is_some_and(|parts| list_of(parts).is_some()) =>
             {
                 let parts = arguments.get(1).and_then(list_of).unwrap_or_default();
                 exclude_unmet_rows(&mut arguments, filter.as_ref());
-                let of = if name == "quantile_cont" {
+                let of = if ["quantile_cont", "approx_quantile"].contains(&name.as_str()) {
                     "quantile_cont"
                 } else {
                     "quantile_disc"
@@ -195,6 +196,11 @@ impl Semantics<'_> {
                 });
                 let each: Vec<Expr> = each.collect();
                 return Ok(function_call("list_value", each).to_string());
+            }
+            "histogram" if arguments.len() == 2 => {
+                let hint = "count by bins: SELECT floor(x / 10) * 10 AS bin, count(*) FROM data \
+                    GROUP BY bin ORDER BY bin";
+                return refused("histogram() has bins of single values only".into(), hint);
             }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
             "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
@@ -224,7 +230,7 @@ impl Semantics<'_> {
             "covar" | "covar_pop" => "pair_covariance(_0, _1)",
             "covar_samp" => "pair_sample_covariance(_0, _1)",
             "approx_quantile" | "percentile_cont" => "quantile_cont(_0, _1)",
-            "quantile" | "percentile_disc" => "quantile_disc(_0, _1)",
+            "quantile" | "percentile_disc" | "reservoir_quantile" => "quantile_disc(_0, _1)",
             _ => "",
         };
         exclude_unmet_rows(&mut arguments, filter.as_ref());

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use chrono::{DateTime, Utc};
 use polars::prelude::DataType;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
@@ -13,14 +14,17 @@ use super::expressions::{
     column, expression, function_call, literal, name_of, span_of, strip_parentheses,
 };
 use super::rewriting::ExpressionRewrite;
-use super::written_values::{interval_text, list_of, number, written_type};
-use super::{call_of, regex_match_expression};
+use super::written_values::{
+    decimal_of, interval_text, list_of, number, rounded_decimal, written_type,
+};
+use super::{PART_FUNCTIONS, ages_of, call_of, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names,
     is_aggregate_name,
 };
 use crate::query::functions::LIST_AGGREGATES;
+use crate::query::list_aggregates::{is_list_aggregate, list_aggregate, list_quantile};
 use crate::query::text_patterns::{of_whole_text, read_time, text_of, with_options, written_time};
 use crate::query::{advice, function_registry, list_lambda, struct_values};
 
@@ -61,13 +65,78 @@ impl ExpressionRewrite<'_, '_> {
     pub(super) fn rewrite_call(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
         let (name, span) = (name_of(function), span_of(function));
         let call = call_of(self.0.source, function).map_err(Box::new)?;
-        let time = chrono::Utc::now();
+        let time = Utc::now();
         let arity = call.arguments.len();
         let spelled = match name.as_str() {
-            "now" | "current_timestamp" | "get_current_timestamp" if arity == 0 => expression(
-                &format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")),
-                Vec::new(),
+            "now" | "current_timestamp" | "get_current_timestamp" | "transaction_timestamp"
+                if arity == 0 =>
+            {
+                expression(&format!("in_utc({})", written_now(time)), Vec::new())
+            }
+            "localtimestamp" | "current_localtimestamp" if arity == 0 => {
+                expression(&written_now(time), Vec::new())
+            }
+            "age" if arity == 1 => {
+                let today = format!("DATE '{}'", time.format("%Y-%m-%d"));
+                expression(&format!("age({today}, _0)"), call.arguments)
+            }
+            "year" | "month" | "day" | "hour" | "minute" | "second"
+                if arity == 1 && ages_of(&call.arguments[0]).is_some() =>
+            {
+                let times = ages_of(&call.arguments[0]).unwrap_or_default();
+                expression(
+                    "age_part(_0, _1, _2)",
+                    [vec![literal(&name)], times].concat(),
+                )
+            }
+            "date_part" | "datepart" if arity == 2 && ages_of(&call.arguments[1]).is_some() => {
+                let times = ages_of(&call.arguments[1]).unwrap_or_default();
+                let unit = vec![call.arguments[0].clone()];
+                expression("age_part(_0, _1, _2)", [unit, times].concat())
+            }
+            "date_part" | "datepart" if arity == 2 && list_of(&call.arguments[0]).is_some() => {
+                let units = list_of(&call.arguments[0]).unwrap_or_default();
+                let names: Option<Vec<String>> = units
+                    .iter()
+                    .map(|unit| text_of(unit).map(str::to_owned))
+                    .collect();
+                let Some(names) = names.filter(|names| !names.is_empty()) else {
+                    let hint = "date_part(['year', 'month'], date)";
+                    return Err(self.refuse(span, "the parts of a time are texts", hint));
+                };
+                let time = &call.arguments[1];
+                let parts = names.iter().map(|unit| self.part_of_time(unit, time));
+                let parts = parts.collect();
+                self.struct_of(names, parts, span)?
+            }
+            "date_part" | "datepart"
+                if arity == 2
+                    && text_of(&call.arguments[0]).is_some_and(|unit| {
+                        PART_FUNCTIONS.contains(&unit.to_lowercase().as_str())
+                    }) =>
+            {
+                let unit = text_of(&call.arguments[0]).unwrap_or_default().to_owned();
+                self.part_of_time(&unit, &call.arguments[1])
+            }
+            "make_date" if arity == 1 && self.is_struct(&call.arguments[0]) => expression(
+                "make_date((_0 -> 'year'), (_0 -> 'month'), (_0 -> 'day'))",
+                call.arguments,
             ),
+            "make_timestamptz" if arity == 7 => expression(
+                "timezone(_6, make_timestamp(_0, _1, _2, _3, _4, _5))",
+                call.arguments,
+            ),
+            "array_extract" | "list_extract" | "list_element"
+                if arity == 2 && self.is_text(&call.arguments[0]) =>
+            {
+                expression("text_slice(_0, _1, 1)", call.arguments)
+            }
+            "round" if (1..=2).contains(&arity) && written_rounding(&call.arguments).is_some() => {
+                match written_rounding(&call.arguments) {
+                    Some(rounded) => rounded,
+                    None => return Ok(None),
+                }
+            }
             "today" | "current_date" if arity == 0 => {
                 expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new())
             }
@@ -108,6 +177,10 @@ impl ExpressionRewrite<'_, '_> {
             }
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let wanted = text_of(&call.arguments[1]).unwrap_or("").to_lowercase();
+                let lists = vec![call.arguments[0].clone()];
+                if is_list_aggregate(&wanted) {
+                    return Ok(Some(self.aggregate_lists(&wanted, lists)));
+                }
                 let Some((_, of)) = LIST_AGGREGATES.iter().find(|(name, _)| *name == wanted) else {
                     let hint = "there are sum, avg, min, max, count, median, mode, …; for others \
                         CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
@@ -117,7 +190,23 @@ impl ExpressionRewrite<'_, '_> {
                         hint,
                     ));
                 };
-                expression(&format!("{of}(_0)"), vec![call.arguments[0].clone()])
+                expression(&format!("{of}(_0)"), lists)
+            }
+            "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr"
+                if arity == 3 && quantile_of_list(&call.arguments[1..]).is_some() =>
+            {
+                let lists = call.arguments[0].clone();
+                let Some((name, part)) = quantile_of_list(&call.arguments[1..]) else {
+                    return Ok(None);
+                };
+                let called = self.extra("__list_quantile", |called| {
+                    list_quantile(called, &name, part)
+                });
+                function_call(&called, vec![lists])
+            }
+            name if arity == 1 && name.strip_prefix("list_").is_some_and(is_list_aggregate) => {
+                let of = name.strip_prefix("list_").unwrap_or_default();
+                self.aggregate_lists(of, call.arguments)
             }
             "list_aggregate" | "list_aggr"
                 if arity == 3 && text_of(&call.arguments[1]) == Some("string_agg") =>
@@ -133,6 +222,16 @@ impl ExpressionRewrite<'_, '_> {
             "array_value" | "list_pack" if arity > 0 => function_call("list_value", call.arguments),
             "struct_pack" if arity > 0 && call.names.len() == arity => {
                 self.struct_of(call.names, call.arguments, span)?
+            }
+            "struct_pack" => {
+                let hint = "name the fields: struct_pack(a := id, b := split)";
+                return Err(self.refuse(span, "the fields of a struct have names", hint));
+            }
+            "struct_update" if arity > 1 && call.names.len() + 1 == arity => {
+                let called = self.extra("__struct", |called| {
+                    struct_values::updated_struct(called, call.names)
+                });
+                function_call(&called, call.arguments)
             }
             "struct_insert" if arity > 1 && call.names.len() + 1 == arity => {
                 let called = self.extra("__struct", |called| {
@@ -217,16 +316,18 @@ impl ExpressionRewrite<'_, '_> {
             "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => {
                 expression("time_of_ms(_0)", call.arguments)
             }
-            "random" if arity == 0 => {
+            "random" | "uuid" | "gen_random_uuid" | "uuidv4" if arity == 0 => {
                 let Some(column_name) = self.0.schema.iter_names().next() else {
                     return Ok(None);
                 };
                 // Calls are told apart by their position in the statement.
                 let number = span.start.line * 1_000_000 + span.start.column;
-                expression(
-                    &format!("random_number(_0, {number})"),
-                    vec![column(column_name)],
-                )
+                let of = if name == "random" {
+                    "random_number"
+                } else {
+                    "random_uuid"
+                };
+                expression(&format!("{of}(_0, {number})"), vec![column(column_name)])
             }
             "typeof" if arity == 1 => match written_type(&call.arguments[0]) {
                 Some(name) => literal(&name),
@@ -312,6 +413,21 @@ impl ExpressionRewrite<'_, '_> {
             }
         };
         Ok(Some(spelled))
+    }
+
+    /// A part of a time by its name.
+    fn part_of_time(&self, unit: &str, time: &Expr) -> Expr {
+        let unit = unit.to_lowercase();
+        if PART_FUNCTIONS.contains(&unit.as_str()) || unit == "epoch" {
+            return function_call(&unit, vec![time.clone()]);
+        }
+        function_call("date_part", vec![literal(&unit), time.clone()])
+    }
+
+    /// An aggregate of the elements of each list.
+    fn aggregate_lists(&self, name: &str, lists: Vec<Expr>) -> Expr {
+        let called = self.extra("__list_aggregate", |called| list_aggregate(called, name));
+        function_call(&called, lists)
     }
 
     fn check_known(&self, name: &str, span: Span) -> Result<(), Box<Error>> {
@@ -439,6 +555,34 @@ impl ExpressionRewrite<'_, '_> {
     }
 }
 
+/// The time of now as the engine reads it.
+fn written_now(time: DateTime<Utc>) -> String {
+    format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S%.6f"))
+}
+
+/// `round(2.345, 2)` of a written decimal number, which is exact.
+fn written_rounding(arguments: &[Expr]) -> Option<Expr> {
+    let places = match arguments.get(1) {
+        Some(places) => match decimal_of(places)? {
+            (places, 0) => u32::try_from(places).ok()?,
+            _ => return None,
+        },
+        None => 0,
+    };
+    rounded_decimal(decimal_of(arguments.first()?)?, places)
+}
+
+/// The aggregate and the part of `list_aggregate(l, 'quantile_cont', 0.9)`.
+fn quantile_of_list(arguments: &[Expr]) -> Option<(String, f64)> {
+    let [name, part] = arguments else {
+        return None;
+    };
+    let name = text_of(name)?.to_lowercase();
+    let is_quantile = ["quantile", "quantile_cont", "quantile_disc"].contains(&name.as_str());
+    let part = number(strip_parentheses(part)).filter(|part| (0.0..=1.0).contains(part))?;
+    is_quantile.then_some((name, part))
+}
+
 /// True for a format of a time that has no year, month or day, or an hour without minutes, which
 /// the engine does not read.
 fn lacks_parts(format: &str) -> bool {
@@ -489,7 +633,7 @@ fn negative_digits(expr: &Expr) -> Option<usize> {
 
 /// Number of arguments in a template.
 fn places(template: &str) -> usize {
-    (0..5)
+    (0..6)
         .filter(|at| template.contains(&format!("_{at}")))
         .count()
 }

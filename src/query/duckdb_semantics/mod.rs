@@ -33,9 +33,9 @@ use crate::text::PrintableLine;
 use expressions::function_call;
 use rewriting::ExpressionRewrite;
 use written_values::{
-    as_interval, cast_of, computed_decimal, decimal_of, is_constant, is_fraction, is_interval,
-    is_number, is_text_type, list_of, make_fraction, spelled_number, widen, written_decimal,
-    written_interval,
+    arguments_of, as_interval, cast_of, computed_decimal, computed_interval, decimal_of,
+    is_constant, is_fraction, is_interval, is_number, is_text_type, list_of, make_fraction,
+    spelled_number, widen, written_decimal, written_interval,
 };
 
 pub(super) use expressions::{
@@ -84,7 +84,9 @@ pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<C
                 name,
                 arg: FunctionArgExpr::Expr(expr),
                 ..
-            } if ["struct_pack", "struct_insert"].contains(&name_of(function).as_str()) => {
+            } if ["struct_pack", "struct_insert", "struct_update"]
+                .contains(&name_of(function).as_str()) =>
+            {
                 call.arguments.push(expr.clone());
                 call.names.push(name.value.clone());
             }
@@ -146,9 +148,21 @@ impl Semantics<'_> {
         let mut expr = expr.clone();
         match expr.visit(&mut ExpressionRewrite(self)) {
             ControlFlow::Break(error) => Err(*error),
+            ControlFlow::Continue(()) if has_months(&expr) => {
+                let error = Error::usage("an interval of months is part of a sum with a time")
+                    .hint("date + INTERVAL 1 MONTH; as a value, INTERVAL 30 DAY");
+                Err(self.source.locate(error, expr.span()))
+            }
             ControlFlow::Continue(()) => Ok(expr),
         }
     }
+}
+
+/// True for an interval of months, for which the engine has no type.
+fn has_months(expr: &Expr) -> bool {
+    as_interval(expr)
+        .and_then(interval_parts)
+        .is_some_and(|parts| parts.months != 0)
 }
 
 impl ExpressionRewrite<'_, '_> {
@@ -171,30 +185,47 @@ impl ExpressionRewrite<'_, '_> {
             Expr::IsNotFalse(inner) => expression("((_0 <=> FALSE) = FALSE)", vec![*inner.clone()]),
             Expr::IsUnknown(inner) => expression("(_0 IS NULL)", vec![*inner.clone()]),
             Expr::IsNotUnknown(inner) => expression("(_0 IS NOT NULL)", vec![*inner.clone()]),
-            Expr::IsDistinctFrom(left, right) => expression(
-                "((_0 <=> _1) = FALSE)",
-                vec![*left.clone(), *right.clone()],
-            ),
-            Expr::IsNotDistinctFrom(left, right) => expression(
-                "(_0 <=> _1)",
-                vec![*left.clone(), *right.clone()],
-            ),
-            Expr::BinaryOp { left, op: BinaryOperator::Custom(op), right } if op == POWER => {
-                expression("pow(CAST(_0 AS DOUBLE), _1)", vec![*left.clone(), *right.clone()])
+            Expr::IsDistinctFrom(left, right) => {
+                expression("((_0 <=> _1) = FALSE)", vec![*left.clone(), *right.clone()])
             }
-            Expr::BinaryOp { left, op: op @ (Plus | Minus | Multiply), right }
-                if decimal_of(left).is_some() && decimal_of(right).is_some() =>
-            {
+            Expr::IsNotDistinctFrom(left, right) => {
+                expression("(_0 <=> _1)", vec![*left.clone(), *right.clone()])
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Custom(op),
+                right,
+            } if op == POWER => expression(
+                "pow(CAST(_0 AS DOUBLE), _1)",
+                vec![*left.clone(), *right.clone()],
+            ),
+            Expr::BinaryOp {
+                left,
+                op: op @ (Plus | Minus | Multiply),
+                right,
+            } if decimal_of(left).is_some() && decimal_of(right).is_some() => {
                 let numbers = decimal_of(left).zip(decimal_of(right));
                 match numbers.and_then(|(left, right)| computed_decimal(left, op, right)) {
                     Some(number) => number,
                     None => return Ok(()),
                 }
             }
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
-                if is_interval(left) || is_interval(right) =>
-            {
+            Expr::BinaryOp {
+                left,
+                op: op @ (BinaryOperator::Plus | BinaryOperator::Minus),
+                right,
+            } if is_interval(left) || is_interval(right) => {
                 match self.shift_by_interval(left, op, right) {
+                    Some(moved) => moved,
+                    None => return Ok(()),
+                }
+            }
+            Expr::BinaryOp {
+                left,
+                op: op @ (Plus | Minus),
+                right,
+            } if months_of(right).is_some() || *op == Plus && months_of(left).is_some() => {
+                match move_by_months(left, op, right) {
                     Some(moved) => moved,
                     None => return Ok(()),
                 }
@@ -204,19 +235,29 @@ impl ExpressionRewrite<'_, '_> {
                 self.read_as_other(right, left)?;
                 return Ok(());
             }
-            Expr::Between { expr, low, high, .. } => {
+            Expr::Between {
+                expr, low, high, ..
+            } => {
                 self.read_as_other(expr, low)?;
                 self.read_as_other(expr, high)?;
                 return Ok(());
             }
-            Expr::Case { conditions, operand: None, .. } => {
+            Expr::Case {
+                conditions,
+                operand: None,
+                ..
+            } => {
                 for one in conditions.iter_mut().filter(|one| is_null(&one.condition)) {
                     one.condition = Expr::value(Value::Boolean(false));
                 }
                 return Ok(());
             }
-            Expr::Cast { kind, expr: value, data_type: SqlType::Timestamp(_,
-                TimezoneInfo::WithTimeZone | TimezoneInfo::Tz), .. } => {
+            Expr::Cast {
+                kind,
+                expr: value,
+                data_type: SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz),
+                ..
+            } => {
                 if self.is_text(value) {
                     let template = if *kind == CastKind::TryCast {
                         "instant_of_text(_0, TRUE)"
@@ -233,101 +274,190 @@ impl ExpressionRewrite<'_, '_> {
                     expression("in_utc(_0)", vec![time])
                 }
             }
-            Expr::Cast { kind, expr: value, data_type, .. } => {
+            Expr::Cast {
+                expr: value,
+                data_type,
+                ..
+            } if is_text_type(data_type) && ages_of(value).is_some() => {
+                expression("age_text(_0, _1)", ages_of(value).unwrap_or_default())
+            }
+            Expr::Cast {
+                kind,
+                expr: value,
+                data_type,
+                ..
+            } => {
                 widen(data_type);
                 if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {
                     *expr = literal(&digits);
                     return Ok(());
                 }
-                let Some(text) = text_of(
-                    strip_parentheses(value),
-                ).map(str::to_owned) else { return Ok(()) };
+                let Some(text) = text_of(strip_parentheses(value)).map(str::to_owned) else {
+                    return Ok(());
+                };
                 match self.cast_text(&text, kind, data_type, span)? {
                     Some(spelled) => spelled,
                     None => return Ok(()),
                 }
             }
-            Expr::BinaryOp { left, op: BinaryOperator::BitwiseAnd, right } => two(
-                "bits_and(_0, _1)",
+            Expr::BinaryOp {
                 left,
+                op: BinaryOperator::BitwiseAnd,
                 right,
-            ),
-            Expr::BinaryOp { left, op: BinaryOperator::BitwiseOr, right } => two(
-                "bits_or(_0, _1)",
+            } => two("bits_and(_0, _1)", left, right),
+            Expr::BinaryOp {
                 left,
+                op: BinaryOperator::BitwiseOr,
                 right,
-            ),
-            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftLeft, right } => two(
-                "shifted_left(_0, _1)",
+            } => two("bits_or(_0, _1)", left, right),
+            Expr::BinaryOp {
                 left,
+                op: BinaryOperator::PGBitwiseShiftLeft,
                 right,
-            ),
-            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftRight, right } => two(
-                "shifted_right(_0, _1)",
+            } => two("shifted_left(_0, _1)", left, right),
+            Expr::BinaryOp {
                 left,
+                op: BinaryOperator::PGBitwiseShiftRight,
                 right,
-            ),
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr }
-                if !is_number(expr) && !self.is_whole(expr) => {
+            } => two("shifted_right(_0, _1)", left, right),
+            // Two signs beside each other begin a comment.
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } if begins_with_minus(expr) => {
+                **expr = Expr::Nested(expr.clone());
+                return Ok(());
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } if !is_number(expr) && !self.is_whole(expr) => {
                 expression("negative_of(_0)", vec![*expr.clone()])
             }
-            Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => expression(
-                "bits_not(_0)",
-                vec![*expr.clone()],
+            Expr::UnaryOp {
+                op: UnaryOperator::BitwiseNot,
+                expr,
+            } => expression("bits_not(_0)", vec![*expr.clone()]),
+            Expr::UnaryOp {
+                op: UnaryOperator::PGPostfixFactorial,
+                expr,
+            } => expression("factorial(_0)", vec![*expr.clone()]),
+            Expr::UnaryOp {
+                op: UnaryOperator::PGAbs,
+                expr,
+            } => expression("abs(_0)", vec![*expr.clone()]),
+            Expr::UnaryOp {
+                op: UnaryOperator::PGSquareRoot,
+                expr,
+            } => expression("sqrt(_0)", vec![*expr.clone()]),
+            Expr::UnaryOp {
+                op: UnaryOperator::PGCubeRoot,
+                expr,
+            } => expression("cbrt(_0)", vec![*expr.clone()]),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::AtArrow,
+                right,
+            } => two(
+                "list_has_all(_0, \
+                _1)",
+                left,
+                right,
             ),
-            Expr::UnaryOp { op: UnaryOperator::PGPostfixFactorial, expr } => expression(
-                "factorial(_0)",
-                vec![*expr.clone()],
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::ArrowAt,
+                right,
+            } => two(
+                "list_has_all(_1, \
+                _0)",
+                left,
+                right,
             ),
-            Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => expression(
-                "abs(_0)",
-                vec![*expr.clone()],
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGOverlap,
+                right,
+            } => two(
+                "list_has_any(_0, \
+                _1)",
+                left,
+                right,
             ),
-            Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => expression(
-                "sqrt(_0)",
-                vec![*expr.clone()],
-            ),
-            Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => expression(
-                "cbrt(_0)",
-                vec![*expr.clone()],
-            ),
-            Expr::BinaryOp { left, op: BinaryOperator::AtArrow, right } => two("list_has_all(_0, \
-                _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::ArrowAt, right } => two("list_has_all(_1, \
-                _0)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => two("list_has_any(_0, \
-                _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::Arrow, right }
-                if self.is_text(left) => two("json_extract(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::LongArrow, right } if self.is_text(left) => {
-                two("json_extract_string(_0, _1)", left, right)
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Arrow,
+                right,
+            } if self.is_text(left) => two("json_extract(_0, _1)", left, right),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::LongArrow,
+                right,
+            } if self.is_text(left) => two("json_extract_string(_0, _1)", left, right),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::StringConcat,
+                right,
+            } if self.is_list(left) || self.is_list(right) => {
+                let lists = [left, right].map(|side| side.as_ref().clone());
+                let is_written = lists.iter().all(|side| list_of(side).is_some());
+                // A list that is null makes the result null, other than in `list_concat`.
+                let template = if is_written {
+                    "list_concat(_0, _1)"
+                } else {
+                    "CASE WHEN _0 IS NOT NULL AND _1 IS NOT NULL THEN list_concat(_0, _1) END"
+                };
+                expression(template, lists.into())
             }
-            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right }
-                if self.is_list(left) || self.is_list(right) => {
-                two("list_concat(_0, _1)", left, right)
-            }
-            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right }
-                if self.is_bytes(left) && self.is_bytes(right) => {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::StringConcat,
+                right,
+            } if self.is_bytes(left) && self.is_bytes(right) => {
                 two("bytes_behind(_0, _1)", left, right)
             }
+            Expr::Extract { field, expr, .. } if ages_of(expr).is_some() => {
+                let unit = literal(&field.to_string());
+                let times = ages_of(expr).unwrap_or_default();
+                expression("age_part(_0, _1, _2)", [vec![unit], times].concat())
+            }
+            Expr::Extract {
+                field: DateTimeField::Custom(field),
+                expr,
+                ..
+            } if PART_FUNCTIONS.contains(&field.value.to_lowercase().as_str()) => {
+                function_call(&field.value.to_lowercase(), vec![*expr.clone()])
+            }
             // Seconds since 1970, of dates too.
-            Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression(
-                "epoch(_0)",
-                vec![*expr.clone()],
-            ),
-            Expr::AnyOp { left, compare_op, right, .. } if list_of(right).is_some() => {
+            Expr::Extract {
+                field: DateTimeField::Epoch,
+                expr,
+                ..
+            } => expression("epoch(_0)", vec![*expr.clone()]),
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } if list_of(right).is_some() => {
                 let values = list_of(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::Or)
             }
-            Expr::AllOp { left, compare_op, right } if list_of(right).is_some() => {
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } if list_of(right).is_some() => {
                 let values = list_of(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::And)
             }
             // Numbers are conditions; of two numbers the engine takes AND for the operator of their
             // bits.
-            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right }
-                if self.is_whole(left) || self.is_whole(right) =>
-            {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } if self.is_whole(left) || self.is_whole(right) => {
                 for side in [left, right] {
                     if self.is_whole(side) {
                         **side = expression("CAST(_0 AS BOOLEAN)", vec![*side.clone()]);
@@ -336,39 +466,64 @@ impl ExpressionRewrite<'_, '_> {
                 return Ok(());
             }
             // A date and a number of days.
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
-                if self.is_date(left) && self.is_whole(right)
-                    || *op == BinaryOperator::Plus && self.is_whole(left) && self.is_date(right) =>
+            Expr::BinaryOp {
+                left,
+                op: op @ (BinaryOperator::Plus | BinaryOperator::Minus),
+                right,
+            } if self.is_date(left) && self.is_whole(right)
+                || *op == BinaryOperator::Plus && self.is_whole(left) && self.is_date(right) =>
             {
                 let days = |side: &Expr| expression("CAST(_0 AS INTEGER)", vec![side.clone()]);
                 let template = format!("CAST(CAST((_0 {op} _1) AS INTEGER) AS DATE)");
                 expression(&template, vec![days(left), days(right)])
             }
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matched_whole(
-                false,
+            Expr::BinaryOp {
                 left,
+                op: BinaryOperator::PGRegexMatch,
                 right,
-                span,
-            )?,
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch,
-                right } => self.matched_whole(true, left, right, span)?,
-            Expr::BinaryOp { op: op @ (PGRegexIMatch | PGRegexNotIMatch), .. } => {
-                return Err(self.refuse(span, format!("there is no operator {op}"), "in any case: \
-                    regexp_matches(id, 's.*', 'i')"));
+            } => self.matched_whole(false, left, right, span)?,
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGRegexNotMatch,
+                right,
+            } => self.matched_whole(true, left, right, span)?,
+            Expr::BinaryOp {
+                op: op @ (PGRegexIMatch | PGRegexNotIMatch),
+                ..
+            } => {
+                return Err(self.refuse(
+                    span,
+                    format!("there is no operator {op}"),
+                    "in any case: \
+                    regexp_matches(id, 's.*', 'i')",
+                ));
             }
-            Expr::SimilarTo { negated, expr, pattern, escape_char: None } => self.matched_whole(
-                *negated,
+            Expr::SimilarTo {
+                negated,
                 expr,
                 pattern,
-                span,
-            )?,
-            Expr::Like { negated, any: false, expr, pattern, escape_char: escape @ Some(_) } => {
-                self.escaped_like(*negated, expr, pattern, escape.as_ref(), false, span)?
-            }
-            Expr::ILike { negated, any: false, expr, pattern, escape_char: escape @ Some(_) } => {
-                self.escaped_like(*negated, expr, pattern, escape.as_ref(), true, span)?
-            }
-            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                escape_char: None,
+            } => self.matched_whole(*negated, expr, pattern, span)?,
+            Expr::Like {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char: escape @ Some(_),
+            } => self.escaped_like(*negated, expr, pattern, escape.as_ref(), false, span)?,
+            Expr::ILike {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char: escape @ Some(_),
+            } => self.escaped_like(*negated, expr, pattern, escape.as_ref(), true, span)?,
+            Expr::Substring {
+                expr,
+                substring_from,
+                substring_for,
+                ..
+            } => {
                 let first = || Expr::value(Value::Number("1".into(), false));
                 let from = substring_from.as_deref().cloned().unwrap_or_else(first);
                 match substring_for {
@@ -380,7 +535,8 @@ impl ExpressionRewrite<'_, '_> {
                 }
             }
             Expr::InList { expr, list, .. }
-                if list.iter().any(|value| text_of(value).is_some()) && self.reads_texts(expr) => {
+                if list.iter().any(|value| text_of(value).is_some()) && self.reads_texts(expr) =>
+            {
                 let of = expr.clone();
                 for value in list.iter_mut() {
                     self.read_as_other(&of, value)?;
@@ -390,8 +546,12 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 return Ok(());
             }
-            Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
-                let equal = list.iter().map(|value| compare_equal(expr, value));
+            Expr::InList {
+                expr,
+                list,
+                negated,
+            } if !list.iter().all(is_constant) => {
+                let equal = list.iter().map(|value| two("(_0 = _1)", expr, value));
                 let any = equal.reduce(|all, one| Expr::BinaryOp {
                     left: Box::new(all),
                     op: BinaryOperator::Or,
@@ -399,7 +559,11 @@ impl ExpressionRewrite<'_, '_> {
                 });
                 let Some(any) = any else { return Ok(()) };
                 let any = Expr::Nested(Box::new(any));
-                if *negated { expression("(NOT _0)", vec![any]) } else { any }
+                if *negated {
+                    expression("(NOT _0)", vec![any])
+                } else {
+                    any
+                }
             }
             // The engine takes numbers of one type.
             Expr::InList { list, .. } if list.iter().any(is_fraction) => {
@@ -412,8 +576,12 @@ impl ExpressionRewrite<'_, '_> {
                     None => return Ok(()),
                 },
                 Value::Placeholder(_) => {
-                    return Err(self.refuse(value.span, "there are no placeholders", "write the \
-                        value itself"));
+                    return Err(self.refuse(
+                        value.span,
+                        "there are no placeholders",
+                        "write the \
+                        value itself",
+                    ));
                 }
                 _ => return Ok(()),
             },
@@ -428,22 +596,32 @@ impl ExpressionRewrite<'_, '_> {
                 }
             }
             Expr::Interval(interval) => {
-                let hint = "write the number itself: INTERVAL 3 DAY";
-                let spelled = interval_parts(interval).and_then(written_interval);
-                *interval = spelled.ok_or_else(|| self.refuse(span, "an interval is of a number \
-                    and a unit", hint))?;
-                return Ok(());
+                if let Some(written) = interval_parts(interval).and_then(written_interval) {
+                    *interval = written;
+                    return Ok(());
+                }
+                match computed_interval(interval) {
+                    Some(computed) => computed,
+                    None => {
+                        let hint = "write the number itself: INTERVAL 3 DAY";
+                        let summary = "an interval is of a number and a unit";
+                        return Err(self.refuse(span, summary, hint));
+                    }
+                }
             }
-            Expr::AtTimeZone { timestamp, time_zone } => two(
-                "timezone(_0, _1)",
-                time_zone,
+            Expr::AtTimeZone {
                 timestamp,
-            ),
-            Expr::Position { expr, r#in } => expression(
-                "text_position(_0, _1)",
-                vec![*r#in.clone(), *expr.clone()],
-            ),
-            Expr::Trim { trim_where, trim_what, trim_characters, .. } => {
+                time_zone,
+            } => two("timezone(_0, _1)", time_zone, timestamp),
+            Expr::Position { expr, r#in } => {
+                expression("text_position(_0, _1)", vec![*r#in.clone(), *expr.clone()])
+            }
+            Expr::Trim {
+                trim_where,
+                trim_what,
+                trim_characters,
+                ..
+            } => {
                 if let Some([characters]) = trim_characters.as_deref() {
                     *trim_what = Some(Box::new(characters.clone()));
                     *trim_where = Some(trim_where.unwrap_or(TrimWhereField::Both));
@@ -469,34 +647,54 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 value
             }
-            Expr::Array(array)
-                if array.elem.is_empty() => expression("list_without_elements(NULL)", vec![]),
-            Expr::Array(array) => {
-                function_call("list_value", array.elem.clone())
+            Expr::Array(array) if array.elem.is_empty() => {
+                expression("list_without_elements(NULL)", vec![])
             }
+            Expr::Array(array) => function_call("list_value", array.elem.clone()),
             Expr::Dictionary(fields) => {
-                let (names, values) = fields.iter().map(|field| (field.key.value.clone(),
-                    *field.value.clone())).unzip();
+                let (names, values) = fields
+                    .iter()
+                    .map(|field| (field.key.value.clone(), *field.value.clone()))
+                    .unzip();
                 self.struct_of(names, values, span)?
             }
             Expr::Map(map) => {
-                let (keys, values): (Vec<Expr>, Vec<Expr>) =
-                    map.entries.iter().map(|entry| (*entry.key.clone(),
-                        *entry.value.clone())).unzip();
+                let (keys, values): (Vec<Expr>, Vec<Expr>) = map
+                    .entries
+                    .iter()
+                    .map(|entry| (*entry.key.clone(), *entry.value.clone()))
+                    .unzip();
                 if keys.is_empty() {
-                    return Err(self.refuse(span, "a map without entries has no type", "write an \
-                        entry: MAP {'a': 1}"));
+                    return Err(self.refuse(
+                        span,
+                        "a map without entries has no type",
+                        "write an \
+                        entry: MAP {'a': 1}",
+                    ));
                 }
                 let lists = [keys, values].map(|values| function_call("list_value", values));
                 two("map_value(_0, _1)", &lists[0], &lists[1])
             }
+            Expr::Tuple(values) => self.struct_of(
+                struct_values::unnamed_field_names(values.len()),
+                values.clone(),
+                span,
+            )?,
             Expr::Struct { .. } => {
-                return Err(self.refuse(span, "a struct can't be written so", "write {'a': 1}, or \
-                    struct_pack(a := 1)"));
+                return Err(self.refuse(
+                    span,
+                    "a struct can't be written so",
+                    "write {'a': 1}, or \
+                    struct_pack(a := 1)",
+                ));
             }
             Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
-                return Err(self.refuse(span, "several groupings at once are not supported", "GROUP \
-                    BY ROLLUP (a, b)"));
+                return Err(self.refuse(
+                    span,
+                    "several groupings at once are not supported",
+                    "GROUP \
+                    BY ROLLUP (a, b)",
+                ));
             }
             Expr::Function(function) => match self.rewrite_call(function)? {
                 Some(spelled) => spelled,
@@ -517,8 +715,6 @@ impl ExpressionRewrite<'_, '_> {
             | Expr::Like { .. }
             | Expr::Nested(_)
             | Expr::RLike { .. }
-            // Tuples are handled with their IN.
-            | Expr::Tuple(_)
             | Expr::UnaryOp { .. } => return Ok(()),
             other => {
                 let hint = "of expressions there are operators, CASE, CAST, IN, LIKE, BETWEEN, \
@@ -711,6 +907,16 @@ impl ExpressionRewrite<'_, '_> {
 impl VisitorMut for ExpressionRewrite<'_, '_> {
     type Break = Box<Error>;
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        if let Expr::Function(function) = &*expr
+            && name_of(function) == "try"
+            && let Some([tried]) = arguments_of(function).as_deref()
+        {
+            *expr = Expr::Nested(Box::new(without_failures(tried)));
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
         match self.rewrite_node(expr) {
             Ok(()) => ControlFlow::Continue(()),
@@ -719,25 +925,82 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     }
 }
 
+/// The value of `try(…)`: its casts give null for what they can't convert, its logarithms and
+/// roots for numbers that have none.
+fn without_failures(expr: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+        match part {
+            Expr::Cast { kind, .. } => *kind = CastKind::TryCast,
+            Expr::Function(function) => {
+                let condition = match name_of(function).as_str() {
+                    "ln" | "log" | "log2" | "log10" => "> 0",
+                    "sqrt" => ">= 0",
+                    "acos" | "asin" => "BETWEEN -1 AND 1",
+                    _ => return ControlFlow::Continue(()),
+                };
+                if let Some([number]) = arguments_of(function).as_deref() {
+                    let template = format!("CASE WHEN _0 {condition} THEN _1 END");
+                    let call = Expr::Function(function.clone());
+                    *part = expression(&template, vec![number.clone(), call]);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    expr
+}
+
+/// True for a value whose text begins with the sign `-`.
+fn begins_with_minus(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            ..
+        }
+    )
+}
+
+/// Parts of times that are functions of this program.
+pub(super) const PART_FUNCTIONS: [&str; 3] = ["era", "julian", "yearweek"];
+
+/// The times of a call of `age`, which has two of them here.
+pub(super) fn ages_of(expr: &Expr) -> Option<Vec<Expr>> {
+    match strip_parentheses(expr) {
+        Expr::Function(function) if name_of(function) == "age" => arguments_of(function),
+        _ => None,
+    }
+}
+
+/// The number of months of `to_months(n)`.
+fn months_of(expr: &Expr) -> Option<Expr> {
+    match strip_parentheses(expr) {
+        Expr::Function(function) if name_of(function) == "to_months" => {
+            arguments_of(function)?.into_iter().next()
+        }
+        _ => None,
+    }
+}
+
+/// A time plus or minus `to_months(n)`.
+fn move_by_months(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
+    let (time, months) = match months_of(right) {
+        Some(months) => (left, months),
+        None => (right, months_of(left)?),
+    };
+    let template = if *op == BinaryOperator::Minus {
+        "months_added(_0, -_1)"
+    } else {
+        "months_added(_0, _1)"
+    };
+    Some(expression(template, vec![time.clone(), months]))
+}
+
 fn is_comparison(op: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
-}
-
-/// An equality as that of IN; tuples are compared part by part.
-fn compare_equal(left: &Expr, right: &Expr) -> Expr {
-    match (left, right) {
-        (Expr::Tuple(left), Expr::Tuple(right)) if left.len() == right.len() => {
-            let pairs = left
-                .iter()
-                .zip(right)
-                .map(|(left, right)| two("(_0 = _1)", left, right));
-            pairs
-                .reduce(|all, one| expression("(_0 AND _1)", vec![all, one]))
-                .unwrap_or_else(|| literal(""))
-        }
-        _ => two("(_0 = _1)", left, right),
-    }
 }
 
 /// A comparison with each of some values, joined by AND or OR.

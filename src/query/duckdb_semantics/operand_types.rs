@@ -26,6 +26,15 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for columns and written values that are structs.
+    pub(super) fn is_struct(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Function(function) => name_of(function).starts_with("__struct"),
+            Expr::Nested(inner) => self.is_struct(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::Struct(_))),
+        }
+    }
+
     /// True for columns and constants that are lists.
     pub(super) fn is_list(&self, expr: &Expr) -> bool {
         match expr {

@@ -4,7 +4,7 @@
 use chrono::{Datelike, NaiveDateTime, Timelike};
 use polars::prelude::DataType;
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr,
+    BinaryOperator, CastKind, DataType as SqlType, DateTimeField, ExactNumberInfo, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArguments, Interval, Spanned, TimezoneInfo, TypedString,
     UnaryOperator, Value, ValueWithSpan,
 };
@@ -275,19 +275,46 @@ fn written_timestamp(time: NaiveDateTime) -> String {
 pub(super) fn list_of(expr: &Expr) -> Option<Vec<Expr>> {
     match strip_parentheses(expr) {
         Expr::Array(array) => Some(array.elem.clone()),
-        Expr::Function(function) if name_of(function) == "list_value" => match &function.args {
-            FunctionArguments::List(list) => list
-                .args
-                .iter()
-                .map(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
-                    _ => None,
-                })
-                .collect(),
-            _ => None,
-        },
+        Expr::Function(function) if name_of(function) == "list_value" => arguments_of(function),
         _ => None,
     }
+}
+
+/// The arguments of a call; `None` where one is no expression.
+pub(super) fn arguments_of(function: &Function) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let mut arguments = Vec::with_capacity(list.args.len());
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(expr.clone()),
+            _ => return None,
+        }
+    }
+    Some(arguments)
+}
+
+/// `INTERVAL (n) DAY` of a number that is computed, as `to_days(n)`.
+pub(super) fn computed_interval(interval: &Interval) -> Option<Expr> {
+    use DateTimeField::{
+        Day, Days, Hour, Hours, Minute, Minutes, Month, Months, Second, Seconds, Week, Weeks, Year,
+        Years,
+    };
+    if text_of(&interval.value).is_some() {
+        return None;
+    }
+    let template = match interval.leading_field.as_ref()? {
+        Year | Years => "to_months(12 * CAST(trunc(CAST(_0 AS DOUBLE)) AS INTEGER))",
+        Month | Months => "to_months(CAST(trunc(CAST(_0 AS DOUBLE)) AS INTEGER))",
+        Week(_) | Weeks => "to_weeks(CAST(trunc(CAST(_0 AS DOUBLE)) AS INTEGER))",
+        Day | Days => "to_days(CAST(trunc(CAST(_0 AS DOUBLE)) AS INTEGER))",
+        Hour | Hours => "to_hours(CAST(trunc(CAST(_0 AS DOUBLE)) AS BIGINT))",
+        Minute | Minutes => "to_minutes(CAST(trunc(CAST(_0 AS DOUBLE)) AS BIGINT))",
+        Second | Seconds => "to_seconds(CAST(_0 AS DOUBLE))",
+        _ => return None,
+    };
+    Some(expression(template, vec![*interval.value.clone()]))
 }
 
 /// Digits of a number as it is written, and how many of them are behind the point; `None` for
@@ -361,6 +388,19 @@ pub(super) fn computed_decimal(
         BinaryOperator::Minus => (scaled(left)?.checked_sub(scaled(right)?)?, scale),
         _ => (left.0.checked_mul(right.0)?, left.1 + right.1),
     };
+    Some(decimal_number(digits, places))
+}
+
+/// A written decimal number with fewer digits after the point, halves away from zero; `None` of a
+/// number with as few already.
+pub(super) fn rounded_decimal((digits, places): (i128, u32), to: u32) -> Option<Expr> {
+    let power = 10i128.checked_pow(places.checked_sub(to).filter(|cut| *cut > 0)?)?;
+    let rounded = (digits.abs() + power / 2) / power * digits.signum();
+    Some(decimal_number(rounded, to))
+}
+
+/// A number of so many digits after the point.
+fn decimal_number(digits: i128, places: u32) -> Expr {
     let text = format!(
         "{:0>width$}",
         digits.unsigned_abs(),
@@ -368,10 +408,8 @@ pub(super) fn computed_decimal(
     );
     let (whole, fraction) = text.split_at(text.len() - places as usize);
     let sign = if digits < 0 { "-" } else { "" };
-    Some(expression(
-        &format!("({sign}{whole}.{fraction})"),
-        Vec::new(),
-    ))
+    let fraction = if fraction.is_empty() { "0" } else { fraction };
+    expression(&format!("({sign}{whole}.{fraction})"), Vec::new())
 }
 
 /// The type of a value as it is written, where the engine computes with another one: of a decimal

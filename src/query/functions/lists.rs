@@ -48,6 +48,12 @@ pub(in crate::query) const LIST_AGGREGATES: &[(&str, &str)] = &[
 ];
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
+    scalar(
+        "struct_concat",
+        (1, 16),
+        struct_values::find_joined_type,
+        struct_values::join_structs,
+    ),
     scalar("list_position", (2, 2), whole, list_position),
     scalar("list_indexof", (2, 2), whole, list_position),
     scalar("array_position", (2, 2), whole, list_position),

@@ -20,6 +20,7 @@ use super::nested_values::{broadcast_row, cast_to, row_count};
 
 pub(super) use lists::LIST_AGGREGATES;
 pub(super) use maps::map_of;
+pub(super) use times::add_interval;
 
 /// Signature and implementation of a scalar function.
 struct ScalarFunction {

@@ -3,8 +3,8 @@
 use polars::prelude::*;
 
 use super::{
-    ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, truth, truths_column,
-    whole, wholes_column,
+    ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, text, texts_column,
+    truth, truths_column, whole, wholes_column,
 };
 use crate::query::engine_errors::refusal;
 
@@ -52,6 +52,15 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             }
         })
     }),
+    scalar("round_even", (2, 2), double, |columns| {
+        Ok(doubles_column(of_doubles(columns, round_half_even)?))
+    }),
+    scalar("roundbankers", (2, 2), double, |columns| {
+        Ok(doubles_column(of_doubles(columns, round_half_even)?))
+    }),
+    scalar("fmod", (2, 2), double, |columns| {
+        Ok(doubles_column(of_doubles(columns, floored_remainder)?))
+    }),
     scalar("nextafter", (2, 2), float_of_both, next_after),
     scalar("signbit", (1, 1), truth, |columns| {
         Ok(truths_column(of_doubles(columns, |[number]| {
@@ -84,6 +93,13 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         // compute once.
         Ok(doubles_column(
             (0..columns[0].len()).map(|_| Some(rand_number())).collect(),
+        ))
+    }),
+    scalar("random_uuid", (2, 2), text, |columns| {
+        Ok(texts_column(
+            (0..columns[0].len())
+                .map(|_| Some(random_uuid_text()))
+                .collect(),
         ))
     }),
 ];
@@ -119,6 +135,32 @@ fn of_one_double(columns: &[Column], of: fn(f64) -> PolarsResult<f64>) -> Polars
     Ok(doubles_column(of_doubles(columns, |[number]| {
         of(number).map(Some)
     })?))
+}
+
+/// A number rounded to so many digits after the point, halves to the even digit.
+fn round_half_even([number, digits]: [f64; 2]) -> PolarsResult<Option<f64>> {
+    let scale = 10f64.powf(digits.trunc());
+    let rounded = (number * scale).round_ties_even() / scale;
+    Ok(Some(if rounded.is_finite() { rounded } else { number }))
+}
+
+/// The remainder with the sign of the divisor.
+fn floored_remainder([number, divisor]: [f64; 2]) -> PolarsResult<Option<f64>> {
+    Ok(Some(number - (number / divisor).floor() * divisor))
+}
+
+/// A random UUID of version 4.
+fn random_uuid_text() -> String {
+    let group = |digits: u32| (rand_number() * 16f64.powi(digits as i32)) as u64;
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}",
+        group(8),
+        group(4),
+        group(3),
+        8 + group(1) % 4,
+        group(3),
+        group(12)
+    )
 }
 
 /// A number from 0 to 1, without 1.

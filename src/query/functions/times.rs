@@ -8,12 +8,14 @@ use chrono_tz::Tz;
 use polars::prelude::*;
 
 use super::{
-    LastRead, ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole,
-    wholes_column,
+    LastRead, ScalarFunction, double, doubles_column, of_doubles, of_texts, of_wholes, scalar,
+    text, texts_column, whole, wholes_column,
 };
+use crate::error::Error;
 use crate::query::durations;
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
+use crate::query::scan::fault;
 use crate::query::time_texts::{self, UnreadText};
 use crate::query::typed_texts;
 use crate::text::PrintableLine;
@@ -137,6 +139,32 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
                 .into_column())
         },
     ),
+    scalar(
+        "time_of_micros",
+        (1, 1),
+        |_| Ok(MICROSECONDS),
+        |columns| {
+            Ok(of_wholes(columns, |[micros]| Ok(Some(micros)))?
+                .into_iter()
+                .collect::<Int64Chunked>()
+                .into_datetime(TimeUnit::Microseconds, None)
+                .into_column())
+        },
+    ),
+    // The session has the zone UTC.
+    scalar("timezone_hour", (1, 1), whole, |columns| {
+        parts(columns, |_| 0)
+    }),
+    scalar("timezone_minute", (1, 1), whole, |columns| {
+        parts(columns, |_| 0)
+    }),
+    scalar("age", (2, 2), refuse_month_type, |_| Err(refuse_months())),
+    scalar("age_part", (3, 3), whole, take_age_parts),
+    scalar("age_text", (2, 2), text, write_ages),
+    scalar("to_months", (1, 1), refuse_month_type, |_| {
+        Err(refuse_months())
+    }),
+    scalar("months_added", (2, 2), time_type, add_months),
     scalar("to_weeks", (1, 1), duration, |columns| {
         durations::of_units(columns, 7 * DAY)
     }),
@@ -383,6 +411,149 @@ fn read_instant(text: &str, is_try: bool) -> PolarsResult<Option<i64>> {
     }
 }
 
+/// Refuses a value of months, for which the engine has no type.
+fn refuse_month_type(_: &[DataType]) -> PolarsResult<DataType> {
+    Err(refuse_months())
+}
+
+fn refuse_months() -> PolarsError {
+    fault(
+        &Error::usage("an interval of months is no value of a result")
+            .hint(
+                "of an age take a part or its text: date_part('year', age(a, b)), \
+                    age(a, b)::VARCHAR; or date_diff('day', b, a)",
+            )
+            .hint("add months to a time: date + to_months(3)"),
+    )
+}
+
+/// A time with the zone of another one, without a zone for a date.
+fn time_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    Ok(match dtypes.first() {
+        Some(zoned @ DataType::Datetime(_, Some(_))) => zoned.clone(),
+        _ => MICROSECONDS,
+    })
+}
+
+/// Times moved by numbers of months.
+fn add_months(columns: &[Column]) -> PolarsResult<Column> {
+    let times = micros(&columns[0])?;
+    let months = columns[1].cast(&DataType::Int64)?;
+    let months = months.i64()?;
+    let mut moved = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let time = times.get(broadcast_row(times.len(), row));
+        let count = months.get(broadcast_row(months.len(), row));
+        moved.push(match time.zip(count) {
+            Some((time, months)) => {
+                let step = time_texts::IntervalParts {
+                    months,
+                    days: 0,
+                    micros: 0,
+                };
+                let moved = add_interval(time, &step);
+                Some(moved.ok_or_else(|| refusal("the time is out of range"))?)
+            }
+            None => None,
+        });
+    }
+    let zone = match columns[0].dtype() {
+        DataType::Datetime(_, zone) => zone.clone(),
+        _ => None,
+    };
+    Ok(moved
+        .into_iter()
+        .collect::<Int64Chunked>()
+        .into_datetime(TimeUnit::Microseconds, zone)
+        .into_column())
+}
+
+/// The time from the second to the first of each row, in months, days and microseconds.
+fn compute_ages(columns: &[Column]) -> PolarsResult<Vec<Option<time_texts::IntervalParts>>> {
+    let (ends, starts) = (micros(&columns[0])?, micros(&columns[1])?);
+    let age = |row: usize| {
+        let end = time_of(ends.get(broadcast_row(ends.len(), row))?)?;
+        let start = time_of(starts.get(broadcast_row(starts.len(), row))?)?;
+        Some(age_between(start, end))
+    };
+    Ok((0..row_count(columns)).map(age).collect())
+}
+
+/// The time between two, of which the months and days are those of the calendar, from the month of
+/// the first of them; negative when `end` is before `start`.
+fn age_between(start: NaiveDateTime, end: NaiveDateTime) -> time_texts::IntervalParts {
+    let (first, last) = if start <= end {
+        (start, end)
+    } else {
+        (end, start)
+    };
+    let count = |time: NaiveDateTime| i64::from(time.year()) * 12 + i64::from(time.month0());
+    let time_of_day = |time: NaiveDateTime| (time.time() - NaiveTime::MIN).num_microseconds();
+    let (mut months, mut days, mut micros) = (
+        count(last) - count(first),
+        i64::from(last.day()) - i64::from(first.day()),
+        time_of_day(last).unwrap_or(0) - time_of_day(first).unwrap_or(0),
+    );
+    if micros < 0 {
+        micros += DAY;
+        days -= 1;
+    }
+    if days < 0 {
+        days += i64::from(first.num_days_in_month());
+        months -= 1;
+    }
+    let sign = if start <= end { 1 } else { -1 };
+    time_texts::IntervalParts {
+        months: sign * months,
+        days: sign * days,
+        micros: sign * micros,
+    }
+}
+
+fn write_ages(columns: &[Column]) -> PolarsResult<Column> {
+    let text = |age: time_texts::IntervalParts| {
+        durations::text_with_months(age.months, age.days, age.micros)
+    };
+    let ages = compute_ages(columns)?;
+    Ok(texts_column(
+        ages.into_iter().map(|age| age.map(text)).collect(),
+    ))
+}
+
+/// Parts of ages: `date_part('year', age(a, b))`.
+fn take_age_parts(columns: &[Column]) -> PolarsResult<Column> {
+    let units = cast_to(&columns[0], &DataType::String)?;
+    let units = units.str()?;
+    let mut parts = Vec::with_capacity(row_count(columns));
+    for (row, age) in compute_ages(&columns[1..])?.into_iter().enumerate() {
+        let unit = units.get(broadcast_row(units.len(), row));
+        parts.push(match unit.zip(age) {
+            Some((unit, age)) => Some(part_of_age(unit, &age)?),
+            None => None,
+        });
+    }
+    Ok(wholes_column(parts))
+}
+
+fn part_of_age(unit: &str, age: &time_texts::IntervalParts) -> PolarsResult<i64> {
+    let unit = unit.to_lowercase();
+    Ok(match unit.trim_end_matches('s') {
+        "year" => age.months / 12,
+        "quarter" => age.months % 12 / 3 + 1,
+        "month" => age.months % 12,
+        "day" => age.days,
+        "hour" => age.micros / 3_600_000_000,
+        "minute" => age.micros / 60_000_000 % 60,
+        "second" => age.micros / 1_000_000 % 60,
+        _ => {
+            return Err(refusal(format!(
+                "{} is no part of an age: year, month, day, hour, minute, second",
+                unit.printable_line()
+            )));
+        }
+    })
+}
+
 fn duration(_: &[DataType]) -> PolarsResult<DataType> {
     Ok(DataType::Duration(TimeUnit::Microseconds))
 }
@@ -550,7 +721,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
 }
 
 /// A time moved by an interval: a day that the month does not have becomes its last.
-fn add_interval(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
+pub(in crate::query) fn add_interval(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
     let shift = Months::new(u32::try_from(step.months.unsigned_abs()).ok()?);
     let time = time_of(time)?;
     let time = if step.months < 0 {

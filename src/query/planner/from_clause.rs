@@ -93,9 +93,9 @@ impl Planner<'_> {
         if let Some(turned) = self.plan_pivot_factor(factor, ctes)? {
             return Ok(turned);
         }
-        if let Some((alias, list)) = list_of(factor) {
+        if let Some(unnested) = list_of(factor) {
             let mut joined = self.from(&[], &mut Vec::new(), ctes)?;
-            self.unnest(&mut joined, alias, &list, false, ctes)?;
+            self.unnest(&mut joined, &unnested, false, ctes)?;
             return Ok(joined);
         }
         match factor {

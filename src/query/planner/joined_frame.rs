@@ -19,7 +19,7 @@ impl JoinedFrame {
         scope
     }
 
-    pub fn names(&self) -> HashSet<String> {
+    pub(super) fn names(&self) -> HashSet<String> {
         self.relations
             .iter()
             .flat_map(|relation| relation.columns.iter().map(|column| column.inner.clone()))

@@ -232,12 +232,12 @@ impl Planner<'_> {
             );
             return Err(self.source.locate(error, factor.span()));
         }
-        if let Some((alias, list)) = list_of(factor) {
+        if let Some(unnested) = list_of(factor) {
             let keeps_all = kind == JoinKind::Left
                 && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
-            if keeps_all || list.iter().any(has_names) {
+            if keeps_all || unnested.lists.iter().any(has_names) {
                 let condition = self.lateral_condition(operator, factor.span())?;
-                self.unnest(joined, alias, &list, kind == JoinKind::Left, ctes)?;
+                self.unnest(joined, &unnested, kind == JoinKind::Left, ctes)?;
                 return self.kept_by(joined, condition, ctes);
             }
         }

@@ -27,19 +27,21 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{
     BaseColumnUdf, Column, DataType, Field, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame,
     MaintainOrderJoin, PlSmallStr, PolarsResult, Scalar, Schema, Selector, SortMultipleOptions,
-    col, len, lit,
+    UnionArgs, col, concat, len, lit,
 };
 use polars::sql::FunctionOptions;
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LimitClause, OrderBy, OrderByExpr,
-    OrderByKind, OrderByOptions, Query, SetExpr, Spanned, Value,
+    OrderByKind, OrderByOptions, Parens, Query, SetExpr, Spanned, UnaryOperator, Value,
 };
 use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
 use crate::error::{Error, Result};
+use crate::query::common_types::with_common_types;
+use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::duckdb_semantics::name_of;
 use crate::query::engine::SqlEngine;
-use crate::query::engine_errors::{engine_error, refusal};
+use crate::query::engine_errors::{engine_error, refusal, values_error};
 use crate::query::nested_values::build_result_field;
 use crate::query::sampling::RowSampling;
 use crate::query::scope::{Relation, SelectScope};
@@ -49,7 +51,10 @@ pub(super) use context::Planner;
 use context::{Ctes, PlannedQuery};
 use name_binding::Binder;
 use recursion::recursive_parts;
-use subquery_rewrite::{Attached, count_of};
+use subquery_rewrite::{Attached, count_of, place_of};
+
+/// Maximum number of rows of VALUES with values that are computed.
+const COMPUTED_ROWS_MAX: usize = 100;
 
 impl<'a> Planner<'a> {
     pub fn new(
@@ -244,7 +249,7 @@ impl<'a> Planner<'a> {
                 self.sort_set_result(planned, query.order_by.as_ref(), &ctes)?
             }
         };
-        let (limit, offset) = self.limits(query)?;
+        let (limit, offset) = self.limits(query, &ctes)?;
         if limit.is_some() || offset > 0 {
             if !planned.keys.is_empty() && (offset > 0 || matches!(limit, Some(Limit::Percent(_))))
             {
@@ -285,7 +290,7 @@ impl<'a> Planner<'a> {
         Ok(planned)
     }
 
-    fn limits(&self, query: &Query) -> Result<(Option<Limit>, u64)> {
+    fn limits(&self, query: &Query, ctes: &Ctes) -> Result<(Option<Limit>, u64)> {
         let fetch = query
             .fetch
             .as_ref()
@@ -298,7 +303,7 @@ impl<'a> Planner<'a> {
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
             None => (fetch, None),
         };
-        let number = |expr: &Expr| self.read_row_count(expr);
+        let number = |expr: &Expr| self.read_row_count(expr, ctes);
         let limit = limit.map(|limit| match percent_of(limit) {
             Some(percent) => Ok(Limit::Percent(percent)),
             None => number(limit).map(Limit::Rows),
@@ -309,10 +314,40 @@ impl<'a> Planner<'a> {
         ))
     }
 
-    fn read_row_count(&self, expr: &Expr) -> Result<u64> {
-        let error =
-            || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
-        count_of(expr).ok_or_else(|| self.source.locate(error(), expr.span()))
+    fn read_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<u64> {
+        if let Some(count) = count_of(expr) {
+            return Ok(count);
+        }
+        let error = || {
+            let error = Error::usage(format!("{expr} is no number of rows"));
+            self.source
+                .locate(error.hint("LIMIT 10 OFFSET 20"), expr.span())
+        };
+        self.compute_row_count(expr, ctes)?.ok_or_else(error)
+    }
+
+    /// The value of a count that is computed, as `LIMIT (SELECT count(*) / 10 FROM data)`; a
+    /// fraction is rounded.
+    fn compute_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<u64>> {
+        let scope = SelectScope::new(Vec::new(), None);
+        let mut binder = Binder::new(self, &scope, ctes, &[]);
+        let bound = binder.bind_inside(expr)?;
+        let one = self.from(&[], &mut Vec::new(), ctes)?.frame;
+        let frame = self.attach(one, binder.attached)?;
+        let name = self.engine.unique("__count");
+        let frame = self.engine.add_columns(frame, &[(bound, name.clone())])?;
+        let value = apply_duckdb_arithmetic(frame.select([col(name.as_str())]))
+            .and_then(LazyFrame::collect)
+            .map_err(|error| values_error(&error))?;
+        let count = value
+            .column(&name)
+            .and_then(|column| column.cast(&DataType::Float64))
+            .and_then(|column| column.f64().map(|numbers| numbers.first()))
+            .map_err(|error| values_error(&error))?;
+        Ok(count
+            .map(f64::round_ties_even)
+            .filter(|count| (0.0..u64::MAX as f64).contains(count))
+            .map(|count| count as u64))
     }
 
     fn plan_frame(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
@@ -351,10 +386,20 @@ impl<'a> Planner<'a> {
                 for row in &values.rows {
                     rows.push(self.print_row(&row.content, &scope, ctes, &mut one)?);
                 }
-                let mut planned = self.plan_frame(
-                    self.engine
-                        .run(one, &format!("VALUES {}", rows.join(", ")))?,
-                )?;
+                let is_computed =
+                    |row: &Parens<Vec<Expr>>| !row.content.iter().all(is_written_value);
+                let texts: Vec<String> = rows
+                    .iter()
+                    .map(|row| format!("({})", row.join(", ")))
+                    .collect();
+                let sql = format!("VALUES {}", texts.join(", "));
+                let frame = match self.engine.run(one.clone(), &sql) {
+                    Err(_) if values.rows.iter().any(is_computed) => {
+                        self.combine_computed_rows(&one, rows, values.span())?
+                    }
+                    frame => frame?,
+                };
+                let mut planned = self.plan_frame(frame)?;
                 let names: Vec<String> = (0..planned.names.len())
                     .map(|at| format!("col{at}"))
                     .collect();
@@ -377,13 +422,49 @@ impl<'a> Planner<'a> {
         scope: &SelectScope,
         ctes: &Ctes,
         frame: &mut LazyFrame,
-    ) -> Result<String> {
+    ) -> Result<Vec<String>> {
         let mut printed = Vec::with_capacity(values.len());
         for value in values {
             let bound = Binder::new(self, scope, ctes, &[]).bind_inside(value)?;
             printed.push(self.engine.print(&bound, frame)?);
         }
-        Ok(format!("({})", printed.join(", ")))
+        Ok(printed)
+    }
+
+    /// Rows of VALUES with values that are computed, of which the engine makes no rows at once.
+    fn combine_computed_rows(
+        &self,
+        one: &LazyFrame,
+        rows: Vec<Vec<String>>,
+        span: Span,
+    ) -> Result<LazyFrame> {
+        if rows.len() > COMPUTED_ROWS_MAX {
+            let error = Error::too_large(format!(
+                "VALUES computes {} rows; {COMPUTED_ROWS_MAX} is the most",
+                rows.len()
+            ));
+            return Err(self.source.locate(error, span));
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let mut all: Option<LazyFrame> = None;
+        for row in rows {
+            if row.len() != width {
+                let error = Error::usage("the rows of VALUES have different numbers of values");
+                return Err(self.source.locate(error, span));
+            }
+            let shown: Vec<String> = row
+                .iter()
+                .enumerate()
+                .map(|(at, value)| format!("{value} AS column_{at}"))
+                .collect();
+            let sql = format!("SELECT {} FROM t", shown.join(", "));
+            let next = self.engine.run(one.clone(), &sql)?;
+            all = Some(match all {
+                Some(above) => stack_frames(above, next).map_err(|error| engine_error(&error))?,
+                None => next,
+            });
+        }
+        Ok(all.unwrap_or_else(|| one.clone()))
     }
 
     /// Sorts the result of a set operation by its columns.
@@ -450,7 +531,7 @@ impl<'a> Planner<'a> {
         key: &OrderByExpr,
         columns: usize,
     ) -> Result<(std::result::Result<usize, Expr>, OrderByOptions)> {
-        let place = match count_of(&key.expr) {
+        let place = match place_of(&key.expr) {
             None => return Ok((Err(key.expr.clone()), key.options)),
             Some(number) => usize::try_from(number)
                 .ok()
@@ -559,4 +640,25 @@ fn find_first_column(frame: &mut LazyFrame) -> Result<Option<PlSmallStr>> {
         .collect_schema()
         .map_err(|error| engine_error(&error))?;
     Ok(schema.iter_names().next().cloned())
+}
+
+/// True for a value that the engine takes in VALUES.
+fn is_written_value(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(_) => true,
+        Expr::UnaryOp { op, expr } => {
+            *op == UnaryOperator::Minus && matches!(expr.as_ref(), Expr::Value(_))
+        }
+        _ => false,
+    }
+}
+
+/// The rows of two frames with the same names of columns, in the types that both have in common.
+fn stack_frames(above: LazyFrame, below: LazyFrame) -> PolarsResult<LazyFrame> {
+    let (above, below) = with_common_types(above, below)?;
+    let options = UnionArgs {
+        to_supertypes: true,
+        ..UnionArgs::default()
+    };
+    concat([above, below], options)
 }

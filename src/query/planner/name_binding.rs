@@ -20,7 +20,9 @@ use crate::query::duckdb_semantics::{
 };
 use crate::query::engine::contains_column;
 use crate::query::function_names::LAMBDA_FUNCTIONS;
+use crate::query::grouping::parameter_names;
 use crate::query::scope::{NameLookup, SelectScope};
+use crate::query::token_spellings::POSITION;
 
 /// Maximum bytes of expressions substituted for aliases.
 const UNFOLDED_MAX: usize = 1 << 20;
@@ -298,6 +300,16 @@ impl<'b, 'a> Binder<'b, 'a> {
                 *expr = expression("list_concat(_0, NULL)", vec![rows]);
                 Ok(())
             }
+            Expr::Function(function) if name_of(function) == POSITION => {
+                let Some(found) = self.scope.column_at(function) else {
+                    let error = Error::usage("FROM has no column of this number")
+                        .hint("SELECT #1 FROM data is the first column");
+                    return Err(self.planner.source.locate(error, function.name.span()));
+                };
+                self.looked_inside = true;
+                *expr = column(&found.inner);
+                Ok(())
+            }
             Expr::Function(function) => {
                 self.parameters.extend(lambda_parameters(function));
                 Ok(())
@@ -467,13 +479,7 @@ fn lambda_parameters(function: &Function) -> Option<Vec<String>> {
     };
     match list.args.get(1) {
         Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(lambda)))) => {
-            Some(match &lambda.params {
-                OneOrManyWithParens::One(parameter) => vec![parameter.name.value.clone()],
-                OneOrManyWithParens::Many(several) => several
-                    .iter()
-                    .map(|parameter| parameter.name.value.clone())
-                    .collect(),
-            })
+            Some(parameter_names(lambda))
         }
         _ => None,
     }

@@ -21,7 +21,7 @@ use crate::query::engine_errors::engine_error;
 use crate::query::grouping::{SelectGroups, text_of};
 use crate::query::sampling::sample_rows;
 use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
-use crate::query::select_list::{ResultColumn, select_list};
+use crate::query::select_list::{ResultColumn, expand_condition, select_list};
 use crate::query::windowing::{NamedWindows, SelectWindows};
 
 /// Maximum number of result columns over all SELECT lists of a statement.
@@ -59,10 +59,15 @@ impl Planner<'_> {
             (select.exclude.is_some(), "EXCLUDE behind the columns"),
         ];
         match unsupported.iter().find(|(used, _)| *used) {
-            Some((_, clause)) => Err(self.source.locate(
-                Error::usage(format!("{clause} is not supported")),
-                select.span(),
-            )),
+            Some((_, clause)) => {
+                let mut error = Error::usage(format!("{clause} is not supported"));
+                if *clause == "INTO" {
+                    error = error.hint("WITH t AS (SELECT …) SELECT * FROM t");
+                } else if *clause == "TOP" {
+                    error = error.hint("SELECT id FROM data LIMIT 3");
+                }
+                Err(self.source.locate(error, select.span()))
+            }
             None => Ok(()),
         }
     }
@@ -116,6 +121,11 @@ impl Planner<'_> {
             .filter(|item| item.is_alias)
             .map(|item| (item.name.clone(), item.expr.clone()))
             .collect();
+        let mut expanded = Vec::with_capacity(conditions.len());
+        for condition in &conditions {
+            expanded.extend(expand_condition(&self.engine, condition, &scope)?);
+        }
+        let conditions = expanded;
         let mut ties: Vec<(Expr, String)> = Vec::new();
         let mut tied = Vec::new();
         let mut others = Vec::new();
@@ -533,7 +543,7 @@ impl Planner<'_> {
         scope: &SelectScope,
         schema: &Schema,
     ) -> Result<Vec<ResultColumn>> {
-        let items = select_list(self.source, select, scope, schema)?;
+        let items = select_list(&self.engine, select, scope, schema)?;
         self.items.set(self.items.get() + items.len());
         if self.items.get() > ITEMS_MAX {
             let error = Error::too_large(format!(

@@ -5,17 +5,20 @@
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
-use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
+use sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, Spanned, Value,
+};
 use sqlparser::tokenizer::Span;
 
 use super::context::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
-use crate::query::duckdb_semantics::{column, expression};
+use crate::query::duckdb_semantics::{column, expression, name_of};
 use crate::query::engine::EngineExpr;
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::keep_first_field;
 use crate::query::scan::fault;
 use crate::query::scope::SelectScope;
+use crate::query::token_spellings::POSITION;
 
 /// Result of a subquery, joined to the frame before the expression is evaluated.
 #[derive(Clone)]
@@ -295,6 +298,22 @@ fn take_single_value(columns: &[Column]) -> PolarsResult<Column> {
                 "take one of them: (SELECT max(x) FROM data), or add LIMIT 1",
             )))
         }
+    }
+}
+
+/// The number of a result column in ORDER BY: `2` or `#2`.
+pub(super) fn place_of(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Function(function) if name_of(function) == POSITION => {
+            let FunctionArguments::List(list) = &function.args else {
+                return None;
+            };
+            match list.args.as_slice() {
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(number))] => count_of(number),
+                _ => None,
+            }
+        }
+        other => count_of(other),
     }
 }
 

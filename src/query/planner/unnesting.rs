@@ -16,13 +16,23 @@ use crate::query::engine::EngineExpr;
 use crate::query::list_functions::padded_list;
 use crate::query::scope::{Relation, ScopeColumn};
 
-/// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
-fn explode_column(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
+/// UNNEST in FROM.
+pub(super) struct UnnestedFactor<'f> {
+    pub alias: Option<&'f TableAlias>,
+    pub lists: Vec<Expr>,
+    /// WITH ORDINALITY: the numbers of the elements are a column.
+    pub has_numbers: bool,
+}
+
+/// One row per element of lists of the same lengths; with `keeps_empty`, empty and null lists keep
+/// one row with null.
+fn explode_columns(frame: LazyFrame, columns: &[String], keeps_empty: bool) -> LazyFrame {
     let names = Selector::ByName {
-        names: Arc::from(vec![PlSmallStr::from(column)]),
+        names: columns.iter().map(PlSmallStr::from).collect(),
         strict: true,
     };
-    bounds::exploding(frame, column, keeps_empty).explode(
+    let first = columns.first().map_or("", String::as_str);
+    bounds::exploding(frame, first, keeps_empty).explode(
         names,
         ExplodeOptions {
             empty_as_null: true,
@@ -36,7 +46,7 @@ fn explode_column(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFram
 pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame {
     match columns {
         [] => frame,
-        [only] => explode_column(frame, only, false),
+        [only] => explode_columns(frame, &[(*only).to_owned()], false),
         [first, ..] => {
             let frame = columns.iter().fold(frame, |frame, column| {
                 bounds::exploding(frame, column, true)
@@ -90,34 +100,43 @@ fn series(name: &str, arguments: Vec<FunctionArg>) -> Expr {
     call
 }
 
-/// Argument and alias of UNNEST.
-pub(super) fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
+/// UNNEST in FROM, and the functions whose results are unnested there.
+pub(super) fn list_of(factor: &TableFactor) -> Option<UnnestedFactor<'_>> {
     match factor {
         TableFactor::UNNEST {
-            alias, array_exprs, ..
-        } => Some((alias.as_ref(), array_exprs.clone())),
-        TableFactor::Table {
-            name,
             alias,
-            args: Some(args),
+            array_exprs,
+            with_ordinality,
             ..
-        } if name.to_string().eq_ignore_ascii_case("unnest") => {
-            let list = args.args.iter().filter_map(|argument| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
-                _ => None,
-            });
-            Some((alias.as_ref(), list.collect()))
-        }
+        } => Some(UnnestedFactor {
+            alias: alias.as_ref(),
+            lists: array_exprs.clone(),
+            has_numbers: *with_ordinality,
+        }),
         TableFactor::Table {
             name,
             alias,
             args: Some(args),
+            with_ordinality,
             ..
         } => {
             let called = name.to_string().to_lowercase();
-            SERIES
-                .contains(&called.as_str())
-                .then(|| (alias.as_ref(), vec![series(&called, args.args.clone())]))
+            let lists = if called == "unnest" {
+                let list = args.args.iter().filter_map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+                    _ => None,
+                });
+                list.collect()
+            } else if SERIES.contains(&called.as_str()) {
+                vec![series(&called, args.args.clone())]
+            } else {
+                return None;
+            };
+            Some(UnnestedFactor {
+                alias: alias.as_ref(),
+                lists,
+                has_numbers: *with_ordinality,
+            })
         }
         _ => None,
     }
@@ -128,12 +147,12 @@ impl Planner<'_> {
     pub(super) fn unnest(
         &self,
         joined: &mut JoinedFrame,
-        alias: Option<&TableAlias>,
-        list: &[Expr],
+        unnested: &UnnestedFactor,
         keeps_empty: bool,
         ctes: &Ctes,
     ) -> Result<()> {
-        let [list] = list else {
+        let alias = unnested.alias;
+        let [list] = unnested.lists.as_slice() else {
             let error = Error::usage("UNNEST takes one list").hint("CROSS JOIN UNNEST(a) AS t(x)");
             return Err(self
                 .source
@@ -142,10 +161,16 @@ impl Planner<'_> {
         let scope = joined.scope(None);
         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(list)?;
         let inner = self.engine.unique("__element");
-        let frame = self
-            .engine
-            .add_columns(joined.frame.clone(), &[(bound, inner.clone())])?;
-        joined.frame = explode_column(frame, &inner, keeps_empty);
+        let mut lists = vec![(bound.clone(), inner.clone())];
+        let mut exploded = vec![inner.clone()];
+        if unnested.has_numbers {
+            let numbers = self.engine.unique("__element");
+            let series = expression("generate_series(1, len(_0))", vec![bound]);
+            lists.push((series, numbers.clone()));
+            exploded.push(numbers);
+        }
+        let frame = self.engine.add_columns(joined.frame.clone(), &lists)?;
+        joined.frame = explode_columns(frame, &exploded, keeps_empty);
         let series = match list {
             Expr::Function(function) => {
                 Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str()))
@@ -164,13 +189,21 @@ impl Planner<'_> {
             || series.unwrap_or_default(),
             |alias| alias.name.value.clone(),
         );
+        let numbers_name = unnested
+            .alias
+            .and_then(|alias| alias.columns.get(1))
+            .map_or("ordinality", |column| column.name.value.as_str());
+        let names = [name, numbers_name.to_owned()];
+        let columns = names.into_iter().zip(exploded);
         joined.relations.push(Relation {
             alias,
-            columns: vec![ScopeColumn {
-                name,
-                inner,
-                qualified_only: false,
-            }],
+            columns: columns
+                .map(|(name, inner)| ScopeColumn {
+                    name,
+                    inner,
+                    qualified_only: false,
+                })
+                .collect(),
         });
         Ok(())
     }

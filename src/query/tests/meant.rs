@@ -503,7 +503,7 @@ fn frames_choose_the_rows_that_a_window_looks_at() {
         ),
     ]);
     assert!(
-        refused("SELECT sum(k) OVER (ORDER BY k GROUPS 1 PRECEDING) AS x FROM data")
+        refused("SELECT sum(k) OVER (ORDER BY k ROWS k PRECEDING) AS x FROM data")
             .contains("ROWS BETWEEN")
     );
     assert!(

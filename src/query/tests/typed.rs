@@ -1,0 +1,308 @@
+//! Statements as they are typed, with several functions each; expected values are those of DuckDB
+//! 1.4.
+
+use super::*;
+
+fn all(cases: &[(&str, Json)]) {
+    for (sql, wanted) in cases {
+        assert_eq!(Json::Array(rows(sql)), *wanted, "{sql}");
+    }
+}
+
+fn names(sql: &str) -> Vec<String> {
+    let result = run_sql(&tables(), sql, None, &ctx())
+        .unwrap_or_else(|error| panic!("{sql}: {}", error.report()));
+    let names = result.json_rows().next().map(|row| row.into_iter());
+    names.into_iter().flatten().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn tuples_are_structs() {
+    all(&[
+        (
+            "SELECT (1, 2) = (1, 2), (1, NULL) = (1, NULL), (1, 2) <> (1, 3), (2, 1) > (1, 9)",
+            json!([[true, true, true, true]]),
+        ),
+        (
+            "SELECT (1, NULL) IN ((1, NULL)), (1, 2) NOT IN ((1, NULL))",
+            json!([[true, true]]),
+        ),
+        (
+            "SELECT id FROM data WHERE (id, type) = ('lima', 'FOLDER')",
+            json!([["lima"]]),
+        ),
+        (
+            "SELECT count(DISTINCT (id, \"internal:parent_id\")) FROM level1",
+            json!([[4]]),
+        ),
+    ]);
+}
+
+#[test]
+fn ages_have_parts_and_texts() {
+    all(&[
+        (
+            "SELECT age(TIMESTAMP '2024-03-15', TIMESTAMP '2023-01-31')::VARCHAR, \
+                age(DATE '2020-02-29', DATE '2019-02-28')::VARCHAR, \
+                age(TIMESTAMP '2023-01-31 10:00', TIMESTAMP '2024-03-15 12:30:15.5')::VARCHAR, \
+                age(DATE '2020-02-28', DATE '2020-03-31')::VARCHAR",
+            json!([[
+                "1 year 1 month 15 days",
+                "1 year 1 day",
+                "-1 year -1 month -15 days -02:30:15.5",
+                "-1 month -3 days"
+            ]]),
+        ),
+        (
+            "SELECT extract(year FROM age(DATE '2020-03-31', DATE '2018-02-28')), \
+                date_part('month', age(DATE '2020-03-31', DATE '2018-02-28')), \
+                year(age(DATE '2020-03-31', DATE '2018-02-28'))",
+            json!([[2, 1, 2]]),
+        ),
+    ]);
+    let text = report("SELECT age(\"stac:time_start\") FROM data");
+    assert!(text.contains("age(a, b)::VARCHAR"), "{text}");
+}
+
+#[test]
+fn intervals_of_computed_numbers_move_times() {
+    all(&[
+        (
+            "SELECT DATE '2021-01-31' + to_months(1), DATE '2021-03-31' - to_years(1), \
+                DATE '2021-01-31' + INTERVAL (1 + 1) DAY, DATE '2021-01-31' + INTERVAL (x) MONTH \
+                FROM (SELECT 1 AS x)",
+            json!([[
+                "2021-02-28T00:00:00",
+                "2020-03-31T00:00:00",
+                "2021-02-02T00:00:00",
+                "2021-02-28T00:00:00"
+            ]]),
+        ),
+        (
+            "SELECT make_date(18000), make_date({'year': 2020, 'month': 1, 'day': 2}), \
+                make_timestamp_ms(1609459200000), timezone_hour(now())",
+            json!([["2019-04-14", "2020-01-02", "2021-01-01T00:00:00", 0]]),
+        ),
+        (
+            "SELECT date_part(['year', 'month'], DATE '2021-02-03'), \
+                extract(yearweek FROM DATE '2021-01-03'), \
+                date_diff('decade', DATE '2019-12-31', DATE '2020-01-01')",
+            json!([[{"year": 2021, "month": 2}, 202053, 1]]),
+        ),
+    ]);
+    let text = report("SELECT INTERVAL 1 MONTH");
+    assert!(text.contains("date + INTERVAL 1 MONTH"), "{text}");
+}
+
+#[test]
+fn times_with_and_without_a_zone_are_compared() {
+    all(&[
+        (
+            "SELECT \"stac:time_start\" > TIMESTAMPTZ '2020-01-01 00:00:00+00', \
+                \"stac:time_start\" < now(), now() - \"stac:time_start\" > INTERVAL 1 DAY, \
+                now() > TIMESTAMPTZ '2020-01-01 00:00:00+00', current_date - DATE '2020-01-01' > 0 \
+                FROM data LIMIT 1",
+            json!([[true, true, true, true, true]]),
+        ),
+        (
+            "SELECT typeof(now()), now() = current_timestamp, typeof(localtimestamp)",
+            json!([["TIMESTAMP WITH TIME ZONE", true, "TIMESTAMP"]]),
+        ),
+    ]);
+}
+
+#[test]
+fn frames_leave_rows_out_and_count_groups() {
+    let from = "FROM (VALUES (1, 10), (2, 20), (2, 30), (3, 40)) v(x, y) ORDER BY x, y";
+    let over = |call: &str, frame: &str| format!("SELECT {call} OVER (ORDER BY x {frame}) {from}");
+    for (sql, wanted) in [
+        (
+            over(
+                "sum(y)",
+                "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW",
+            ),
+            json!([[20], [40], [60], [30]]),
+        ),
+        (
+            over("sum(y)", "GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"),
+            json!([[10], [60], [60], [90]]),
+        ),
+        (
+            over("sum(y)", "GROUPS BETWEEN 2 FOLLOWING AND 9 FOLLOWING"),
+            json!([[40], [null], [null], [null]]),
+        ),
+        (
+            over(
+                "count(*)",
+                "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES",
+            ),
+            json!([[4], [3], [3], [4]]),
+        ),
+        (
+            over(
+                "count(*)",
+                "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP",
+            ),
+            json!([[0], [1], [1], [3]]),
+        ),
+        (
+            over(
+                "first_value(y)",
+                "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW",
+            ),
+            json!([[20], [10], [10], [10]]),
+        ),
+    ] {
+        assert_eq!(Json::Array(rows(&sql)), wanted, "{sql}");
+    }
+    let months = "SELECT count(*) OVER (ORDER BY d RANGE BETWEEN INTERVAL 1 MONTH PRECEDING AND \
+        CURRENT ROW) FROM (VALUES (DATE '2021-01-31'), (DATE '2021-02-28'), (DATE '2021-03-30')) \
+        v(d) ORDER BY d";
+    assert_eq!(rows(months), [json!([1]), json!([2]), json!([2])]);
+    assert_eq!(
+        rows(&months.replace("ORDER BY d RANGE", "ORDER BY d DESC RANGE")),
+        [json!([2]), json!([1]), json!([1])]
+    );
+    assert_eq!(
+        names("SELECT sum(a) OVER (ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES) FROM (SELECT 1 AS a)"),
+        ["sum(a) OVER (ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)"]
+    );
+}
+
+#[test]
+fn columns_are_chosen_by_lambdas_and_patterns() {
+    let from = "FROM (SELECT 1 AS a, 2 AS ab, 3 AS b)";
+    for (list, wanted) in [
+        ("COLUMNS(c -> c LIKE 'a%')", json!([[1, 2]])),
+        ("COLUMNS(lambda c: c = 'b')", json!([[3]])),
+        ("* NOT LIKE 'a%'", json!([[3]])),
+        ("* SIMILAR TO '.b'", json!([[2]])),
+        ("* NOT ILIKE 'A_'", json!([[1, 3]])),
+        ("COALESCE(*COLUMNS('a'))", json!([[1]])),
+        ("#3, #1", json!([[3, 1]])),
+    ] {
+        let sql = format!("SELECT {list} {from}");
+        assert_eq!(Json::Array(rows(&sql)), wanted, "{sql}");
+    }
+    let condition = format!("SELECT 1 {from} WHERE COLUMNS('a') > 0");
+    assert_eq!(rows(&condition).len(), 1);
+    assert_eq!(rows(&condition.replace("> 0", "> 1")).len(), 0);
+    for (list, wanted) in [
+        ("max(COLUMNS('a'))", ["a", "ab"].as_slice()),
+        ("COLUMNS('(a)b') AS 'n_\\1'", &["n_a"]),
+        ("#2", &["ab"]),
+        ("B, AB", &["b", "ab"]),
+    ] {
+        let sql = format!("SELECT {list} {from}");
+        assert_eq!(names(&sql), wanted, "{sql}");
+    }
+}
+
+#[test]
+fn structs_and_lists_are_changed() {
+    all(&[
+        (
+            "SELECT struct_update({'a': 1, 'b': 2}, a := 'x', c := 3), \
+                struct_concat({'a': 1}, {'b': 2})",
+            json!([[{"a": "x", "b": 2, "c": 3}, {"a": 1, "b": 2}]]),
+        ),
+        (
+            "SELECT [1] || NULL, NULL::INT[] || [1], list_concat([1], NULL), [1] || [2]",
+            json!([[null, null, [1], [1, 2]]]),
+        ),
+        (
+            "SELECT list_aggregate([1, 2, 3, 4], 'quantile_cont', 0.25), list_bit_xor([1, 2]), \
+                list_mad([1, 2, 9]), list_histogram(['a', 'a', 'b']), list_kurtosis([]::INT[])",
+            json!([[1.75, 3, 1.0, {"a": 2, "b": 1}, null]]),
+        ),
+        (
+            "SELECT [x + i FOR x, i IN [10, 20]], map {'a': 1, 'b': NULL}::VARCHAR",
+            json!([[[11, 22], "{a=1, b=NULL}"]]),
+        ),
+    ]);
+}
+
+#[test]
+fn decimal_numbers_are_rounded_exactly() {
+    all(&[
+        (
+            "SELECT round(1.005, 2) = 1.01, round(2.675, 2) = 2.68, round(-1.45, 1) = -1.5, \
+                round(0.5) = 1, round(1.005::DOUBLE, 2)",
+            json!([[true, true, true, true, 1.0]]),
+        ),
+        (
+            "SELECT 2.5::DECIMAL(3,1)::INT, (-2.5)::DECIMAL(3,1)::INT, 7.5::DECIMAL(3,1) % 2",
+            json!([[3, -3, 1.5]]),
+        ),
+        (
+            "SELECT round_even(2.5, 0), fmod(-7.5, 2), fdiv(-7, 2), divide(7, 2), add(1, 2)",
+            json!([[2.0, 0.5, -4.0, 3, 3]]),
+        ),
+    ]);
+}
+
+#[test]
+fn what_fails_in_try_is_null() {
+    all(&[(
+        "SELECT try(1 / 0), try(CAST('x' AS INT)), try(ln(0)), try(sqrt(-1)), try(upper('a'))",
+        json!([[null, null, null, null, "A"]]),
+    )]);
+}
+
+#[test]
+fn counts_of_rows_are_computed() {
+    all(&[
+        (
+            "SELECT id FROM data ORDER BY id LIMIT (SELECT count(*) / 2 FROM data)",
+            json!([["bonn"]]),
+        ),
+        (
+            "SELECT id FROM data ORDER BY id LIMIT 2 - 1 OFFSET 3 - 2",
+            json!([["lima"]]),
+        ),
+        (
+            "SELECT x FROM (VALUES (1), ('inf'::DOUBLE), (NULL)) t(x) ORDER BY x LIMIT 1",
+            json!([[1.0]]),
+        ),
+        (
+            "SELECT repeat('#', count(*)::INT) FROM level1 GROUP BY id",
+            json!([["##"], ["##"]]),
+        ),
+        (
+            "SELECT count(DISTINCT uuid()), min(length(uuid())) FROM level1",
+            json!([[4, 36]]),
+        ),
+        ("SELECT E'a\\tb'", json!([["a\tb"]])),
+        (
+            "SELECT d, n FROM (SELECT [7, 8] AS l) CROSS JOIN unnest(l) WITH ORDINALITY AS t(d, n)",
+            json!([[7, 1], [8, 2]]),
+        ),
+        ("SELECT - -3, 5 - (-(-2)), '0x1F'::INT", json!([[3, 3, 31]])),
+        (
+            "SELECT list_filter(list(cloud_cover), x -> x > 0.5), \
+                list_transform(list(id ORDER BY id), (x, i) -> x || i) FROM data",
+            json!([[[0.75], ["bonn1", "lima2"]]]),
+        ),
+        (
+            "SELECT regr_sxx(y, x), regr_syy(y, x), regr_sxy(y, x) FROM (VALUES (1, 2), (3, 8)) \
+                t(x, y)",
+            json!([[2.0, 18.0, 6.0]]),
+        ),
+    ]);
+}
+
+#[test]
+fn statements_that_change_tables_have_another_spelling() {
+    for (sql, answer) in [
+        ("CREATE TABLE t AS SELECT 1", "WITH t AS"),
+        ("COPY data TO 'x.csv'", "save its result"),
+        ("SET threads = 4", "SHOW TABLES"),
+        ("SELECT * INTO t FROM data", "WITH t AS"),
+        ("SELECT setseed(0.5)", "ORDER BY hash(id)"),
+        ("SELECT histogram(id, [1, 2]) FROM data", "GROUP BY bin"),
+        ("SELECT struct_pack(id) FROM data", "struct_pack(a := id"),
+    ] {
+        let text = report(sql);
+        assert!(text.contains(answer), "{sql}: {text}");
+    }
+}
