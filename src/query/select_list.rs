@@ -451,6 +451,13 @@ fn find_columns_call(
 
 /// The expression with the columns of `*COLUMNS(…)` as arguments; `None` without it.
 fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Result<Option<Expr>> {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Function(function) if name_of(function) == UNPACKED_COLUMNS => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    if found.is_continue() {
+        return Ok(None);
+    }
     let mut expr = expr.clone();
     let mut is_unpacked = false;
     let outcome = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
@@ -471,7 +478,9 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
     }
 }
 
-/// Replaces each `*COLUMNS(…)` among the arguments of a call; false without one.
+/// Replaces each `*COLUMNS(…)` among the arguments of a call; false without one. Not inlined, so
+/// that the visit of a deep expression takes little of the stack.
+#[inline(never)]
 fn unpack_arguments(
     engine: &SqlEngine,
     function: &mut Function,

@@ -175,6 +175,8 @@ impl ExpressionRewrite<'_, '_> {
         Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
     }
 
+    /// Not inlined, so that the visit of a deep expression takes little of the stack.
+    #[inline(never)]
     fn rewrite_node(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
         use BinaryOperator::{Minus, Multiply, PGRegexIMatch, PGRegexNotIMatch, Plus};
         let span = expr.span();
@@ -908,11 +910,8 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        if let Expr::Function(function) = &*expr
-            && name_of(function) == "try"
-            && let Some([tried]) = arguments_of(function).as_deref()
-        {
-            *expr = Expr::Nested(Box::new(without_failures(tried)));
+        if matches!(expr, Expr::Function(_)) {
+            replace_try(expr);
         }
         ControlFlow::Continue(())
     }
@@ -922,6 +921,18 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+}
+
+/// Replaces `try(…)`. Not inlined, so that the visit of a deep expression takes little of the
+/// stack.
+#[inline(never)]
+fn replace_try(expr: &mut Expr) {
+    if let Expr::Function(function) = &*expr
+        && name_of(function) == "try"
+        && let Some([tried]) = arguments_of(function).as_deref()
+    {
+        *expr = Expr::Nested(Box::new(without_failures(tried)));
     }
 }
 
