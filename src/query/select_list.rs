@@ -429,8 +429,11 @@ fn find_columns_call(
     expr: &Expr,
     scope: &SelectScope,
 ) -> Result<Option<Chosen>> {
+    // Boxed, so that the visit of a deep expression takes little of the stack.
     let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns_call(part) => ControlFlow::Break(function.clone()),
+        Expr::Function(function) if is_columns_call(part) => {
+            ControlFlow::Break(Box::new(function.clone()))
+        }
         _ => ControlFlow::Continue(()),
     });
     let ControlFlow::Break(function) = found else {
@@ -469,18 +472,16 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
                 is_unpacked |= unpacked;
                 ControlFlow::Continue(())
             }
-            Err(error) => ControlFlow::Break(error),
+            Err(error) => ControlFlow::Break(Box::new(error)),
         }
     });
     match outcome {
-        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(is_unpacked.then_some(expr)),
     }
 }
 
-/// Replaces each `*COLUMNS(…)` among the arguments of a call; false without one. Not inlined, so
-/// that the visit of a deep expression takes little of the stack.
-#[inline(never)]
+/// Replaces each `*COLUMNS(…)` among the arguments of a call; false without one.
 fn unpack_arguments(
     engine: &SqlEngine,
     function: &mut Function,

@@ -175,8 +175,6 @@ impl ExpressionRewrite<'_, '_> {
         Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
     }
 
-    /// Not inlined, so that the visit of a deep expression takes little of the stack.
-    #[inline(never)]
     fn rewrite_node(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
         use BinaryOperator::{Minus, Multiply, PGRegexIMatch, PGRegexNotIMatch, Plus};
         let span = expr.span();
@@ -924,9 +922,7 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     }
 }
 
-/// Replaces `try(…)`. Not inlined, so that the visit of a deep expression takes little of the
-/// stack.
-#[inline(never)]
+/// Replaces `try(…)`.
 fn replace_try(expr: &mut Expr) {
     if let Expr::Function(function) = &*expr
         && name_of(function) == "try"
