@@ -15,7 +15,7 @@ use crate::error::Result;
 
 /// Aggregates whose arguments behind the first are parameters: a quantile, a separator, a number of
 /// values.
-const WITH_PARAMETERS: [&str; 9] = [
+const WITH_PARAMETERS: [&str; 10] = [
     "approx_quantile",
     "group_concat",
     "listagg",
@@ -24,6 +24,7 @@ const WITH_PARAMETERS: [&str; 9] = [
     "quantile",
     "quantile_cont",
     "quantile_disc",
+    "reservoir_quantile",
     "string_agg",
 ];
 

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use chrono::{DateTime, Utc};
 use polars::prelude::{LazyFrame, Schema};
 use polars::sql::SQLContext;
 use sqlparser::ast::Expr;
@@ -27,6 +28,7 @@ pub(super) struct SqlEngine<'a> {
     numbers: Cell<usize>,
     /// Functions generated for this statement.
     pub extras: Extras,
+    now: DateTime<Utc>,
 }
 
 impl<'a> SqlEngine<'a> {
@@ -41,6 +43,7 @@ impl<'a> SqlEngine<'a> {
             columns,
             numbers: Cell::new(0),
             extras: Extras::default(),
+            now: Utc::now(),
         }
     }
 
@@ -50,6 +53,7 @@ impl<'a> SqlEngine<'a> {
             source: &self.source,
             schema,
             extras: &self.extras,
+            now: self.now,
         }
     }
 

@@ -429,8 +429,11 @@ fn find_columns_call(
     expr: &Expr,
     scope: &SelectScope,
 ) -> Result<Option<Chosen>> {
+    // Boxed, so that the visit of a deep expression takes little of the stack.
     let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns_call(part) => ControlFlow::Break(function.clone()),
+        Expr::Function(function) if is_columns_call(part) => {
+            ControlFlow::Break(Box::new(function.clone()))
+        }
         _ => ControlFlow::Continue(()),
     });
     let ControlFlow::Break(function) = found else {
@@ -451,6 +454,13 @@ fn find_columns_call(
 
 /// The expression with the columns of `*COLUMNS(…)` as arguments; `None` without it.
 fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Result<Option<Expr>> {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Function(function) if name_of(function) == UNPACKED_COLUMNS => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    if found.is_continue() {
+        return Ok(None);
+    }
     let mut expr = expr.clone();
     let mut is_unpacked = false;
     let outcome = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
@@ -462,11 +472,11 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
                 is_unpacked |= unpacked;
                 ControlFlow::Continue(())
             }
-            Err(error) => ControlFlow::Break(error),
+            Err(error) => ControlFlow::Break(Box::new(error)),
         }
     });
     match outcome {
-        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(is_unpacked.then_some(expr)),
     }
 }

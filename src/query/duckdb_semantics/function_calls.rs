@@ -65,7 +65,7 @@ impl ExpressionRewrite<'_, '_> {
     pub(super) fn rewrite_call(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
         let (name, span) = (name_of(function), span_of(function));
         let call = call_of(self.0.source, function).map_err(Box::new)?;
-        let time = Utc::now();
+        let time = self.0.now;
         let arity = call.arguments.len();
         let spelled = match name.as_str() {
             "now" | "current_timestamp" | "get_current_timestamp" | "transaction_timestamp"

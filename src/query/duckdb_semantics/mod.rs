@@ -908,11 +908,8 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        if let Expr::Function(function) = &*expr
-            && name_of(function) == "try"
-            && let Some([tried]) = arguments_of(function).as_deref()
-        {
-            *expr = Expr::Nested(Box::new(without_failures(tried)));
+        if matches!(expr, Expr::Function(_)) {
+            replace_try(expr);
         }
         ControlFlow::Continue(())
     }
@@ -922,6 +919,16 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+}
+
+/// Replaces `try(…)`.
+fn replace_try(expr: &mut Expr) {
+    if let Expr::Function(function) = &*expr
+        && name_of(function) == "try"
+        && let Some([tried]) = arguments_of(function).as_deref()
+    {
+        *expr = Expr::Nested(Box::new(without_failures(tried)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use chrono::{DateTime, Utc};
 use polars::prelude::Schema;
 use polars::prelude::udf::UserDefinedFunction;
 
@@ -16,6 +17,8 @@ pub(in crate::query) struct Semantics<'a> {
     /// Schema of the frame over which the expression is evaluated.
     pub schema: &'a Schema,
     pub extras: &'a Extras,
+    /// The time of the statement, which `now()` gives.
+    pub now: DateTime<Utc>,
 }
 
 /// Rewrites an expression bottom-up.
