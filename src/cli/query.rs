@@ -378,9 +378,10 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let path = arguments.path;
     if let Some(copy) = arguments.copy_as {
         let filters = arguments.filter.filters()?;
-        let reader = open(terminal, &path, &options)?;
         let statement = match (copy.engine(), arguments.sql.as_slice()) {
-            (Some(engine), []) => copy_as(reader.as_ref(), &filters, engine)?,
+            (Some(engine), []) => {
+                copy_as(open(terminal, &path, &options)?.as_ref(), &filters, engine)?
+            }
             (None, sql @ ([] | [_])) => {
                 let opening = ModuleOpening::from_options(&path, &options);
                 module_code(&opening, sql.first().map(String::as_str), &filters)

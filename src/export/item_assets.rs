@@ -388,6 +388,7 @@ mod tests {
             roots: 0,
             parts: Vec::new(),
             training: None,
+            opening: None,
         }
     }
 

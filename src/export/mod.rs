@@ -147,6 +147,9 @@ pub struct Facts {
     pub parts: Vec<Facts>,
     /// For the code of a training loop; `None` where no sample is a raster, or no form needs it.
     pub training: Option<TrainingFacts>,
+    /// How code that does not stay beside the dataset opens it; `None`: by its address, or its name
+    /// in the same folder.
+    pub opening: Option<ModuleOpening>,
 }
 
 impl Facts {
@@ -575,7 +578,10 @@ impl<'a> Described<'a> {
             Error::unsupported("the first sample has no raster that a training loop could read")
                 .at_path(&self.facts.path)
         })?;
-        let opening = ModuleOpening::from_addresses(&self.addresses());
+        let opening = match &self.facts.opening {
+            Some(opening) => opening.clone(),
+            None => ModuleOpening::from_addresses(&self.addresses()),
+        };
         Ok(training_code(&opening, facts))
     }
 

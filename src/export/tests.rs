@@ -97,6 +97,7 @@ fn facts(assembly: &Assembly) -> Facts {
         roots: assembly.tree.levels.first().map_or(0, |level| level.len()),
         parts: Vec::new(),
         training: None,
+        opening: None,
     }
 }
 

@@ -16,6 +16,8 @@ pub struct TrainingFacts {
     pub split: Option<TrainingSplit>,
     /// Side in pixels of square windows; `None` for whole rasters.
     pub window: Option<usize>,
+    /// Positions that the loop does not read, and why not, as comments say it.
+    pub left_out: Vec<(String, &'static str)>,
 }
 
 /// The split of a dataset.
@@ -36,7 +38,7 @@ pub struct TrainingRaster {
     pub position: Option<String>,
     /// Number of bands of the first sample.
     pub bands: usize,
-    /// True for the raster that is learned.
+    /// True for the raster that is learned; for one at the most.
     pub is_target: bool,
     /// Statistics over the part to train on.
     pub statistics: TrainingStatistics,
@@ -45,7 +47,7 @@ pub struct TrainingRaster {
 /// Statistics of a raster over the part to train on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TrainingStatistics {
-    /// The metadata has none, or they are of other values than those that are read.
+    /// The metadata has none, or they are of scaled values, not of the stored ones.
     #[default]
     Unknown,
     /// Mean and standard deviation of each band, of the stored values.
@@ -160,6 +162,9 @@ fn write_constants(code: &mut String, facts: &TrainingFacts) {
         })
         .collect();
     let _ = writeln!(code, "BANDS = {{{}}}", bands.join(", "));
+    for (position, reason) in &facts.left_out {
+        let _ = writeln!(code, "# Left out: {} ({reason})", position.printable_line());
+    }
     let part = facts.split.as_ref().map_or_else(
         || "all samples".to_owned(),
         |split| format!("the samples whose {} is {}", split.column, split.train),
@@ -196,7 +201,7 @@ fn write_constants(code: &mut String, facts: &TrainingFacts) {
             .collect();
         let _ = writeln!(code, "{name} = {{{}}}", entries.join(", "));
     }
-    for raster in &facts.rasters {
+    for raster in facts.rasters.iter().filter(|raster| raster.is_target) {
         if let TrainingStatistics::Classes(classes) = &raster.statistics {
             let names: Vec<String> = classes
                 .iter()
@@ -364,6 +369,7 @@ mod tests {
                 validation: Some("validation".into()),
             }),
             window: Some(256),
+            left_out: vec![("angles.tif".into(), "of another size")],
         };
         let code = training_code(
             &ModuleOpening::from_addresses(&["a\"b.tacozip".into()]),
@@ -376,6 +382,7 @@ mod tests {
             r#"MEAN = {"s2/t0.tif": [1234.57, 0.1]}"#,
             r#"CLASSES = {0: "c0", 1: "c1", 2: "c2"}"#,
             "WEIGHTS = [0.625, 2.5, 0.0]",
+            "# Left out: angles.tif (of another size)",
             "size=256",
             r#"train = samples("\"split\" = 'tr''ain'")"#,
             r#"image = scaled(batch, "s2/t0.tif")"#,
@@ -397,6 +404,7 @@ mod tests {
             }],
             split: None,
             window: None,
+            left_out: Vec::new(),
         };
         let code = training_code(&ModuleOpening::from_addresses(&["set".into()]), &facts);
         assert!(

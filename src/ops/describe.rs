@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile, visit_read_dataset};
-use super::training_facts::training_facts;
+use super::training_facts::{training_facts, training_facts_if_readable};
 use crate::container::{
     self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, write_document,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{
-    self, Catalogue, CatalogueDocument, DocumentSink, Facts, ModuleOpening, describe_into,
-    training_code,
+    self, Catalogue, CatalogueDocument, DocumentSink, Facts, ModuleOpening, TrainingFacts,
+    describe_into, training_code,
 };
 use crate::jobs::{JobContext, release};
 use crate::model::{is_remote, place_below};
@@ -111,16 +111,19 @@ fn describe_opened(
             "there is no level {level}; the dataset has {count}, counted from 0"
         )));
     }
-    let training = if form.has_training_code() {
-        training_facts(reader.as_ref(), ctx)?
-    } else {
-        None
+    let training = match form {
+        Catalogue::Training => training_facts(reader.as_ref(), ctx)?,
+        form if form.has_training_code() => training_facts_if_readable(reader.as_ref(), ctx)?,
+        _ => None,
     };
+    // A script is run anywhere, a card stays beside its dataset.
+    let opening = (form == Catalogue::Training).then(|| ModuleOpening::from_options(input, open));
     // Only Croissant states checksums: they take reading the whole dataset.
     let facts = Facts {
         url,
         level,
         training,
+        opening,
         ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)?
     };
     // Its tables have a row for every sample.
@@ -235,12 +238,13 @@ pub(super) fn describe_beside(
     reader: &dyn ContainerReader,
     place: &dyn Fn(&Path) -> PathBuf,
     url: Option<String>,
+    training: Option<TrainingFacts>,
     ctx: &JobContext,
 ) -> Result<Vec<CatalogueDocument>> {
     let assembly = assembly_of(reader, ctx)?;
     let mut facts = Facts {
         url,
-        training: training_facts(reader, ctx)?,
+        training,
         ..facts_of(reader, true, ctx)?
     };
     facts.path = place(&facts.path);
@@ -275,6 +279,7 @@ fn facts_of_info(reader: &dyn ContainerReader) -> Facts {
         roots: reader.levels().rows(0),
         parts: Vec::new(),
         training: None,
+        opening: None,
     }
 }
 

@@ -18,6 +18,8 @@ use crate::raster;
 
 /// Rasters of a sample that a loop reads at the most.
 const RASTERS_MAX: usize = 16;
+/// Files of the first sample that are opened at the most.
+const OPENED_MAX: usize = 64;
 /// Largest side of a proposed window in pixels.
 const WINDOW_MAX: usize = 256;
 /// Columns of factors and offsets that statistics may have been scaled by.
@@ -35,6 +37,13 @@ struct FirstRaster {
     size: [usize; 2],
 }
 
+impl FirstRaster {
+    /// The ids as a path.
+    fn position(&self) -> String {
+        self.ids.join("/")
+    }
+}
+
 /// The facts of a dataset; `None` when its first sample has no raster that a loop could read.
 ///
 /// # Errors
@@ -44,41 +53,92 @@ pub(super) fn training_facts(
     ctx: &JobContext,
 ) -> Result<Option<TrainingFacts>> {
     let tree = reader.levels().skeleton(ctx)?;
-    let Some(mut first) = rasters_of_first_sample(reader, &tree, ctx)? else {
+    let Some(found) = rasters_of_first_sample(reader, &tree, ctx)? else {
         return Ok(None);
     };
     // Windows of one sample are at the same pixels of each raster.
-    let size = first[0].size;
-    first.retain(|raster| raster.size == size);
+    let size = size_to_read(&found);
+    let (first, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|raster| raster.size == size);
+    let mut left_out: Vec<(String, &'static str)> = others
+        .iter()
+        .map(|raster| (raster.position(), "of another size"))
+        .collect();
     let split = read_split(reader, ctx)?;
     let train = match &split {
         Some((split, parts)) => rows_of_part(parts, &split.train),
         None => vec![true; reader.levels().rows(0)],
     };
     let mut rasters = Vec::with_capacity(first.len());
+    let roots = &tree.levels[0];
+    let counted = (0..roots.len() as u32)
+        .filter(|&root| train[root as usize] && !is_padding(roots.id(root)))
+        .count();
     for raster in &first {
         let rows = rows_at_position(&tree, &raster.ids, &train);
-        let statistics = statistics_of(reader, raster, &rows, ctx)?;
-        let position = (!raster.ids.is_empty()).then(|| raster.ids.join("/"));
-        let is_target = matches!(statistics, TrainingStatistics::Classes(_))
-            || position.as_deref().is_some_and(is_target_name);
+        if rows.len() < counted {
+            left_out.push((raster.position(), "not in every sample"));
+            continue;
+        }
         rasters.push(TrainingRaster {
-            position,
+            position: (!raster.ids.is_empty()).then(|| raster.position()),
             bands: raster.bands,
-            is_target,
-            statistics,
+            is_target: false,
+            statistics: statistics_of(reader, raster, &rows, ctx)?,
         });
     }
-    if rasters.iter().all(|raster| raster.is_target) {
-        rasters
-            .iter_mut()
-            .for_each(|raster| raster.is_target = false);
+    if rasters.is_empty() {
+        return Ok(None);
+    }
+    if let Some(target) = find_target(&rasters) {
+        rasters[target].is_target = true;
     }
     Ok(Some(TrainingFacts {
         rasters,
         split: split.map(|(split, _)| split),
         window: size.into_iter().min().map(|side| side.min(WINDOW_MAX)),
+        left_out,
     }))
+}
+
+/// As [`training_facts`] for documents that are whole without them: what can't be read is a
+/// warning.
+///
+/// # Errors
+/// When the job is cancelled.
+pub(super) fn training_facts_if_readable(
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<Option<TrainingFacts>> {
+    training_facts(reader, ctx).or_else(|error| {
+        if error.is_cancelled() {
+            return Err(error);
+        }
+        ctx.warn(tr!("no code of a training loop: {error}", error));
+        Ok(None)
+    })
+}
+
+/// Columns and rows that most of the rasters have; of several such sizes, the largest.
+fn size_to_read(rasters: &[FirstRaster]) -> [usize; 2] {
+    let count = |size: [usize; 2]| rasters.iter().filter(|raster| raster.size == size).count();
+    let sizes = rasters.iter().map(|raster| raster.size);
+    sizes
+        .max_by_key(|&size| (count(size), size))
+        .unwrap_or_default()
+}
+
+/// The raster that is learned: of those with a name that says so and those of classes the first, one
+/// with both before all; `None` where nothing would be left to learn from.
+fn find_target(rasters: &[TrainingRaster]) -> Option<usize> {
+    let rank = |raster: &TrainingRaster| {
+        let is_named = raster.position.as_deref().is_some_and(is_target_name);
+        let has_classes = matches!(raster.statistics, TrainingStatistics::Classes(_));
+        usize::from(is_named) * 2 + usize::from(has_classes)
+    };
+    let best = rasters.iter().map(rank).max()?;
+    let target = rasters.iter().position(|raster| rank(raster) == best)?;
+    (best > 0 && rasters.len() > 1).then_some(target)
 }
 
 /// The rasters below the first sample of level 0 that is no padding, in the order of their rows.
@@ -95,9 +155,13 @@ fn rasters_of_first_sample(
         return Ok(None);
     };
     let mut found = Vec::new();
+    let mut opened = 0;
     let mut waiting = vec![(0, root, Vec::new())];
     while let Some((level, row, ids)) = waiting.pop() {
         ctx.check()?;
+        if found.len() == RASTERS_MAX || opened == OPENED_MAX {
+            break;
+        }
         let rows = &tree.levels[level];
         if rows.kind(row) == SampleKind::Folder {
             let Some(below) = tree.levels.get(level + 1) else {
@@ -105,12 +169,15 @@ fn rasters_of_first_sample(
             };
             for &child in rows.children(row).iter().rev() {
                 let id = below.id(child);
-                if !is_padding(id) {
+                if !is_padding(id) && waiting.len() < OPENED_MAX {
                     let ids = [ids.as_slice(), &[id.to_owned()]].concat();
                     waiting.push((level + 1, child, ids));
                 }
             }
-        } else if let Ok((source, _)) = reader.raster(level, row)
+            continue;
+        }
+        opened += 1;
+        if let Ok((source, _)) = reader.raster(level, row)
             && let Ok(info) = raster::describe(&source)
             && info.band_count == info.bands.len()
             && !info.bands.is_empty()
@@ -121,9 +188,6 @@ fn rasters_of_first_sample(
                 bands: info.band_count,
                 size: [info.width, info.height],
             });
-            if found.len() == RASTERS_MAX {
-                break;
-            }
         }
     }
     Ok(Some(found).filter(|found| !found.is_empty()))
@@ -233,18 +297,19 @@ fn statistics_of(
     })
 }
 
-/// The classes of `labels:classes` with their shares, by value from 0 on as losses count them;
-/// `None` when the shares are not about these classes, or the values have gaps.
+/// The classes of `labels:classes` by value from 0 on, as losses count them, with their shares,
+/// which are in this order; `None` when the shares are not about these classes, the values have
+/// gaps, or the highest class has no share, as older tools lost it.
 fn classes_of(
     fields: &serde_json::Map<String, Json>,
     shares: &[f64],
 ) -> Option<Vec<TrainingClass>> {
     let stated = fields.get("labels:classes")?.as_array()?;
-    if stated.len() != shares.len() || shares.is_empty() {
+    if stated.len() != shares.len() || shares.last().is_none_or(|share| *share <= 0.0) {
         return None;
     }
     let mut classes = Vec::with_capacity(shares.len());
-    for (class, &share) in stated.iter().zip(shares) {
+    for class in stated {
         let category = class.get("category")?;
         let value = match category.as_str() {
             Some(text) => text.trim().parse().ok()?,
@@ -254,10 +319,13 @@ fn classes_of(
         classes.push(TrainingClass {
             value,
             name: name.map_or_else(|| value.to_string(), str::to_owned),
-            share,
+            share: 0.0,
         });
     }
     classes.sort_by_key(|class| class.value);
+    for (class, share) in classes.iter_mut().zip(shares) {
+        class.share = *share;
+    }
     let is_dense = classes
         .iter()
         .enumerate()
@@ -276,8 +344,9 @@ mod tests {
             {"name": "water", "category": "1"}, {"name": "land", "category": 0},
         ]});
         let fields = fields.as_object().expect("an object");
-        let classes = classes_of(fields, &[0.2, 0.8]).expect("are classes");
+        let classes = classes_of(fields, &[0.8, 0.2]).expect("are classes");
         assert_eq!((classes[0].name.as_str(), classes[0].share), ("land", 0.8));
+        assert!(classes_of(fields, &[1.0, 0.0]).is_none());
         assert!(classes_of(fields, &[1.0]).is_none());
         let gaps =
             json!({"labels:classes": [{"name": "a", "category": 0}, {"name": "b", "category": 5}]});

@@ -67,6 +67,8 @@ struct RemoteFileState {
 struct Open {
     files: HashMap<Arc<str>, Weak<RemoteFile>>,
     idle: VecDeque<Arc<RemoteFile>>,
+    /// Number of the files that were left when closed ones were last forgotten.
+    kept: usize,
 }
 
 static OPEN_FILES: Mutex<Option<Open>> = Mutex::new(None);
@@ -87,7 +89,11 @@ fn find_open_file(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
 fn remember(file: &Arc<RemoteFile>) {
     let mut open = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.get_or_insert_default();
-    open.files.retain(|_, file| file.strong_count() > 0);
+    // Once in a doubling: an index may keep a file open for each of its parts.
+    if open.files.len() > 2 * open.kept + IDLE {
+        open.files.retain(|_, file| file.strong_count() > 0);
+        open.kept = open.files.len();
+    }
     open.files
         .insert(file.target.text.clone(), Arc::downgrade(file));
     open.idle

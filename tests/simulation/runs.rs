@@ -312,7 +312,10 @@ impl Simulation {
         let ending = self.run(&request, &RunFaults::default());
         let (counts, requests) = (self.memory.get().counts(), self.memory.get().requests());
         let (new, hidden) = self.state();
-        self.exchange(source);
+        // Those at the store are turned back at the end of a run.
+        if source != Some(STORE_SOURCES) {
+            self.exchange(source);
+        }
         self.store.go_back();
         for name in world::CHANGED {
             fs::remove_dir_all(self.workspace.path(name)).expect("removed");

@@ -27,7 +27,10 @@ impl Upload {
             .clone()
             .for_each(|part| sums.update(Md5::digest(part.as_slice())));
         let tag = format!("\"{}-{}\"", hex::encode(sums.finalize()), self.parts.len());
-        let bytes = parts.flat_map(|part| part.iter().copied()).collect();
+        let bytes = parts
+            .map(|part| part.as_slice())
+            .collect::<Vec<_>>()
+            .concat();
         Stored {
             bytes: Arc::new(bytes),
             tag,

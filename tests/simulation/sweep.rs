@@ -82,12 +82,12 @@ impl Case {
         }
     }
 
-    /// Tries each request with each fault, or with every `stride`-th.
+    /// Tries each request with each fault, or one pair in `stride`; `shift` chooses which.
     /// Returns the number of tries, and the stories of those that failed.
     fn sweep(
         &self,
         simulation: &mut Simulation,
-        stride: usize,
+        (stride, shift): (usize, usize),
     ) -> Result<(u64, Vec<Story>), Story> {
         let step = step_of(self.step);
         self.prepare(simulation)?;
@@ -95,7 +95,9 @@ impl Case {
         let (mut tried, mut failed) = (0, Vec::new());
         for number in 1..=requests {
             for (at, action) in StoreAction::ALL.into_iter().enumerate() {
-                if !(at + number as usize).is_multiple_of(stride) {
+                // Another fault for each case and store, so that the whole has all.
+                let turn = at + number as usize + 5 * (simulation.store.kind as usize) + shift;
+                if !turn.is_multiple_of(stride) {
                     continue;
                 }
                 let kind = simulation.store.kind;
@@ -129,8 +131,9 @@ fn a_process_of_the_sweep() {
     simulation.workspace.write("large/large.bin", bytes);
     simulation.store.kind = KINDS[kind as usize];
     let (mut tried, mut failed) = (0, 0);
-    for case in CASES.iter().skip(first as usize).step_by(step as usize) {
-        let (count, stories) = match case.sweep(&mut simulation, stride as usize) {
+    let cases = CASES.iter().enumerate();
+    for (at, case) in cases.skip(first as usize).step_by(step as usize) {
+        let (count, stories) = match case.sweep(&mut simulation, (stride as usize, at)) {
             Ok(found) => found,
             Err(story) => (1, vec![story]),
         };

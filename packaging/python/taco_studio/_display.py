@@ -47,13 +47,12 @@ def _thumbnails(samples, count: int) -> str:
     return "".join(cells) + more
 
 
-def _link(dataset, sample: str | None = None) -> str:
+def _link(dataset) -> str:
     """A link that opens the dataset in the window, which asks first."""
     place = dataset.description["path"]
     if "://" not in place:
         place = os.path.abspath(place)
-    query = {"path": place} if sample is None else {"path": place, "sample": sample}
-    address = "taco-studio://open?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
+    address = "taco-studio://open?" + urllib.parse.urlencode({"path": place}, quote_via=urllib.parse.quote)
     return f'<p><a href="{html.escape(address)}">Open in Taco Studio</a></p>'
 
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::request::PublishRequest;
 use crate::container::ContainerReader;
 use crate::error::Result;
-use crate::export::CatalogueDocument;
+use crate::export::{CatalogueDocument, TrainingFacts};
 use crate::jobs::JobContext;
 use crate::model::Address;
 use crate::ops::describe::describe_beside;
@@ -29,6 +29,7 @@ pub(super) fn documents_of(
     request: &PublishRequest,
     reader: &dyn ContainerReader,
     opened_as: &str,
+    training: Option<TrainingFacts>,
     ctx: &JobContext,
 ) -> Result<Vec<CatalogueDocument>> {
     let public = request.public();
@@ -40,7 +41,7 @@ pub(super) fn documents_of(
         .as_ref()
         .filter(|public| public.is_web())
         .map(ToString::to_string);
-    let mut documents = describe_beside(reader, &place, url, ctx)?;
+    let mut documents = describe_beside(reader, &place, url, training, ctx)?;
     request.layout.adapt(
         &mut documents,
         reader.collection(),

@@ -25,7 +25,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_read_dataset};
-use crate::ops::training_facts::training_facts;
+use crate::ops::training_facts::training_facts_if_readable;
 use crate::table::ParquetOptions;
 
 /// Size of a read in bytes.
@@ -163,8 +163,14 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         }
         None => reader.clone(),
     };
-    let training = training_facts(described.as_ref(), ctx)?;
-    let documents = documents_of(request, described.as_ref(), &prepared.opened_as, ctx)?;
+    let training = training_facts_if_readable(described.as_ref(), ctx)?;
+    let documents = documents_of(
+        request,
+        described.as_ref(),
+        &prepared.opened_as,
+        training.clone(),
+        ctx,
+    )?;
     let documents: Vec<NewFile> = documents
         .into_iter()
         .map(|document| NewFile {

@@ -249,7 +249,7 @@ pub fn ui(ui: &mut Ui, shown_fix: &mut FixState, cx: &mut PanelContext<'_>, docu
     }
     refresh(shown_fix, cx, document);
     show_plan(shown_fix, cx);
-    // Moved out for the frame to release the borrow of the context.
+    // Moved out for the frame to release the borrow of the state.
     let Some(fault) = shown_fix.fault.take() else {
         return;
     };
