@@ -525,22 +525,21 @@ impl Checks {
                     self.leave = Some(Request::Do(Action::Sidecars));
                     continue;
                 }
-                match &finding.at {
-                    Location::Collection(field) => {
-                        self.requests.push(Request::CollectionField(field.clone()))
-                    }
-                    _ => {
-                        if let Some(at) = finding_sample(finding) {
-                            self.requests.push(Request::Select(Some(at)));
-                        }
-                    }
-                }
                 // The problem list contains the findings about sources.
-                self.leave = Some(Request::Do(if is_of_source(finding) {
+                let list = Request::Do(if is_of_source(finding) {
                     Action::Validate
                 } else {
                     Action::ShowProblems
-                }));
+                });
+                // The request to leave comes last, so that its panel is in front.
+                if let Location::Collection(field) = &finding.at {
+                    self.requests.push(list);
+                    self.leave = Some(Request::CollectionField(field.clone()));
+                } else {
+                    let at = finding_sample(finding);
+                    self.requests.extend(at.map(|at| Request::Select(Some(at))));
+                    self.leave = Some(list);
+                }
             }
         }
     }
