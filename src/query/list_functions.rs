@@ -11,8 +11,8 @@ use polars::sql::FunctionOptions;
 
 use super::engine_errors::refusal;
 use super::nested_values::{
-    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of,
-    order_keys, row_count, stack_columns, take_places,
+    ListRanges, ListsBuilder, broadcast_column, broadcast_row, cast_to, common_type,
+    comparable_type, extreme_of, order_keys, row_count, stack_columns, take_places,
 };
 use super::type_names::type_name;
 
@@ -66,6 +66,7 @@ const FUNCTIONS: &[ListFunction] = &[
         list_contains,
     ),
     list_function("list_distinct", (1, 1), first_type, list_distinct),
+    list_function("list_joined", (2, 2), concat_type, list_joined),
     list_function("list_max", (1, 1), element_type, |columns| {
         list_extreme(columns, true)
     }),
@@ -297,6 +298,18 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
         lists.push(places);
     }
     Ok(lists.finish(&elements)?.into_column())
+}
+
+/// Two lists behind one another, as of `||`; null where one of them is null.
+fn list_joined(columns: &[Column]) -> PolarsResult<Column> {
+    let joined = list_concat(columns)?;
+    let rows = joined.len();
+    let mut known = BooleanChunked::full(PlSmallStr::EMPTY, true, rows);
+    for column in columns {
+        known = known & broadcast_column(column, rows).is_not_null();
+    }
+    let nulls = Column::full_null(PlSmallStr::EMPTY, rows, joined.dtype());
+    joined.zip_with(&known, &nulls)
 }
 
 /// Lists of chosen elements of each list, in the chosen order.

@@ -121,6 +121,11 @@ fn unify_types(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
         (Date, Datetime(_, None)) | (Datetime(_, None), Date) => {
             Datetime(TimeUnit::Microseconds, None)
         }
+        // A time without a zone is one in UTC, the zone of the session.
+        (Datetime(_, Some(zone)), Date | Datetime(_, None))
+        | (Date | Datetime(_, None), Datetime(_, Some(zone))) => {
+            Datetime(TimeUnit::Microseconds, Some(zone.clone()))
+        }
         (Datetime(_, one_zone), Datetime(_, other_zone)) if one_zone == other_zone => {
             Datetime(TimeUnit::Microseconds, one_zone.clone())
         }

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use polars::prelude::{Column, DataFrame, DataType, IntoLazy, LazyFrame, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName, OneOrManyWithParens, RenameSelectItem, Select, SelectFlavor, SelectItem,
-    SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
+    ObjectName, OneOrManyWithParens, Query, RenameSelectItem, Select, SelectFlavor, SelectItem,
+    SelectItemQualifiedWildcardKind, Spanned, Value, Visit, VisitMut, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -222,7 +223,8 @@ fn name_of_item(expr: &Expr, scope: &SelectScope) -> String {
                 && let Some(columns) = scope.visible(Some(&table.value))
                 && let Some(known) = columns
                     .iter()
-                    .find(|known| known.name.eq_ignore_ascii_case(&own.value)) =>
+                    .filter(|known| known.name.eq_ignore_ascii_case(&own.value))
+                    .min_by_key(|known| known.name != own.value) =>
         {
             known.name.clone()
         }
@@ -411,16 +413,92 @@ fn columns_of(
 /// A condition with `COLUMNS(…)`, which is met where it is for all of the columns.
 ///
 /// # Errors
-/// For COLUMNS of other arguments.
+/// For COLUMNS of other arguments, and of no column.
 pub(super) fn expand_condition(
     engine: &SqlEngine,
     condition: &Expr,
     scope: &SelectScope,
 ) -> Result<Vec<Expr>> {
     Ok(match columns_of(engine, condition, scope)? {
+        Some(each) if each.is_empty() => {
+            let span =
+                find_first_columns_call(condition).map_or(condition.span(), |call| span_of(&call));
+            let error = Error::usage("COLUMNS matches no column of this FROM");
+            return Err(engine.source.locate(error, span));
+        }
         Some(each) => each.into_iter().map(|one| one.expr).collect(),
         None => vec![condition.clone()],
     })
+}
+
+/// Visits expressions outside of subqueries, whose columns are those of their own FROM.
+struct OuterExpressions<F> {
+    visit: F,
+    /// Number of queries around the visited part.
+    depth: usize,
+}
+
+impl<F> OuterExpressions<F> {
+    fn new(visit: F) -> Self {
+        Self { visit, depth: 0 }
+    }
+}
+
+impl<B, F: FnMut(&Expr) -> ControlFlow<B>> Visitor for OuterExpressions<F> {
+    type Break = B;
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<B> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<B> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<B> {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        (self.visit)(expr)
+    }
+}
+
+impl<B, F: FnMut(&mut Expr) -> ControlFlow<B>> VisitorMut for OuterExpressions<F> {
+    type Break = B;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<B> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<B> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<B> {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        (self.visit)(expr)
+    }
+}
+
+/// The first `COLUMNS(…)` of an expression.
+fn find_first_columns_call(expr: &Expr) -> Option<Box<Function>> {
+    // Boxed, so that the visit of a deep expression takes little of the stack.
+    let mut visitor = OuterExpressions::new(|part: &Expr| match part {
+        Expr::Function(function) if is_columns_call(part) => {
+            ControlFlow::Break(Box::new(function.clone()))
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    match Visit::visit(expr, &mut visitor) {
+        ControlFlow::Break(function) => Some(function),
+        ControlFlow::Continue(()) => None,
+    }
 }
 
 /// The columns of the first `COLUMNS(…)` of an expression.
@@ -429,14 +507,7 @@ fn find_columns_call(
     expr: &Expr,
     scope: &SelectScope,
 ) -> Result<Option<Chosen>> {
-    // Boxed, so that the visit of a deep expression takes little of the stack.
-    let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns_call(part) => {
-            ControlFlow::Break(Box::new(function.clone()))
-        }
-        _ => ControlFlow::Continue(()),
-    });
-    let ControlFlow::Break(function) = found else {
+    let Some(function) = find_first_columns_call(expr) else {
         return Ok(None);
     };
     match Chosen::from_function(engine, &function, scope)? {
@@ -454,16 +525,16 @@ fn find_columns_call(
 
 /// The expression with the columns of `*COLUMNS(…)` as arguments; `None` without it.
 fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Result<Option<Expr>> {
-    let found = visit_expressions(expr, |part| match part {
+    let mut visitor = OuterExpressions::new(|part: &Expr| match part {
         Expr::Function(function) if name_of(function) == UNPACKED_COLUMNS => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    if found.is_continue() {
+    if Visit::visit(expr, &mut visitor).is_continue() {
         return Ok(None);
     }
     let mut expr = expr.clone();
     let mut is_unpacked = false;
-    let outcome = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+    let mut visitor = OuterExpressions::new(|part: &mut Expr| {
         let Expr::Function(function) = part else {
             return ControlFlow::Continue(());
         };
@@ -475,7 +546,7 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
             Err(error) => ControlFlow::Break(Box::new(error)),
         }
     });
-    match outcome {
+    match VisitMut::visit(&mut expr, &mut visitor) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(is_unpacked.then_some(expr)),
     }
@@ -521,12 +592,13 @@ fn is_columns_call(part: &Expr) -> bool {
 /// The expression with this column in place of `COLUMNS(…)`.
 fn replace_columns_call(expr: &Expr, name: &str) -> Expr {
     let mut expr = expr.clone();
-    let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+    let mut visitor = OuterExpressions::new(|part: &mut Expr| {
         if is_columns_call(part) {
             *part = column(name);
         }
         ControlFlow::<()>::Continue(())
     });
+    let _ = VisitMut::visit(&mut expr, &mut visitor);
     expr
 }
 

@@ -4,15 +4,15 @@ use std::any::TypeId;
 use std::cell::Cell;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, LambdaFunction,
-    LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens, UnaryOperator,
+    BinaryOperator, DictionaryField, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    LambdaFunction, LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens, UnaryOperator,
 };
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token, Word};
 
-use super::duckdb_semantics::expressions::expression;
+use super::duckdb_semantics::expressions::{expression, literal};
 use crate::error::Result;
 
 /// Precedence of `**`: above multiplication, below casts.
@@ -325,6 +325,10 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
     let mut list = parser.parse_expr()?;
     if parser.parse_keyword(Keyword::IF) {
         let condition = parser.parse_expr()?;
+        if names.len() > 1 {
+            parser.expect_token(&Token::RBracket)?;
+            return Ok(filter_with_index(list, &names, condition, body));
+        }
         list = call_with("list_filter", vec![list, build_lambda(&names, condition)]);
     }
     parser.expect_token(&Token::RBracket)?;
@@ -332,6 +336,33 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
         "list_transform",
         vec![list, build_lambda(&names, body)],
     ))
+}
+
+/// The results of the elements that meet a condition. The index is that of the whole list, so the
+/// conditions and results are computed before elements are left out.
+fn filter_with_index(list: Expr, names: &[Ident], condition: Expr, body: Expr) -> Expr {
+    let both = Expr::Dictionary(vec![
+        build_field("is_met", condition),
+        build_field("result", body),
+    ]);
+    let computed = call_with("list_transform", vec![list, build_lambda(names, both)]);
+    let met = call_with("list_filter", vec![computed, build_field_lambda("is_met")]);
+    call_with("list_transform", vec![met, build_field_lambda("result")])
+}
+
+fn build_field(name: &str, value: Expr) -> DictionaryField {
+    DictionaryField {
+        key: Ident::new(name),
+        value: Box::new(value),
+    }
+}
+
+/// `element -> element.name`.
+fn build_field_lambda(name: &str) -> Expr {
+    let element = Ident::new("element");
+    let arguments = vec![Expr::Identifier(element.clone()), literal(name)];
+    let value = expression("struct_extract(_0, _1)", arguments);
+    build_lambda(&[element], value)
 }
 
 /// `name -> body`, or `(name, index) -> body`.

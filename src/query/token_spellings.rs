@@ -98,6 +98,13 @@ fn is_window_bracket(tokens: &[TokenWithSpan], open: usize) -> bool {
     is_keyword(before, Keyword::OVER) || is_keyword(before, Keyword::AS)
 }
 
+/// True for tokens from the bracket of a window on that have ROWS, RANGE or GROUPS.
+fn begins_frame(tokens: &[TokenWithSpan]) -> bool {
+    let units = [Keyword::ROWS, Keyword::RANGE, Keyword::GROUPS];
+    let is_unit = |token| units.iter().any(|unit| is_keyword(Some(token), *unit));
+    tokens.iter().any(is_unit)
+}
+
 /// Adds a mark to PARTITION BY of the window behind the bracket `open`.
 fn mark_partition(found: &mut SqlTokens, open: usize, mark: Option<&str>, span: Span) {
     let Some(mark) = mark else {
@@ -257,6 +264,7 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
             && let Some((mark, words)) = read_frame_exclusion(&tokens[at + 1..])
             && let Some(open) = find_open_bracket(&found)
             && is_window_bracket(&found, open)
+            && begins_frame(&found[open..])
         {
             mark_partition(&mut found, open, mark, span);
             at += 1 + words;

@@ -352,7 +352,9 @@ impl WindowDefinition {
                 find_group_place(rows, at, offset as i64, is_start)
             }
             FrameBound::Offset(offset) => {
-                let place = at as i64 + offset as i64 + i64::from(!is_start);
+                let place = (at as i64)
+                    .saturating_add(offset as i64)
+                    .saturating_add(i64::from(!is_start));
                 usize::try_from(place).unwrap_or(0).clamp(start, end)
             }
         }

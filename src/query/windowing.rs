@@ -324,6 +324,12 @@ fn window(
             end: FrameBound::Offset(0.0),
         },
     };
+    if order.is_empty() && frame.units == FrameUnits::Groups {
+        return refused(
+            "a frame of GROUPS needs ORDER BY".into(),
+            "OVER (ORDER BY id GROUPS 1 PRECEDING)",
+        );
+    }
     if order.is_empty() && frame.units != FrameUnits::Rows && frame.start == FrameBound::Unbounded {
         // Without ORDER BY, all rows are peers.
         let whole = Frame {

@@ -131,18 +131,69 @@ pub(super) fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Opti
     Some(read)
 }
 
-/// Two times of which one has a zone, both as times in UTC without one, the zone of the session;
-/// `None` for others.
+/// Times without a zone, in which times of the zone of the session are written.
+const UNZONED: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
+
+fn is_zoned(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Datetime(_, Some(_)))
+}
+
+fn is_unzoned(dtype: &DataType) -> bool {
+    matches!(dtype, DataType::Date | DataType::Datetime(_, None))
+}
+
+/// Times of which some have a zone and others have none: in DuckDB all have it. `None` for others.
+pub(super) fn as_zoned_times(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
+    let zoned = dtypes.iter().find(|dtype| is_zoned(dtype))?;
+    let is_time = |dtype: &DataType| is_zoned(dtype) || is_unzoned(dtype) || dtype.is_null();
+    if !dtypes.iter().any(is_unzoned) || !dtypes.iter().all(is_time) {
+        return None;
+    }
+    let mut times = Vec::with_capacity(values.len());
+    for (&value, dtype) in values.iter().zip(dtypes) {
+        times.push(if is_unzoned(dtype) {
+            value.clone().cast(UNZONED).cast(zoned.clone())
+        } else {
+            value.clone()
+        });
+    }
+    Some(times)
+}
+
+/// Two times of which one has a zone, both with or both without it, in UTC, the zone of the session.
+/// The side that refers to no column is the one that is cast, so that statistics of the column are
+/// used. `None` for others.
 pub(super) fn without_zones(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
-    const UNZONED: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
-    let is_zoned = |dtype: &DataType| matches!(dtype, DataType::Datetime(_, Some(_)));
-    let is_unzoned =
-        |dtype: &DataType| matches!(dtype, DataType::Date | DataType::Datetime(_, None));
     let has_both = match dtypes {
         [one, other] if is_zoned(one) => is_unzoned(other),
         [one, other] => is_unzoned(one) && is_zoned(other),
     };
-    has_both.then(|| sides.map(|side| side.clone().cast(UNZONED)))
+    if !has_both {
+        return None;
+    }
+    let zoned = usize::from(is_zoned(&dtypes[1]));
+    let unzoned = 1 - zoned;
+    let mut cast = sides.map(Clone::clone);
+    let is_constant = !refers_to_column(sides[unzoned]) && refers_to_column(sides[zoned]);
+    if is_constant {
+        cast[unzoned] = cast[unzoned]
+            .clone()
+            .cast(UNZONED)
+            .cast(dtypes[zoned].clone());
+        return Some(cast);
+    }
+    cast[zoned] = cast[zoned].clone().cast(UNZONED);
+    if !matches!(
+        dtypes[unzoned],
+        DataType::Date | DataType::Datetime(TimeUnit::Microseconds, _)
+    ) {
+        cast[unzoned] = cast[unzoned].clone().cast(UNZONED);
+    }
+    Some(cast)
+}
+
+fn refers_to_column(side: &Expr) -> bool {
+    side.into_iter().any(|part| matches!(part, Expr::Column(_)))
 }
 
 /// A comparison. The engine gives one row for a constant compared with a column that is the same in
@@ -154,8 +205,6 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataTy
         cast_untyped_null(left, of_left, of_right),
         cast_untyped_null(right, of_right, of_left),
     );
-    let refers_to_column =
-        |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
     let (left, op, right) = match op
         .swap_operands()
         .filter(|_| !refers_to_column(&left) && refers_to_column(&right))
@@ -188,5 +237,21 @@ fn cast_untyped_null(side: Expr, own: &DataType, other: &DataType) -> Expr {
         side.cast(other.clone())
     } else {
         side
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_times_is_not_cast() {
+        let zoned = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
+        let (column, constant) = (col("t"), lit(0));
+        for dtypes in [[UNZONED, zoned.clone()], [zoned, UNZONED]] {
+            let sides = without_zones([&column, &constant], &dtypes).expect("times");
+            assert_eq!(sides[0], column);
+            assert_ne!(sides[1], constant);
+        }
     }
 }

@@ -19,8 +19,8 @@ use crate::query::list_functions::elementwise;
 use crate::query::plan_inputs::map_inputs;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
 use comparisons::{
-    as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
-    without_zones,
+    as_floats, as_zoned_times, compared_with_negative, comparison, signed_beside_unsigned,
+    texts_as_truths, without_zones,
 };
 use expressions::{binary_expression, text_cast};
 use fractions::{
@@ -278,7 +278,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 ));
             }
             if let Some([left, right]) = without_zones([left, right], &dtypes) {
-                return Ok(binary_expression(left, op, right));
+                return Ok(comparison(left, op, right, &dtypes));
             }
             if let Some([left, right]) = signed_beside_unsigned([left, right], &dtypes) {
                 return Ok(comparison(
@@ -304,9 +304,11 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref falsy,
         } => {
             let dtypes = [dtype(truthy), dtype(falsy)];
-            let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes)
+            let branches = [truthy.as_ref(), falsy.as_ref()];
+            let alike = as_floats(&branches, &dtypes)
+                .or_else(|| as_zoned_times(&branches, &dtypes))
                 .map(TryInto::<[Expr; 2]>::try_into);
-            match (floats, is_of_mixed_signs(&dtypes)) {
+            match (alike, is_of_mixed_signs(&dtypes)) {
                 (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
                     predicate: predicate.clone(),
                     truthy: Arc::new(truthy),
@@ -334,7 +336,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref function,
         } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
-            let made = match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
+            let values: Vec<&Expr> = input.iter().collect();
+            let alike = as_floats(&values, &dtypes).or_else(|| as_zoned_times(&values, &dtypes));
+            let made = match alike {
                 Some(input) => Expr::Function {
                     input,
                     function: function.clone(),

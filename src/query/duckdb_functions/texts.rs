@@ -193,8 +193,11 @@ pub(super) fn repeat(columns: &[Column]) -> PolarsResult<Column> {
                 let count = usize::try_from(count).unwrap_or(0);
                 let length = text.len().saturating_mul(count);
                 bytes = bytes.saturating_add(length);
-                if length > 1 << 20 || bytes > BYTES_MAX {
+                if length > 1 << 20 {
                     return Err(refusal("the text would have more than 1 MiB"));
+                }
+                if bytes > BYTES_MAX {
+                    return Err(refusal("the texts would have more than 256 MiB"));
                 }
                 Some(text.repeat(count))
             }

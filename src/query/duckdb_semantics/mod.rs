@@ -399,15 +399,7 @@ impl ExpressionRewrite<'_, '_> {
                 op: BinaryOperator::StringConcat,
                 right,
             } if self.is_list(left) || self.is_list(right) => {
-                let lists = [left, right].map(|side| side.as_ref().clone());
-                let is_written = lists.iter().all(|side| list_of(side).is_some());
-                // A list that is null makes the result null, other than in `list_concat`.
-                let template = if is_written {
-                    "list_concat(_0, _1)"
-                } else {
-                    "CASE WHEN _0 IS NOT NULL AND _1 IS NOT NULL THEN list_concat(_0, _1) END"
-                };
-                expression(template, lists.into())
+                two("list_joined(_0, _1)", left, right)
             }
             Expr::BinaryOp {
                 left,
@@ -940,16 +932,15 @@ fn without_failures(expr: &Expr) -> Expr {
         match part {
             Expr::Cast { kind, .. } => *kind = CastKind::TryCast,
             Expr::Function(function) => {
-                let condition = match name_of(function).as_str() {
-                    "ln" | "log" | "log2" | "log10" => "> 0",
-                    "sqrt" => ">= 0",
-                    "acos" | "asin" => "BETWEEN -1 AND 1",
+                let name = name_of(function);
+                let domain = match name.as_str() {
+                    "ln" | "log" | "log2" | "log10" => "number_above_zero",
+                    "sqrt" => "number_from_zero",
+                    "acos" | "asin" => "number_within_one",
                     _ => return ControlFlow::Continue(()),
                 };
                 if let Some([number]) = arguments_of(function).as_deref() {
-                    let template = format!("CASE WHEN _0 {condition} THEN _1 END");
-                    let call = Expr::Function(function.clone());
-                    *part = expression(&template, vec![number.clone(), call]);
+                    *part = expression(&format!("{name}({domain}(_0))"), vec![number.clone()]);
                 }
             }
             _ => {}

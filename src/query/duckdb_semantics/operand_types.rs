@@ -162,7 +162,7 @@ const TYPES_OF_FIRST: [&str; 10] = [
 ];
 
 /// Functions whose results are lists.
-const LISTS: [&str; 36] = [
+const LISTS: [&str; 37] = [
     "array_agg",
     "array_append",
     "array_cat",
@@ -183,6 +183,7 @@ const LISTS: [&str; 36] = [
     "list_distinct",
     "list_filter",
     "list_intersect",
+    "list_joined",
     "list_prepend",
     "list_resize",
     "list_reverse",

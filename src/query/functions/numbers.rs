@@ -28,6 +28,16 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("binary_logarithm", (1, 1), double, |columns| {
         of_one_double(columns, |number| Ok(number.log2()))
     }),
+    // Null for numbers that logarithms, roots and arcs do not take.
+    scalar("number_above_zero", (1, 1), double, |columns| {
+        keep_numbers(columns, |number| number > 0.0)
+    }),
+    scalar("number_from_zero", (1, 1), double, |columns| {
+        keep_numbers(columns, |number| number >= 0.0)
+    }),
+    scalar("number_within_one", (1, 1), double, |columns| {
+        keep_numbers(columns, |number| number.abs() <= 1.0)
+    }),
     scalar("sinh", (1, 1), double, |columns| {
         of_one_double(columns, |number| Ok(number.sinh()))
     }),
@@ -129,6 +139,13 @@ fn next_after(columns: &[Column]) -> PolarsResult<Column> {
         }))
     })?;
     doubles_column(next).cast(&dtype)
+}
+
+/// The numbers for which `is_kept` is true, and NaN; null for the others.
+fn keep_numbers(columns: &[Column], is_kept: fn(f64) -> bool) -> PolarsResult<Column> {
+    Ok(doubles_column(of_doubles(columns, |[number]| {
+        Ok(Some(number).filter(|number| number.is_nan() || is_kept(*number)))
+    })?))
 }
 
 fn of_one_double(columns: &[Column], of: fn(f64) -> PolarsResult<f64>) -> PolarsResult<Column> {

@@ -524,11 +524,13 @@ fn write_ages(columns: &[Column]) -> PolarsResult<Column> {
 fn take_age_parts(columns: &[Column]) -> PolarsResult<Column> {
     let units = cast_to(&columns[0], &DataType::String)?;
     let units = units.str()?;
+    let ages = compute_ages(&columns[1..])?;
     let mut parts = Vec::with_capacity(row_count(columns));
-    for (row, age) in compute_ages(&columns[1..])?.into_iter().enumerate() {
+    for row in 0..row_count(columns) {
         let unit = units.get(broadcast_row(units.len(), row));
+        let age = ages[broadcast_row(ages.len(), row)].as_ref();
         parts.push(match unit.zip(age) {
-            Some((unit, age)) => Some(part_of_age(unit, &age)?),
+            Some((unit, age)) => Some(part_of_age(unit, age)?),
             None => None,
         });
     }

@@ -305,30 +305,41 @@ impl<'a> Planner<'a> {
         };
         let number = |expr: &Expr| self.read_row_count(expr, ctes);
         let limit = limit.map(|limit| match percent_of(limit) {
-            Some(percent) => Ok(Limit::Percent(percent)),
-            None => number(limit).map(Limit::Rows),
+            Some(percent) => Ok(Some(Limit::Percent(percent))),
+            None => number(limit).map(|rows| rows.map(Limit::Rows)),
         });
         Ok((
-            limit.transpose()?,
-            offset.map(number).transpose()?.unwrap_or(0),
+            limit.transpose()?.flatten(),
+            offset.map(number).transpose()?.flatten().unwrap_or(0),
         ))
     }
 
-    fn read_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<u64> {
+    /// The number of rows of LIMIT or OFFSET; `None` for null.
+    fn read_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<u64>> {
         if let Some(count) = count_of(expr) {
-            return Ok(count);
+            return Ok(Some(count));
         }
-        let error = || {
-            let error = Error::usage(format!("{expr} is no number of rows"));
-            self.source
-                .locate(error.hint("LIMIT 10 OFFSET 20"), expr.span())
+        let count = self
+            .compute_row_count(expr, ctes)
+            .map_err(|error| match error.place() {
+                Some(_) => error,
+                None => self.source.locate(error, expr.span()),
+            })?;
+        let Some(count) = count else {
+            return Ok(None);
         };
-        self.compute_row_count(expr, ctes)?.ok_or_else(error)
+        if !(0.0..u64::MAX as f64).contains(&count) {
+            let error = Error::usage(format!("{expr} is no number of rows"));
+            return Err(self
+                .source
+                .locate(error.hint("LIMIT 10 OFFSET 20"), expr.span()));
+        }
+        Ok(Some(count as u64))
     }
 
     /// The value of a count that is computed, as `LIMIT (SELECT count(*) / 10 FROM data)`; a
     /// fraction is rounded.
-    fn compute_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<u64>> {
+    fn compute_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<f64>> {
         let scope = SelectScope::new(Vec::new(), None);
         let mut binder = Binder::new(self, &scope, ctes, &[]);
         let bound = binder.bind_inside(expr)?;
@@ -344,10 +355,7 @@ impl<'a> Planner<'a> {
             .and_then(|column| column.cast(&DataType::Float64))
             .and_then(|column| column.f64().map(|numbers| numbers.first()))
             .map_err(|error| values_error(&error))?;
-        Ok(count
-            .map(f64::round_ties_even)
-            .filter(|count| (0.0..u64::MAX as f64).contains(count))
-            .map(|count| count as u64))
+        Ok(count.map(f64::round_ties_even))
     }
 
     fn plan_frame(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {

@@ -42,6 +42,11 @@ fn tuples_are_structs() {
 fn ages_have_parts_and_texts() {
     all(&[
         (
+            "SELECT date_part(u, age(DATE '2021-03-01', DATE '2020-01-01')) \
+                FROM (VALUES ('year'), ('month')) v(u)",
+            json!([[1], [2]]),
+        ),
+        (
             "SELECT age(TIMESTAMP '2024-03-15', TIMESTAMP '2023-01-31')::VARCHAR, \
                 age(DATE '2020-02-29', DATE '2019-02-28')::VARCHAR, \
                 age(TIMESTAMP '2023-01-31 10:00', TIMESTAMP '2024-03-15 12:30:15.5')::VARCHAR, \
@@ -108,7 +113,22 @@ fn times_with_and_without_a_zone_are_compared() {
             "SELECT typeof(now()), now() = current_timestamp, typeof(localtimestamp)",
             json!([["TIMESTAMP WITH TIME ZONE", true, "TIMESTAMP"]]),
         ),
+        (
+            "SELECT coalesce(\"stac:time_start\", now()) < now(), \
+                greatest(\"stac:time_start\", now()) = now(), \
+                CASE WHEN id = '' THEN \"stac:time_start\" ELSE now() END = now(), \
+                len([\"stac:time_start\", now()]) FROM data LIMIT 1",
+            json!([[true, true, true, 2]]),
+        ),
     ]);
+}
+
+#[test]
+fn frames_without_order_or_units_are_refused() {
+    for frame in ["GROUPS 1 PRECEDING", "ORDER BY x EXCLUDE TIES"] {
+        let sql = format!("SELECT sum(x) OVER ({frame}) FROM (SELECT 1 AS x)");
+        assert!(run_sql(&tables(), &sql, None, &ctx()).is_err(), "{sql}");
+    }
 }
 
 #[test]
@@ -122,6 +142,13 @@ fn frames_leave_rows_out_and_count_groups() {
                 "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW",
             ),
             json!([[20], [40], [60], [30]]),
+        ),
+        (
+            over(
+                "sum(y)",
+                "ROWS BETWEEN CURRENT ROW AND 9223372036854775807 FOLLOWING",
+            ),
+            json!([[100], [90], [70], [40]]),
         ),
         (
             over("sum(y)", "GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW"),
@@ -187,6 +214,13 @@ fn columns_are_chosen_by_lambdas_and_patterns() {
     let condition = format!("SELECT 1 {from} WHERE COLUMNS('a') > 0");
     assert_eq!(rows(&condition).len(), 1);
     assert_eq!(rows(&condition.replace("> 0", "> 1")).len(), 0);
+    let of_subquery = format!(
+        "SELECT 1 {from} WHERE 3 IN (SELECT COLUMNS('^k$') FROM (SELECT 3 AS k)) AND ab = 2"
+    );
+    assert_eq!(rows(&of_subquery).len(), 1);
+    let unmatched = condition.replace("'a'", "'z'");
+    let error = run_sql(&tables(), &unmatched, None, &ctx()).expect_err("is refused");
+    assert!(error.report().contains("COLUMNS matches no column"));
     for (list, wanted) in [
         ("max(COLUMNS('a'))", ["a", "ab"].as_slice()),
         ("COLUMNS('(a)b') AS 'n_\\1'", &["n_a"]),
@@ -196,6 +230,13 @@ fn columns_are_chosen_by_lambdas_and_patterns() {
         let sql = format!("SELECT {list} {from}");
         assert_eq!(names(&sql), wanted, "{sql}");
     }
+}
+
+#[test]
+fn many_lists_are_joined() {
+    let many = " || [1]".repeat(40);
+    let sql = format!("SELECT len(l{many}), k{many} FROM (SELECT [0] AS l, NULL::INT[] AS k)");
+    assert_eq!(rows(&sql), [json!([41, null])]);
 }
 
 #[test]
@@ -214,6 +255,10 @@ fn structs_and_lists_are_changed() {
             "SELECT list_aggregate([1, 2, 3, 4], 'quantile_cont', 0.25), list_bit_xor([1, 2]), \
                 list_mad([1, 2, 9]), list_histogram(['a', 'a', 'b']), list_kurtosis([]::INT[])",
             json!([[1.75, 3, 1.0, {"a": 2, "b": 1}, null]]),
+        ),
+        (
+            "SELECT [x + i FOR x, i IN [10, 20, 30] IF i <> 2]",
+            json!([[[11, 33]]]),
         ),
         (
             "SELECT [x + i FOR x, i IN [10, 20]], map {'a': 1, 'b': NULL}::VARCHAR",
@@ -247,6 +292,8 @@ fn what_fails_in_try_is_null() {
         "SELECT try(NULL), try(CAST('x' AS INT)), try(ln(0)), try(sqrt(-1)), try(upper('a'))",
         json!([[null, null, null, null, "A"]]),
     )]);
+    let nested = format!("try({}1{})", "sqrt(".repeat(30), ")".repeat(30));
+    assert_eq!(rows(&format!("SELECT {nested}")), [json!([1.0])]);
 }
 
 #[test]
@@ -259,6 +306,10 @@ fn counts_of_rows_are_computed() {
         (
             "SELECT id FROM data ORDER BY id LIMIT 2 - 1 OFFSET 3 - 2",
             json!([["lima"]]),
+        ),
+        (
+            "SELECT x FROM range(2) AS t(x) ORDER BY x LIMIT NULL OFFSET NULL",
+            json!([[0], [1]]),
         ),
         (
             "SELECT x FROM (VALUES (1), ('inf'::DOUBLE), (NULL)) t(x) ORDER BY x LIMIT 1",
