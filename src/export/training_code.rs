@@ -412,7 +412,7 @@ mod tests {
             "{code}"
         );
         assert!(
-            !code.contains("POSITIONS") && !code.contains("size="),
+            !code.contains("POSITIONS") && !code.contains(", size="),
             "{code}"
         );
     }

@@ -192,7 +192,7 @@ fn buttons_of_a_small_window_are_whole_and_cover_no_text() {
     click(&mut harness, "Run query");
     click(&mut harness, "Use the query");
     picture(&mut harness, "small-query");
-    assert!(harness.query_by_label("Copy Python").is_some());
+    assert!(harness.query_by_label("Python (tacoreader)").is_some());
     click(&mut harness, "Export subset…");
     assert!(
         harness
