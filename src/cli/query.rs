@@ -318,8 +318,8 @@ pub struct QueryArguments {
     /// The statement, over what the filters left; all of data when absent. Several run one after
     /// the other: each finds what the one before it gave in the table data.
     ///
-    /// Statements mean what they mean to DuckDB, but for these: logarithms and roots of numbers that
-    /// have none are -inf and NaN, where DuckDB stops; integers beyond 64 bits are an error.
+    /// Statements mean what they mean to DuckDB, but for these: logarithms and roots of numbers
+    /// that have none are -inf and NaN, where DuckDB stops; integers beyond 64 bits are an error.
     #[arg(long)]
     pub sql: Vec<String>,
     #[command(flatten)]

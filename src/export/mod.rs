@@ -559,8 +559,8 @@ impl<'a> Described<'a> {
             .collect()
     }
 
-    /// A link to the dataset in the window; only for a dataset at an address, which is the same from
-    /// everywhere.
+    /// A link to the dataset in the window; only for a dataset at an address, which is the same
+    /// from everywhere.
     fn studio_link(&self) -> Option<StudioLink> {
         let [dataset] = self.datasets() else {
             return None;

@@ -259,8 +259,8 @@ fn part_condition(split: &TrainingSplit, part: &str) -> String {
 fn write_loop(code: &mut String, facts: &TrainingFacts) {
     code.push_str(
         "\n\ndef scaled(batch, name):\n    mean, std = (torch.tensor(values[name]).view(-1, 1, 1) \
-            for values in (MEAN, STD))\n    return (batch[name] - mean) / std\n\n\ndef main():\n    \
-            torch.manual_seed(SEED)\n",
+            for values in (MEAN, STD))\n    return (batch[name] - mean) / std\n\n\n\
+            def main():\n    torch.manual_seed(SEED)\n",
     );
     let train = facts
         .split
@@ -311,7 +311,8 @@ fn write_loop(code: &mut String, facts: &TrainingFacts) {
             };
             let _ = writeln!(
                 code,
-                "            # loss = torch.nn.functional.cross_entropy(model(image), target{weight})"
+                "            # loss = torch.nn.functional.cross_entropy(\
+                    model(image), target{weight})"
             );
         }
         None => code.push_str("            # loss = … model(image)\n"),

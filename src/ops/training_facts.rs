@@ -20,6 +20,8 @@ use crate::raster;
 const RASTERS_MAX: usize = 16;
 /// Files of the first sample that are opened at the most.
 const OPENED_MAX: usize = 64;
+/// Samples of a position whose rasters are compared at the most.
+const COMPARED_MAX: usize = 8;
 /// Largest side of a proposed window in pixels.
 const WINDOW_MAX: usize = 256;
 /// Columns of factors and offsets that statistics may have been scaled by.
@@ -70,6 +72,7 @@ pub(super) fn training_facts(
         None => vec![true; reader.levels().rows(0)],
     };
     let mut rasters = Vec::with_capacity(first.len());
+    let mut side = size.into_iter().min().unwrap_or_default();
     let roots = &tree.levels[0];
     let counted = (0..roots.len() as u32)
         .filter(|&root| train[root as usize] && !is_padding(roots.id(root)))
@@ -80,9 +83,11 @@ pub(super) fn training_facts(
             left_out.push((raster.position(), "not in every sample"));
             continue;
         }
+        let (bands, smallest) = least_of_some(reader, raster, &rows, ctx)?;
+        side = side.min(smallest);
         rasters.push(TrainingRaster {
             position: (!raster.ids.is_empty()).then(|| raster.position()),
-            bands: raster.bands,
+            bands,
             is_target: false,
             statistics: statistics_of(reader, raster, &rows, ctx)?,
         });
@@ -96,7 +101,7 @@ pub(super) fn training_facts(
     Ok(Some(TrainingFacts {
         rasters,
         split: split.map(|(split, _)| split),
-        window: size.into_iter().min().map(|side| side.min(WINDOW_MAX)),
+        window: Some(side.min(WINDOW_MAX)),
         left_out,
     }))
 }
@@ -119,6 +124,30 @@ pub(super) fn training_facts_if_readable(
     })
 }
 
+/// The least number of bands and the least side in pixels among some samples of a position, as far
+/// as they can be read: those of one dataset may differ.
+fn least_of_some(
+    reader: &dyn ContainerReader,
+    raster: &FirstRaster,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<(usize, usize)> {
+    let [columns, lines] = raster.size;
+    let (mut bands, mut side) = (raster.bands, columns.min(lines));
+    let step = rows.len().div_ceil(COMPARED_MAX).max(1);
+    for &row in rows.iter().step_by(step) {
+        ctx.check()?;
+        let info = reader
+            .raster(raster.ids.len(), row)
+            .and_then(|(source, _)| raster::describe(&source));
+        if let Ok(info) = info {
+            bands = bands.min(info.band_count);
+            side = side.min(info.width).min(info.height);
+        }
+    }
+    Ok((bands, side))
+}
+
 /// Columns and rows that most of the rasters have; of several such sizes, the largest.
 fn size_to_read(rasters: &[FirstRaster]) -> [usize; 2] {
     let count = |size: [usize; 2]| rasters.iter().filter(|raster| raster.size == size).count();
@@ -128,17 +157,21 @@ fn size_to_read(rasters: &[FirstRaster]) -> [usize; 2] {
         .unwrap_or_default()
 }
 
-/// The raster that is learned: of those with a name that says so and those of classes the first, one
-/// with both before all; `None` where nothing would be left to learn from.
+/// The raster that is learned: of those with a name that says so and those of classes the first,
+/// one with both before all; `None` where nothing would be left to learn from.
 fn find_target(rasters: &[TrainingRaster]) -> Option<usize> {
-    let rank = |raster: &TrainingRaster| {
-        let is_named = raster.position.as_deref().is_some_and(is_target_name);
-        let has_classes = matches!(raster.statistics, TrainingStatistics::Classes(_));
-        usize::from(is_named) * 2 + usize::from(has_classes)
-    };
-    let best = rasters.iter().map(rank).max()?;
-    let target = rasters.iter().position(|raster| rank(raster) == best)?;
+    let best = rasters.iter().map(rank_target).max()?;
+    let target = rasters
+        .iter()
+        .position(|raster| rank_target(raster) == best)?;
     (best > 0 && rasters.len() > 1).then_some(target)
+}
+
+/// How much says that a raster is learned: its name more than that it has classes; 0 for nothing.
+fn rank_target(raster: &TrainingRaster) -> usize {
+    let is_named = raster.position.as_deref().is_some_and(is_target_name);
+    let has_classes = matches!(raster.statistics, TrainingStatistics::Classes(_));
+    usize::from(is_named) * 2 + usize::from(has_classes)
 }
 
 /// The rasters below the first sample of level 0 that is no padding, in the order of their rows.
@@ -210,21 +243,23 @@ fn read_split(
         return Ok(None);
     };
     let parts: Vec<Option<String>> = texts.iter().map(|text| text.map(str::to_owned)).collect();
-    let find_part = |names: &[&str]| {
-        names.iter().find_map(|name| {
-            let mut named = parts.iter().flatten();
-            named.find(|part| part.eq_ignore_ascii_case(name)).cloned()
-        })
-    };
-    let Some(train) = find_part(&TRAIN_NAMES) else {
+    let Some(train) = find_part(&parts, &TRAIN_NAMES) else {
         return Ok(None);
     };
     let split = TrainingSplit {
         column: column.to_owned(),
         train,
-        validation: find_part(&VALIDATION_NAMES),
+        validation: find_part(&parts, &VALIDATION_NAMES),
     };
     Ok(Some((split, parts)))
+}
+
+/// The first of these names that a part has, as it is written there.
+fn find_part(parts: &[Option<String>], names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| {
+        let mut named = parts.iter().flatten();
+        named.find(|part| part.eq_ignore_ascii_case(name)).cloned()
+    })
 }
 
 fn rows_of_part(parts: &[Option<String>], part: &str) -> Vec<bool> {

@@ -54,12 +54,19 @@ watched = code.with_name("watched.py")
 watched.write_text(text, encoding="utf-8")
 names = runpy.run_path(str(watched), init_globals={"seen": seen}, run_name="__main__")
 
+
+
+def numbers(array):
+    """A list for JSON, which has no NaN."""
+    return [None if numpy.isnan(number) else float(number) for number in array]
+
+
 images = numpy.concatenate([image for image, _ in seen])
 answer = {
     "batches": len(seen),
     "shape": images.shape,
-    "mean": images.mean(axis=(0, 2, 3)).tolist(),
-    "std": images.std(axis=(0, 2, 3)).tolist(),
+    "mean": numbers(images.mean(axis=(0, 2, 3))),
+    "std": numbers(images.std(axis=(0, 2, 3))),
 }
 if seen[0][1] is not None:
     targets = numpy.concatenate([target for _, target in seen])

@@ -23,6 +23,32 @@ pub enum PartSplit {
     None,
 }
 
+/// What the code of the result is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeKind {
+    /// The official reader.
+    Python,
+    /// The official reader with a statement.
+    Sql,
+    /// The module `taco_studio`.
+    Module,
+    /// A training loop.
+    PyTorch,
+}
+
+impl CodeKind {
+    pub const ALL: [Self; 4] = [Self::Python, Self::Sql, Self::Module, Self::PyTorch];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Sql => "SQL",
+            Self::Module => "taco_studio",
+            Self::PyTorch => "PyTorch",
+        }
+    }
+}
+
 /// Options of the dialog, as typed.
 pub struct Choices {
     pub container: WriteContainer,

@@ -25,8 +25,7 @@ use crate::ops::{Depth, Verified, written_paths};
 use crate::studio::{Command, Event};
 use crate::table::{Compression, ParquetOptions};
 use checks::{CheckLine, Checks};
-use choices::{Choices, PartSplit, WriteContainer};
-use result::CodeKind;
+use choices::{Choices, CodeKind, PartSplit, WriteContainer};
 
 /// Stage of the dialog.
 pub enum WriteStage {

@@ -6,7 +6,7 @@ use std::path::Path;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::checks::index_names;
-use super::choices::WriteContainer;
+use super::choices::{CodeKind, WriteContainer};
 use super::{Proof, WriteDialog, WriteStage};
 use crate::container::{self, Built, Format, OpenOptions};
 use crate::export::{ModuleOpening, module_code, python_code};
@@ -19,32 +19,6 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
 use crate::ops::{Verified, training_code_of};
 use crate::studio::{Command, Document};
-
-/// What the code of the result is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CodeKind {
-    /// The official reader.
-    Python,
-    /// The official reader with a statement.
-    Sql,
-    /// The module `taco_studio`.
-    Module,
-    /// A training loop.
-    PyTorch,
-}
-
-impl CodeKind {
-    const ALL: [Self; 4] = [Self::Python, Self::Sql, Self::Module, Self::PyTorch];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::Sql => "SQL",
-            Self::Module => "taco_studio",
-            Self::PyTorch => "PyTorch",
-        }
-    }
-}
 
 /// Most files listed.
 const LISTED: usize = 10;
