@@ -68,7 +68,7 @@ answer = {
     "mean": numbers(images.mean(axis=(0, 2, 3))),
     "std": numbers(images.std(axis=(0, 2, 3))),
 }
-if seen[0][1] is not None:
+if seen[0][1] is not None and "CLASSES" in names:
     targets = numpy.concatenate([target for _, target in seen])
     answer["shares"] = {str(value): float((targets == value).mean()) for value in names["CLASSES"]}
     answer["weights"] = names["WEIGHTS"]

@@ -161,8 +161,8 @@ pub(super) fn as_zoned_times(values: &[&Expr], dtypes: &[DataType]) -> Option<Ve
 }
 
 /// Two times of which one has a zone, both with or both without it, in UTC, the zone of the
-/// session. The side that refers to no column is the one that is cast, so that statistics of the column are
-/// used. `None` for others.
+/// session. The side that refers to no column is the one that is cast, so that statistics of the
+/// column are used. `None` for others.
 pub(super) fn without_zones(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
     let has_both = match dtypes {
         [one, other] if is_zoned(one) => is_unzoned(other),
