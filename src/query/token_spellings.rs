@@ -17,7 +17,7 @@ pub(super) const ASOF: &str = "__asof";
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
 
-/// Function that stands for `#1`, a column of FROM by its number.
+/// Function that the dialect writes for `#1`: the column of FROM that has this number.
 pub(super) const POSITION: &str = "__position";
 /// Functions that stand for `*COLUMNS(…)` as arguments of a call, and for the columns of
 /// `* NOT LIKE 'pattern'`.
