@@ -1,5 +1,5 @@
-//! Simulation: chains of operations under faults of the disk and of stores, kills, losses of power
-//! and sources that are exchanged, all from one seed. After each step the outputs are the old or
+//! Simulation: chains of operations under faults of the disk and of stores, kills, losses of power,
+//! jumps of the clock and sources that are exchanged, all from one seed. After each step the outputs are the old or
 //! the new ones, whole, and nothing else is left. `./packaging/simulate` tries many seeds, or one
 //! again.
 //!
@@ -7,6 +7,8 @@
 //! takes some milliseconds. What the new outputs are is computed by the same step without faults,
 //! once for the same outputs before it.
 
+#[cfg(target_arch = "x86_64")]
+mod clock;
 #[cfg(target_arch = "x86_64")]
 mod faults;
 #[cfg(target_arch = "x86_64")]

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::NamedTempFile;
 
 use crate::error::{Error, IoContext, Result};
 use crate::files::free_bytes;
@@ -44,6 +44,8 @@ pub struct PartialFile {
     /// file in those folders.
     _lock: Option<File>,
     made: CreatedFolders,
+    /// Folder of the file when the target is an address. Dropped after `temporary`.
+    _scratch: Option<Scratch>,
 }
 
 /// Where a folder is written until it is whole.
@@ -51,7 +53,7 @@ enum Place {
     /// Beside the target.
     Beside(Scratch),
     /// In the temporary folder of this machine: the target is an address.
-    Elsewhere(TempDir, ObjectFolder),
+    Elsewhere(Scratch, ObjectFolder),
 }
 
 /// A folder being written.
@@ -160,14 +162,16 @@ impl PartialFile {
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
             refuse_object(target, overwrite)?;
-            let temporary = NamedTempFile::new()
-                .io_at("make a file in the temporary folder", std::env::temp_dir())?;
+            let scratch = Scratch::for_target(target)?;
+            let temporary = NamedTempFile::new_in(scratch.path())
+                .io_at("make a file in the temporary folder", scratch.path())?;
             return Ok(Self {
                 temporary,
                 target: target.to_owned(),
                 overwrite,
                 made: CreatedFolders::default(),
                 _lock: None,
+                _scratch: Some(scratch),
             });
         }
         begin(target, overwrite)?;
@@ -183,6 +187,7 @@ impl PartialFile {
             overwrite,
             made,
             _lock: lock,
+            _scratch: None,
         })
     }
 
@@ -264,10 +269,7 @@ impl PartialFolder {
 
     /// For an address: a folder of this machine, which is sent when it is whole.
     fn for_address(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
-        let folder = TempDir::new().io_at(
-            "make a folder in the temporary folder",
-            std::env::temp_dir(),
-        )?;
+        let folder = Scratch::for_target(target)?;
         let place = folder.path().to_owned();
         Ok(Self {
             scratch: Place::Elsewhere(folder, objects),

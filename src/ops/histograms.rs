@@ -8,6 +8,7 @@
 //! Must not round what is scaled: the text would allow it, and it would only cost precision.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::write_first_generation_of;
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, visit_read_dataset};
-use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
+use crate::container::{self, Built, OnDamage, OpenOptions, Scratch, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
 use crate::jobs::{JobContext, try_map};
@@ -129,8 +130,7 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     let found: Vec<Option<BandRanges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
     let scales = HistogramScales::new(request.scale, &leaves, &found)?;
     ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
-    let scratch = tempfile::tempdir()
-        .map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
+    let scratch = Scratch::for_work(OsStr::new("taco-studio-histograms"))?;
     let made: Vec<Option<WrittenHistogram>> = try_map(
         leaves.par_iter().zip(&found),
         |number, (leaf, found)| match (found, &leaf.asset) {

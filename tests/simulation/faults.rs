@@ -10,6 +10,7 @@ use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
 };
 
+use super::clock::ClockJump;
 use super::system_calls::{Call, intercept};
 
 /// Kind of a system call, by what its failure means.
@@ -438,6 +439,10 @@ pub struct Shared {
     requests: AtomicU64,
     request_faults: [(AtomicU64, AtomicU64); FAULTS],
     requests_hit: AtomicU64,
+    /// Readings of the wall clock, that of the jump (0: none), and its seconds.
+    readings: AtomicU64,
+    jump_at: AtomicU64,
+    jump_s: AtomicI64,
     /// The process that runs.
     client: AtomicI64,
     /// The paths that `Exchange` exchanges.
@@ -491,6 +496,7 @@ impl SharedMemory {
         store_faults: &[StoreFault],
         exchanged: Option<[&Path; 2]>,
         ways: u64,
+        jump: Option<ClockJump>,
     ) {
         // SAFETY: No run is under way, so nothing else refers to the memory.
         let shared = unsafe { &mut *self.0 };
@@ -522,6 +528,10 @@ impl SharedMemory {
             number.store(fault.number, Ordering::Relaxed);
         }
         shared.ways.store(ways, Ordering::Relaxed);
+        if let Some(ClockJump { number, seconds }) = jump {
+            shared.jump_s.store(seconds, Ordering::Relaxed);
+            shared.jump_at.store(number, Ordering::Relaxed);
+        }
     }
 }
 
@@ -588,6 +598,22 @@ impl Shared {
                     .copied()
             })
             .collect()
+    }
+
+    /// Counts a reading of the wall clock; returns the seconds by which it has jumped.
+    pub fn read_clock(&self) -> i64 {
+        let number = self.readings.fetch_add(1, Ordering::Relaxed) + 1;
+        let at = self.jump_at.load(Ordering::Relaxed);
+        if at != 0 && number >= at {
+            self.jump_s.load(Ordering::Relaxed)
+        } else {
+            0
+        }
+    }
+
+    /// The readings of the wall clock so far.
+    pub fn clock_readings(&self) -> u64 {
+        self.readings.load(Ordering::Relaxed)
     }
 
     /// This process is the one that runs.
@@ -849,10 +875,16 @@ pub fn can_intercept() -> Result<(), String> {
 
 static CURRENT: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
 
-fn decide(call: Call) -> i64 {
+/// The state of the run of this process, while faults happen.
+pub fn current() -> Option<&'static Shared> {
     // SAFETY: Null, or memory that is mapped as long as the process lives.
-    match unsafe { CURRENT.load(Ordering::Acquire).as_ref() } {
-        Some(shared) if shared.is_armed.load(Ordering::Relaxed) => shared.decide(call),
-        _ => call.make(),
+    let shared = unsafe { CURRENT.load(Ordering::Acquire).as_ref() }?;
+    shared.is_armed.load(Ordering::Relaxed).then_some(shared)
+}
+
+fn decide(call: Call) -> i64 {
+    match current() {
+        Some(shared) => shared.decide(call),
+        None => call.make(),
     }
 }

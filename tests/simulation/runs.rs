@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use taco_studio::jobs::JobContext;
 use taco_studio::ops::{AnyOperation, OperationOutput};
 
+use super::clock::ClockJump;
 use super::faults::{
     self, Action, DONE, DONE_UNSOUND, FAILED, Fault, Kind, STOPPED, SharedMemory, StoreAction,
     StoreFault,
@@ -67,6 +68,7 @@ pub struct Expected {
     counts: [u64; Kind::ALL.len()],
     /// Requests to the store.
     pub requests: u64,
+    clock_readings: u64,
 }
 
 /// The faults of a run.
@@ -78,6 +80,7 @@ pub struct RunFaults {
     pub source: Option<&'static str>,
     /// Threads give way at calls by this number; 0: there is one thread.
     pub ways: u64,
+    pub jump: Option<ClockJump>,
 }
 
 /// The faults that happened.
@@ -185,6 +188,7 @@ impl Simulation {
             &faults.requests,
             exchanged,
             faults.ways,
+            faults.jump,
         );
         // What was read of the store before is asked for again.
         let cache = root.join("home/.cache");
@@ -297,7 +301,9 @@ impl Simulation {
         let (old, _) = self.state();
         let mut history = history.to_vec();
         history.extend(source.map(str::to_owned));
-        history.push(format!("{:?}", self.store.kind));
+        if step.uses_store() {
+            history.push(format!("{:?}", self.store.kind));
+        }
         let key = (step.name, world::key_of(&old), history);
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
@@ -310,7 +316,9 @@ impl Simulation {
         self.exchange(source);
         let request = (step.request)();
         let ending = self.run(&request, &RunFaults::default());
-        let (counts, requests) = (self.memory.get().counts(), self.memory.get().requests());
+        let shared = self.memory.get();
+        let (counts, requests) = (shared.counts(), shared.requests());
+        let clock_readings = shared.clock_readings();
         let (new, hidden) = self.state();
         // Those at the store are turned back at the end of a run.
         if source != Some(STORE_SOURCES) {
@@ -339,6 +347,7 @@ impl Simulation {
             new,
             counts,
             requests,
+            clock_readings,
         };
         if self.known.len() >= REMEMBERED {
             self.known.clear();
@@ -406,7 +415,7 @@ impl Simulation {
         let expected = self.expected(step, None, history)?;
         let source =
             (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
-        let requests = choose_of_store(random, expected.requests);
+        let requests = choose_of_store(random, expected.requests, step.reads_store);
         let faults = if requests.is_empty() {
             choose(random, &expected.counts, source.is_some())
         } else {
@@ -422,6 +431,7 @@ impl Simulation {
             requests,
             source,
             ways,
+            jump: choose_jump(random, expected.clock_readings),
         };
         self.run_with_faults(step, faults, history, story)
     }
@@ -449,6 +459,9 @@ impl Simulation {
             Some(_) => self.expected(step, other, history)?.new,
             None => None,
         };
+        if let Some(ClockJump { number, seconds }) = faults.jump {
+            let _ = writeln!(story, "  the clock jumps {seconds} s at reading {number}");
+        }
         for fault in &faults.requests {
             let _ = writeln!(story, "  {:?} of request {}", fault.action, fault.number);
         }
@@ -464,12 +477,13 @@ impl Simulation {
                 }
             );
         }
-        let may_end = Hits {
+        let chosen_calls = Hits {
             calls: faults.calls.clone(),
             requests: Vec::new(),
-        }
-        .have_ended();
-        let changed = step.changes.filter(|_| may_end);
+        };
+        // A second fault may meet what undoes the first.
+        let may_stay_changed = chosen_calls.have_ended() || chosen_calls.count() > 1;
+        let changed = step.changes.filter(|_| may_stay_changed);
         let reading = changed.map(|dataset| self.reading(dataset)).transpose()?;
         let before = world::inodes(&self.workspace);
         let request = (step.request)();
@@ -490,6 +504,11 @@ impl Simulation {
             .any(|fault| fault.action == Action::PowerLoss);
         if has_lost_power {
             world::lose(&self.workspace, &self.memory.get().unsynced(), &before);
+        }
+        if let Some(jump) = faults.jump
+            && self.memory.get().clock_readings() >= jump.number
+        {
+            self.count("fault: jump of the clock");
         }
         for fault in &hits.calls {
             self.count(format!(
@@ -517,7 +536,17 @@ impl Simulation {
                 interrupted = Some((dataset, found)).filter(|_| !is_old);
                 if is_old { "old" } else { "new rows" }
             }
-            _ => self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending)?,
+            (changed, reading) => {
+                let judged = self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending);
+                match (judged, changed, reading) {
+                    (Err(_), Some(dataset), Some(old))
+                        if !is_done && hits.calls.len() > 1 && self.reading(dataset)? == old =>
+                    {
+                        "not undone"
+                    }
+                    (judged, ..) => judged?,
+                }
+            }
         };
         let kind = hits.name();
         let place = if expected.requests > 0 {
@@ -531,7 +560,8 @@ impl Simulation {
         ));
         self.count(format!("steps: {outcome}"));
         // The next start after a kill, or when the disk works again, completes the same step.
-        let is_unfinished = ["broken disk", "not cleared up", "incomplete"].contains(&outcome);
+        let is_unfinished =
+            ["broken disk", "not cleared up", "not undone", "incomplete"].contains(&outcome);
         if ending == Ending::Killed || hits.have_ended() || is_unfinished {
             if expected.new.is_none() {
                 return Ok(false);
@@ -673,10 +703,6 @@ impl Simulation {
     ) -> Result<(), String> {
         let was_complete = expected.new.as_ref() == Some(&self.state().0);
         let ending = self.run(&(step.request)(), &RunFaults::default())?;
-        if expected.requests > 0 {
-            // What is sent to a store is made among temporary files: a kill leaves those.
-            world::clear_temporary(&self.workspace);
-        }
         let (found, hidden) = self.state();
         let may_fail = was_complete && step.changes.is_some();
         if (may_fail || matches!(ending, Ending::Done { .. }))
@@ -695,12 +721,19 @@ impl Simulation {
 }
 
 /// The faults of the requests of a run; none for a third of the runs that make requests.
-fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
+fn choose_of_store(random: &mut Random, requests: u64, reads_store: bool) -> Vec<StoreFault> {
     if requests == 0 || random.below(3) == 0 {
         return Vec::new();
     }
+    // No step of a chain uploads in parts; the sweep has such a step.
+    let can_act = |action: &StoreAction| match action {
+        StoreAction::FailToJoin => false,
+        StoreAction::Exchange => reads_store,
+        _ => true,
+    };
+    let actions: Vec<StoreAction> = StoreAction::ALL.into_iter().filter(can_act).collect();
     let fault = |random: &mut Random| {
-        let action = StoreAction::ALL[random.below(StoreAction::ALL.len())];
+        let action = actions[random.below(actions.len())];
         StoreFault {
             number: 1 + random.below(requests as usize) as u64,
             action,
@@ -708,6 +741,17 @@ fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
     };
     let count = 1 + random.below(2);
     (0..count).map(|_| fault(random)).collect()
+}
+
+/// A jump of the clock, in one of four runs.
+fn choose_jump(random: &mut Random, readings: u64) -> Option<ClockJump> {
+    if readings == 0 || random.below(4) != 0 {
+        return None;
+    }
+    Some(ClockJump {
+        number: 1 + random.below(readings as usize) as u64,
+        seconds: ClockJump::SECONDS[random.below(ClockJump::SECONDS.len())],
+    })
 }
 
 /// The faults of a run, at calls that the run without faults makes.

@@ -3,6 +3,8 @@
 
 use serde_json::{Value as Json, json};
 
+use super::store::ANY_STORE;
+
 /// An operation that reads sources or outputs and writes below `out`.
 pub struct Step {
     pub name: &'static str,
@@ -18,6 +20,13 @@ pub struct Step {
     /// The object that is written last where the output is a folder at a store.
     pub last_object: Option<&'static str>,
     pub request: fn() -> Json,
+}
+
+impl Step {
+    /// True when it reads or writes at the store.
+    pub fn uses_store(&self) -> bool {
+        (self.request)().to_string().contains(ANY_STORE)
+    }
 }
 
 fn options(target: &str, format: &str) -> Json {

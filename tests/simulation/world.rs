@@ -123,14 +123,6 @@ pub fn restore(workspace: &Workspace) {
     copy_folder(&workspace.path("plan_before"), &workspace.path("plan"));
 }
 
-/// Removes what is in the folder for temporary files.
-pub fn clear_temporary(workspace: &Workspace) {
-    let path = workspace.path("temporary");
-    fs::remove_dir_all(&path)
-        .and_then(|()| fs::create_dir(&path))
-        .expect("an empty folder");
-}
-
 /// Dates every file that runs may change alike: members of archives have the dates of files, and
 /// equal outputs have to be equal bytes.
 pub fn date_alike(workspace: &Workspace) {

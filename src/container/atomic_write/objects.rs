@@ -58,6 +58,8 @@ pub struct ObjectFolder {
     is_dataset: bool,
     /// Names of the objects below the folder when the write began.
     before: BTreeSet<String>,
+    /// Names of the objects that the store has from this write, or may have: a request whose answer
+    /// was lost may have written its object.
     written: Mutex<BTreeSet<String>>,
     is_hidden: AtomicBool,
     is_done: bool,
@@ -135,8 +137,11 @@ impl ObjectFolder {
             bytes: bytes.clone(),
             overwrite: self.may_replace(name),
         });
+        // When the job is cancelled, some may be there.
+        let note_all = |_: &Error| objects.iter().for_each(|(name, _)| self.note(name));
+        let outcomes = put_objects(new.collect()).inspect_err(note_all)?;
         let mut first_error = None;
-        for ((name, bytes), outcome) in objects.iter().zip(put_objects(new.collect())?) {
+        for ((name, bytes), outcome) in objects.iter().zip(outcomes) {
             let settled = match outcome {
                 Ok(_) => Ok(()),
                 // Left by a write that was interrupted: the same bytes need no second request.
@@ -151,9 +156,9 @@ impl ObjectFolder {
                 }
                 Err(error) => Err(error),
             };
-            match settled {
-                Ok(()) => self.note(name),
-                Err(error) => _ = first_error.get_or_insert(error),
+            self.note_sent(name, &settled);
+            if let Err(error) = settled {
+                first_error.get_or_insert(error);
             }
         }
         first_error.map_or(Ok(()), Err)
@@ -209,9 +214,9 @@ impl ObjectFolder {
         // Of an interrupted write: it may be replaced, as the dataset never became visible.
         let mut writer = ObjectWriter::new(&self.place(name), self.before.contains(name), size)?;
         write(&mut writer)?;
-        writer.finish()?;
-        self.note(name);
-        Ok(())
+        let sent = writer.finish().map(drop);
+        self.note_sent(name, &sent);
+        sent
     }
 
     /// Writes a large object whose name the folder does not have. False when it has one with other
@@ -321,15 +326,7 @@ impl ObjectFolder {
         if let Some(bytes) = collection {
             // That of a hidden dataset was removed: an object is another writer's.
             let overwrite = !self.is_hidden.load(Ordering::Relaxed) && self.may_replace(LAST);
-            let new = NewObject {
-                path: self.place(LAST),
-                bytes: bytes.into(),
-                overwrite,
-            };
-            let sent = put_objects(vec![new])?
-                .pop()
-                .unwrap_or_else(|| Err(Error::internal("an object was not sent")));
-            sent.map_err(|error| self.incomplete(error))?;
+            self.send_last(bytes.into(), overwrite)?;
             self.note(LAST);
         }
         self.is_done = true;
@@ -345,6 +342,41 @@ impl ObjectFolder {
             .difference(&written)
             .filter(|name| *name != LAST)
             .try_for_each(|name| delete_object(&self.place(name)))
+    }
+
+    /// Sends COLLECTION.json. When the store does not say whether it has it, it is asked once more:
+    /// objects that a visible COLLECTION.json names may not be removed.
+    fn send_last(&mut self, bytes: Bytes, overwrite: bool) -> Result<()> {
+        let new = NewObject {
+            path: self.place(LAST),
+            bytes: bytes.clone(),
+            overwrite,
+        };
+        let not_sent = || Err(Error::internal("an object was not sent"));
+        let sent = put_objects(vec![new]).and_then(|mut sent| sent.pop().unwrap_or_else(not_sent));
+        let Err(error) = sent else { return Ok(()) };
+        if !error.is_caused_by(Cause::OutputExists) {
+            let asked = objects_have(vec![(self.place(LAST), bytes)]).map(|mut found| found.pop());
+            match asked {
+                Ok(Some(Ok(true))) => return Ok(()),
+                Ok(Some(Ok(false)) | None) => {}
+                Ok(Some(Err(_))) | Err(_) => {
+                    self.is_done = true;
+                    return Err(error.hint(
+                        "the store may have the whole dataset: look at it; if it can't be \
+                        opened, the same command completes it",
+                    ));
+                }
+            }
+        }
+        Err(self.incomplete(error))
+    }
+
+    /// Notes an object that the store has or may have: all but one of another writer.
+    fn note_sent(&self, name: &str, sent: &Result<()>) {
+        if !matches!(sent, Err(error) if error.is_caused_by(Cause::OutputExists)) {
+            self.note(name);
+        }
     }
 
     fn note(&self, name: &str) {

@@ -1,6 +1,7 @@
 //! The hidden temporary folder beside an output, in which the output is written. It is locked by
 //! its process, so other processes can distinguish leftovers from work in progress; the next write
-//! of the same output removes or restores leftovers.
+//! of the same output removes or restores leftovers. Files that are sent elsewhere are written in
+//! such a folder within the temporary folder of this machine.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile};
 
-use super::names::parent_of;
+use super::names::{name_of, parent_of};
 use super::swap;
 use crate::error::{Error, IoContext, Result};
 use crate::files::LocalVersion;
@@ -90,18 +91,36 @@ impl Scratch {
     /// When the folder of `target` cannot be created or written.
     pub fn for_target(target: &Path) -> Result<Self> {
         // An address has no folder here.
-        let (parent, made) = if is_remote(target) {
-            (std::env::temp_dir(), CreatedFolders::default())
-        } else {
-            CreatedFolders::folder_of(target)?
-        };
-        let prefix = prefix_of(target)?;
+        if is_remote(target) {
+            return Self::for_work(name_of(target)?);
+        }
+        let (parent, made) = CreatedFolders::folder_of(target)?;
+        let mut builder = Builder::new();
+        Self::create(builder.prefix(&prefix_of(target)?), &parent, made)
+    }
+
+    /// Creates a folder in the temporary folder of this machine, for files of the work `name` that
+    /// are not needed after it. Removes those of processes that were stopped during such work.
+    ///
+    /// # Errors
+    /// When the temporary folder cannot be written.
+    pub fn for_work(name: &OsStr) -> Result<Self> {
+        let parent = std::env::temp_dir();
+        remove_leftovers(&parent, name);
+        let mut builder = Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let prefix = prefix_of(Path::new(name))?;
+        Self::create(builder.prefix(&prefix), &parent, CreatedFolders::default())
+    }
+
+    /// Creates and locks a folder in `parent`.
+    fn create(builder: &mut Builder<'_, '_>, parent: &Path, made: CreatedFolders) -> Result<Self> {
+        builder.suffix(PARTIAL);
         for _ in 0..TRIES {
-            let folder = Builder::new()
-                .prefix(&prefix)
-                .suffix(PARTIAL)
-                .tempdir_in(&parent);
-            let folder = folder.io_at("make a folder beside the output", &parent)?;
+            let folder = builder
+                .tempdir_in(parent)
+                .io_at("make a temporary folder", parent)?;
             // Where folders cannot be locked, nothing is treated as a leftover.
             let lock = match lock(folder.path()) {
                 Locked::ByOther => continue,
@@ -117,7 +136,7 @@ impl Scratch {
                 });
             }
         }
-        Err(removed_file_error(target))
+        Err(removed_file_error(parent))
     }
 
     /// Path of the folder.
@@ -404,7 +423,13 @@ pub(super) fn tidy_up(target: &Path) {
             bring_back(&aside, &parent);
         }
     }
-    for entry in std::fs::read_dir(&parent).into_iter().flatten().flatten() {
+    remove_leftovers(&parent, name);
+}
+
+/// Removes the temporary files and folders of the output `name` in the folder `parent` that no
+/// process uses any more.
+fn remove_leftovers(parent: &Path, name: &OsStr) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         if stem(&entry.file_name().to_string_lossy(), PARTIAL).is_some_and(|stem| name == stem)
             && let Some(_lock) = lock_of_leftover(&entry.path())
         {

@@ -196,17 +196,16 @@ impl TailEdit {
             tables: Vec::new(),
         };
         let written = write_tail_at(&file, tail, start, members, path, ctx);
-        let (first, header, end) = written.inspect_err(|_| {
-            // The old metadata was not overwritten.
-            let _ = file.set_len(size);
-        })?;
+        // The old metadata was not overwritten.
+        let (first, header, end) =
+            written.map_err(|error| explain_unfinished(error, file.set_len(size)))?;
         let mut bytes = Vec::with_capacity(HEADER_END as usize);
         first.put_local(&mut bytes);
         bytes.extend(header.to_bytes());
         // One write within a disk sector.
         if let Err(error) = write_at(&file, &bytes, 0).io_at("write TACO_HEADER", path) {
-            let _ = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
-            return Err(error);
+            let undone = write_at(&file, &before, 0).and_then(|()| file.set_len(size));
+            return Err(explain_unfinished(error, undone));
         }
         file.sync_all().io_at("sync TACO_HEADER to disk", path)?;
         if end < file.metadata().io_at("look at the archive", path)?.len() {
@@ -219,6 +218,17 @@ impl TailEdit {
     /// metadata.
     pub fn estimate(&self) -> u64 {
         self.size - self.first_table
+    }
+}
+
+/// The error of an edit that failed, with what to do when its new bytes could not be cut off.
+fn explain_unfinished(error: Error, undone: std::io::Result<()>) -> Error {
+    if undone.is_ok() {
+        error
+    } else {
+        error.hint(
+            "the archive has its old rows, and unused bytes at its end: the next edit removes them",
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sends the files of a publication, the one that readers open first last.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,7 +10,6 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
 use super::contents::SourceFile;
 use super::documents::documents_of;
@@ -18,8 +18,8 @@ use super::prepared::{Preflight, PreparedPublication, index_name};
 use super::request::PublishRequest;
 use super::snippets::{Snippet, snippets};
 use crate::container::{
-    self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Sent,
-    check_space, consolidate,
+    self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Scratch,
+    Sent, check_space, consolidate,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -143,10 +143,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
             published: None,
         });
     }
-    let made = TempDir::new().io_at(
-        "make a folder in the temporary folder",
-        std::env::temp_dir(),
-    )?;
+    let made = Scratch::for_work(OsStr::new("taco-studio-publish"))?;
     let indexes = indexes(&prepared, made.path(), ctx)?;
     // The documents describe the dataset as readers see it: through the published index.
     let described = match indexes
