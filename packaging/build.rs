@@ -17,6 +17,7 @@ fn main() {
         }
     );
     println!("cargo:rerun-if-env-changed=TACO_STUDIO_CODECS");
+    println!("cargo:rerun-if-env-changed=TACO_STUDIO_STUBS");
     let windows = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "windows");
     if windows && is_program {
         resources();
@@ -34,6 +35,8 @@ fn main() {
     if env::var_os("CARGO_FEATURE_BUNDLED_GDAL").is_none() {
         return;
     }
+    // Libraries that `linux/stubs/build` made.
+    let stubs = env::var("TACO_STUDIO_STUBS").ok();
     // zstd is last: in programs that use Parquet, zstd-sys already provides its symbols.
     for (archive, needed_by_others) in [
         ("webp", false),
@@ -45,7 +48,7 @@ fn main() {
         ("lz4", true),
         ("zstd", true),
     ] {
-        match find(archive, windows, is_program) {
+        match find(archive, windows, is_program || stubs.is_some()) {
             // The archive's full path at the end of the command line, after GDAL's archives, which
             // refer to it.
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
@@ -54,6 +57,26 @@ fn main() {
                 "cargo:warning=lib{archive} was not found: the bundled GDAL is built without it \
                     (packaging/run installs it)"
             ),
+        }
+    }
+    if let Some(folder) = stubs {
+        // It is searched first. The archives above need libraries that the linker has passed when
+        // it comes to them. Older systems have functions of libc.so in the others.
+        println!("cargo:rerun-if-changed={folder}/stamp");
+        println!("cargo:rustc-link-search=native={folder}");
+        for library in [
+            "stdc++",
+            "gcc_s",
+            "m",
+            "c",
+            ":libpthread.so.0",
+            ":libdl.so.2",
+            ":librt.so.1",
+        ] {
+            println!("cargo:rustc-link-arg=-Wl,--no-as-needed,-l{library}");
+        }
+        if is_program {
+            println!("cargo:rustc-link-arg-bins=-Wl,--wrap=__libc_start_main");
         }
     }
     if windows && is_gnu() {
@@ -82,8 +105,8 @@ fn is_gnu() -> bool {
 }
 
 /// The archive, which makes the program one file; a shared library for modules, as distributions
-/// compile archives for programs alone.
-fn find(archive: &str, windows: bool, is_program: bool) -> Option<PathBuf> {
+/// compile archives for programs alone, unless `linux/stubs` defines what that leaves open.
+fn find(archive: &str, windows: bool, archive_first: bool) -> Option<PathBuf> {
     let mut folders = Vec::new();
     if let Some(root) = env::var_os("TACO_STUDIO_CODECS") {
         folders.push(Path::new(&root).join("lib"));
@@ -102,7 +125,7 @@ fn find(archive: &str, windows: bool, is_program: bool) -> Option<PathBuf> {
             .map(PathBuf::from),
         );
     }
-    let endings = if is_program {
+    let endings = if archive_first {
         ["a", "so", "dylib"]
     } else {
         ["so", "dylib", "a"]

@@ -51,7 +51,7 @@ const BY_FILE: [(&str, &str, &str); 3] = [
 ];
 
 /// Other compiled or bundled components, with a reference.
-const OTHERS: [(&str, &str, &str); 14] = [
+const OTHERS: [(&str, &str, &str); 15] = [
     (
         "libwebp",
         "BSD-3-Clause",
@@ -90,7 +90,12 @@ const OTHERS: [(&str, &str, &str); 14] = [
     (
         "OpenSSL",
         "Apache-2.0",
-        "the system's; in the bundle a copy of it",
+        "linked from the system where it is built",
+    ),
+    (
+        "libstdc++ and libgcc",
+        "GPL-3.0-or-later WITH GCC-exception-3.1",
+        "linked from the system where it is built",
     ),
     ("Inter", "OFL-1.1", "assets/fonts/LICENSES.txt"),
     ("JetBrains Mono NL", "OFL-1.1", "assets/fonts/LICENSES.txt"),

@@ -92,6 +92,8 @@ mod stores_faults;
 mod stores_overwritten;
 mod stores_resumed;
 mod strangers;
+#[cfg(target_os = "linux")]
+mod stubs;
 mod support;
 mod swaps;
 mod taco3;
