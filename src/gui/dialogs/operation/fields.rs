@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egui::Ui;
 use serde_json::Value as Json;
@@ -78,9 +79,24 @@ pub struct OperationFields<'a> {
     pub leaving: &'a mut Option<Request>,
     /// True when the note about the last job no longer holds.
     pub outdates_note: &'a mut bool,
+    /// For how long the job of the operation has run; `None` while none runs.
+    pub elapsed: Option<Duration>,
 }
 
 impl OperationFields<'_> {
+    /// Takes the paths that were chosen for a field.
+    pub fn take_picked(&mut self, label: &str) -> Option<Vec<PathBuf>> {
+        let picked = self.picked.take_if(|(field, _)| field == label);
+        picked.map(|(_, paths)| paths)
+    }
+
+    /// Replaces the text of a field by the path that was chosen for it.
+    fn fill_picked(&mut self, label: &str, text: &mut String) {
+        if let Some([path, ..]) = self.take_picked(label).as_deref() {
+            *text = path.display().to_string();
+        }
+    }
+
     /// A path, typed or chosen.
     pub fn path(
         &mut self,
@@ -90,11 +106,7 @@ impl OperationFields<'_> {
         hint: &str,
         request: FileRequest,
     ) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
-            && let Some(path) = paths.into_iter().next()
-        {
-            *text = path.display().to_string();
-        }
+        self.fill_picked(label, text);
         self.row(
             ui,
             label,
@@ -111,11 +123,7 @@ impl OperationFields<'_> {
 
     /// An input that may be a file or a folder.
     pub fn dataset(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
-            && let Some(path) = paths.into_iter().next()
-        {
-            *text = path.display().to_string();
-        }
+        self.fill_picked(label, text);
         let buttons = [
             (
                 tr!("File…"),
@@ -133,7 +141,7 @@ impl OperationFields<'_> {
 
     /// Several paths, one per line; chosen ones are added.
     pub fn paths(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label) {
+        if let Some(paths) = self.take_picked(label) {
             let mut lines: Vec<String> = text
                 .lines()
                 .map(str::to_owned)

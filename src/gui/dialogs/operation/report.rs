@@ -7,6 +7,7 @@ use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
+use crate::gui::dialogs::view::{DialogEvent, Reply};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -42,7 +43,18 @@ pub struct OperationReport {
 
 /// Part of a report that is more than lines.
 pub trait ReportPage: std::fmt::Debug {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>);
+    /// Draws the page; returns a request that closes the dialog.
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request>;
+
+    /// True when the page has no warning or error.
+    fn is_sound(&self) -> bool {
+        true
+    }
+
+    /// Reacts to an event outside the dialog.
+    fn receive(&mut self, _event: &DialogEvent<'_>) -> Reply {
+        Reply::Ignored
+    }
 }
 
 /// Texts of a report.
@@ -56,6 +68,8 @@ pub struct ReportTexts {
     pub close: &'static str,
     /// Accessible name of that button.
     pub close_name: &'static str,
+    /// The button that returns to the form; `None` for none.
+    pub again: Option<&'static str>,
 }
 
 impl Default for ReportTexts {
@@ -65,6 +79,7 @@ impl Default for ReportTexts {
             open: tr!("Open dataset"),
             close: tr!("Close"),
             close_name: tr!("Close the report"),
+            again: None,
         }
     }
 }
@@ -103,22 +118,30 @@ impl OperationReport {
             text: String::new(),
             texts: ReportTexts {
                 sound: tr!("Written"),
-                open: tr!("Open dataset"),
-                close: tr!("Close"),
                 close_name: tr!("Close the export"),
+                ..ReportTexts::default()
             },
             page: None,
         }
     }
 
-    /// Draws the report.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+    /// Passes an event to the page.
+    pub fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
+        self.page
+            .as_mut()
+            .map_or(Reply::Ignored, |page| page.receive(event))
+    }
+
+    /// Draws the report; returns `None` to show the form again.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Option<Next> {
         let t = theme::tokens(ui);
+        let sound = self.sound && self.page.as_ref().is_none_or(|page| page.is_sound());
+        let mut leaving = None;
         let height = (ui.ctx().content_rect().height() - 220.0).clamp(120.0, 480.0);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal(|ui| {
-                let (tone, icon, word) = if self.sound {
+                let (tone, icon, word) = if sound {
                     (Tone::Ok, icons::CHECK, self.texts.sound)
                 } else {
                     (Tone::Warning, icons::WARNING, tr!("Done, with remarks"))
@@ -159,32 +182,35 @@ impl OperationReport {
                         );
                     }
                     if let Some(page) = &mut self.page {
-                        page.ui(ui, cx);
+                        leaving = page.ui(ui, cx);
                     }
                 });
         });
-        let (open, leave, copy) = foot_ui(ui, |ui| {
+        let (open, leave, again, copy) = foot_ui(ui, |ui| {
             let open =
                 self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
-            let mut leave = Button::ghost(self.texts.close)
-                .large()
-                .name(self.texts.close_name);
-            if self.open.is_none() {
-                leave = leave.first();
-            }
+            let leave = if self.open.is_none() {
+                Button::primary(self.texts.close)
+            } else {
+                Button::ghost(self.texts.close)
+            };
+            let leave = leave.large().name(self.texts.close_name);
             let leave = ui.add(leave).clicked();
+            let again = self.texts.again;
+            let again = again.is_some_and(|again| ui.add(Button::ghost(again).large()).clicked());
             let copy = !self.text.is_empty()
                 && ui
                     .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
                     .clicked();
-            (open, leave, copy)
+            (open, leave, again, copy)
         });
-        match (&self.open, open, copy) {
+        Some(match (&self.open, open, copy) {
+            _ if again => return None,
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
             (_, _, true) => Next::Also(Request::Copy(self.text.clone())),
             _ if leave || close => Next::Close,
-            _ => Next::Stay,
-        }
+            _ => leaving.map_or(Next::Stay, Next::Do),
+        })
     }
 }
 

@@ -160,8 +160,8 @@ impl OperationForm for DescribeForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
-            run: None,
             stop: tr!("Stop the description"),
+            ..ButtonNames::default()
         }
     }
 

@@ -162,8 +162,8 @@ impl OperationForm for SubsetForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
-            run: None,
             stop: tr!("Stop the export"),
+            ..ButtonNames::default()
         }
     }
 

@@ -223,6 +223,7 @@ impl OperationForm for MigrateForm {
         ButtonNames {
             run: Some(tr!("Write the new dataset")),
             stop: tr!("Stop moving"),
+            ..ButtonNames::default()
         }
     }
 
@@ -330,6 +331,7 @@ impl OperationForm for MigrateForm {
             open: tr!("Open the new dataset"),
             close: tr!("Close"),
             close_name: tr!("Close the move"),
+            ..ReportTexts::default()
         };
         let report = OperationReport::with_page(display_path(&built.path), Box::new(page), texts);
         OperationEnd::Report(report.with_output(built.path.clone(), migrated.as_ref()))
@@ -344,10 +346,11 @@ struct MigratedPage {
 }
 
 impl ReportPage for MigratedPage {
-    fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) -> Option<Request> {
         self.table.tabs_ui(ui, &self.plan);
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_enabled_ui(false, |ui| self.table.part_ui(ui, &self.plan));
+        None
     }
 }
 

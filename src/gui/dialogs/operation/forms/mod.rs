@@ -16,11 +16,13 @@ mod publish;
 mod repair;
 mod several;
 mod sidecars;
+mod write;
 
 use super::form::{OperationForm, OperationStart};
 use crate::gui::action::Action;
 
 pub use several::Several;
+pub use write::WriteForm;
 
 /// The form that an action opens; `None` for actions without one.
 pub fn form_of(action: Action, start: &OperationStart) -> Option<Box<dyn OperationForm>> {
