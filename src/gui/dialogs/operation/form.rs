@@ -54,6 +54,13 @@ impl OperationStart {
             .unwrap_or_default()
     }
 
+    /// Folder with the parts of the index as text; empty for the folder of the index.
+    pub fn base_text(&self) -> String {
+        let base = self.open.base_path.as_ref();
+        base.map(|path| path.display().to_string())
+            .unwrap_or_default()
+    }
+
     /// A proposal for an output: `id-suffix.ending` in the output folder.
     pub fn output_text(&self, suffix: &str, ending: &str) -> String {
         let stem = match self.id.as_str() {

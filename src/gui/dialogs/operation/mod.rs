@@ -6,6 +6,7 @@
 mod bins;
 mod checks;
 mod columns;
+mod dataset_fields;
 pub mod fields;
 pub mod form;
 pub mod forms;

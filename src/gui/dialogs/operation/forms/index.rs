@@ -6,12 +6,13 @@ use std::path::Path;
 use egui::Ui;
 
 use crate::container::{ConsolidateOptions, Format};
-use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, paths_in};
+use crate::gui::dialogs::operation::dataset_fields::OutputField;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, paths_in};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -30,9 +31,8 @@ pub struct IndexForm {
     inputs: String,
     /// Output proposed from the inputs.
     proposed: String,
-    output: String,
+    output: OutputField,
     format: Format,
-    replace: bool,
 }
 
 impl IndexForm {
@@ -51,9 +51,8 @@ impl IndexForm {
         Self {
             inputs,
             proposed: String::new(),
-            output: String::new(),
+            output: OutputField::new(String::new()),
             format: Format::Tacocat,
-            replace: false,
         }
     }
 
@@ -66,8 +65,8 @@ impl IndexForm {
             Format::Tacollection => folder.join("TACOLLECTION.json").display().to_string(),
             _ => folder.display().to_string(),
         });
-        if self.output == self.proposed {
-            self.output = proposal.clone().unwrap_or_default();
+        if self.output.text == self.proposed {
+            self.output.text = proposal.clone().unwrap_or_default();
         }
         self.proposed = proposal.unwrap_or_default();
     }
@@ -112,8 +111,8 @@ impl OperationForm for IndexForm {
         } else {
             FileRequest::ToolFolder
         };
-        fields.path(ui, tr!("Write into"), &mut self.output, "", request);
-        fields::replace(ui, &mut self.replace);
+        fields.path(ui, tr!("Write into"), &mut self.output.text, "", request);
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -121,12 +120,13 @@ impl OperationForm for IndexForm {
         if inputs.is_empty() {
             return Err(tr!("Choose the ZIPs").into());
         }
+        let Destination { path, replace } = self.output.destination()?;
         let options = ConsolidateOptions {
             inputs,
-            target: need_output(&self.output)?,
+            target: path,
             format: self.format,
             parquet: ParquetOptions::default(),
-            overwrite: self.replace,
+            overwrite: replace,
             skip_schema_check: false,
         };
         Ok(Box::new(move |ctx| {
@@ -137,12 +137,11 @@ impl OperationForm for IndexForm {
                 paint::format_grouped_number(rows as u64),
             );
             let folder = display_path(folder_of_index(&options));
-            let place = match options.format {
+            let path = match options.format {
                 Format::Tacocat => options.target.join(".tacocat"),
                 Format::TacocatFile => options.target.join("__TACOCAT__"),
                 _ => options.target.clone(),
             };
-            let replace = options.overwrite;
             let mut plan = OperationPreview::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
                 preview.zips.len(),
@@ -172,8 +171,8 @@ impl OperationForm for IndexForm {
                 )));
             }
             // An index is inside the set of its parts.
-            let exists = place.symlink_metadata().is_ok();
-            Ok(plan.output(&place, replace, exists))
+            let exists = path.symlink_metadata().is_ok();
+            Ok(plan.output(&Destination { path, replace }, exists))
         }))
     }
 }

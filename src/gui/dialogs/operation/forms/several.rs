@@ -40,14 +40,8 @@ impl Several {
             .chain(&start.open.with)
             .cloned()
             .collect();
-        let base = start
-            .open
-            .base_path
-            .as_ref()
-            .map(|path| path.display().to_string())
-            .unwrap_or_default();
         Self {
-            base,
+            base: start.base_text(),
             mode: start.open.mode,
             ..Self::from_paths(&paths, None)
         }

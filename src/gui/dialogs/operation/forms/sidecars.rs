@@ -8,7 +8,7 @@ use egui::Ui;
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -296,8 +296,11 @@ impl OperationForm for SidecarsForm {
                         "Values that extensions computed from these rasters stay: run the \
                             extensions again afterwards."
                     );
-                    plan.destination(&copies, false)
-                        .line(ReportLine::fact(text))
+                    let copies = Destination {
+                        path: copies,
+                        replace: false,
+                    };
+                    plan.destination(&copies).line(ReportLine::fact(text))
                 }
             })
         }))

@@ -203,7 +203,7 @@ impl Checks {
             .update(cx.jobs, self.key, tr!("Sizes"), move |_| {
                 Ok(sizes_of(&dataset, words))
             });
-        let wanted = (choices.target.trim().to_owned(), choices.container);
+        let wanted = (choices.output.text.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
@@ -452,7 +452,7 @@ impl Checks {
     }
 
     fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<CheckLine> {
-        if choices.target.trim().is_empty() {
+        if choices.output.text.trim().is_empty() {
             return vec![CheckLine::new(
                 CheckLevel::Blocks,
                 tr!("Type where to write"),
@@ -465,7 +465,7 @@ impl Checks {
             ))];
         };
         let mut lines = Vec::new();
-        match (&disk.refused, disk.there, choices.replace) {
+        match (&disk.refused, disk.there, choices.output.replace) {
             (Some(why), ..) => lines.push(CheckLine::new(
                 CheckLevel::Blocks,
                 tr!("Nothing can be written at the destination"),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
+use crate::gui::dialogs::operation::dataset_fields::OutputField;
 use crate::gui::dropped_paths;
 use crate::ops::Depth;
 use crate::table::{Compression, ParquetOptions};
@@ -30,8 +31,7 @@ pub enum PartSplit {
 #[derive(Debug)]
 pub struct Choices {
     pub container: WriteContainer,
-    /// Destination.
-    pub target: String,
+    pub output: OutputField,
     /// How the dataset is split into parts.
     pub split: PartSplit,
     /// Bytes of a part: `4GB`.
@@ -50,8 +50,6 @@ pub struct Choices {
     pub verify: bool,
     /// Depth of the comparison.
     pub depth: Depth,
-    /// Replace an existing destination.
-    pub replace: bool,
     /// Paths that the draft reads from; never proposed.
     own: HashSet<PathBuf>,
 }
@@ -62,7 +60,7 @@ impl Choices {
         let name = free_name(folder, if id.is_empty() { "dataset" } else { id }, &own);
         Self {
             container: WriteContainer::Zip,
-            target: folder.join(format!("{name}.tacozip")).display().to_string(),
+            output: OutputField::new(folder.join(format!("{name}.tacozip")).display().to_string()),
             split: PartSplit::Size,
             size: "4GB".into(),
             column: String::new(),
@@ -72,14 +70,13 @@ impl Choices {
             collection_file: true,
             verify: true,
             depth: Depth::default(),
-            replace: false,
             own,
         }
     }
 
     /// Moves the target into another folder.
     pub fn set_folder(&mut self, folder: &Path) {
-        let path = PathBuf::from(&self.target);
+        let path = PathBuf::from(&self.output.text);
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -89,19 +86,19 @@ impl Choices {
             None => (name.as_str(), ""),
         };
         let name = format!("{}{ending}", free_name(folder, bare, &self.own));
-        self.target = folder.join(name).display().to_string();
+        self.output.text = folder.join(name).display().to_string();
     }
 
     /// Changes the container, and the ending of the target with it.
     pub fn set_container(&mut self, container: WriteContainer) {
-        let path = PathBuf::from(self.target.trim_end_matches('/'));
+        let path = PathBuf::from(self.output.text.trim_end_matches('/'));
         let bare = if path.extension().is_some_and(|ending| ending == "tacozip") {
             path.with_extension("")
         } else {
             path
         };
         self.container = container;
-        self.target = match container {
+        self.output.text = match container {
             WriteContainer::Zip => format!("{}.tacozip", bare.display()),
             _ => bare.display().to_string(),
         };
@@ -159,7 +156,7 @@ impl Choices {
         } else {
             Format::Zip
         };
-        let target = dropped_paths::parse_path(&self.target);
+        let target = dropped_paths::parse_path(&self.output.text);
         // Parts are named after a file in the chosen folder.
         let target = match self.container {
             WriteContainer::Parts => target.join(format!("{}.tacozip", name_of(&target))),
@@ -170,7 +167,7 @@ impl Choices {
             target,
             format,
             parquet,
-            overwrite: self.replace,
+            overwrite: self.output.replace,
             parts,
             on_damage: OnDamage::Stop,
         })
@@ -201,7 +198,7 @@ mod tests {
     fn the_destination_follows_the_container() {
         let mut choices = Choices::new(Path::new("/data"), "peru-s2", HashSet::new());
         assert_eq!(
-            Path::new(&choices.target),
+            Path::new(&choices.output.text),
             Path::new("/data/peru-s2.tacozip")
         );
         choices.set_container(WriteContainer::Folder);
@@ -240,12 +237,12 @@ mod tests {
         .map(PathBuf::from);
         let mut choices = Choices::new(Path::new("/data"), "peru-s2", own.into());
         assert_eq!(
-            Path::new(&choices.target),
+            Path::new(&choices.output.text),
             Path::new("/data/peru-s2-3.tacozip")
         );
         choices.set_folder(Path::new("/mnt"));
         assert_eq!(
-            Path::new(&choices.target),
+            Path::new(&choices.output.text),
             Path::new("/mnt/peru-s2-3-2.tacozip")
         );
     }

@@ -49,7 +49,7 @@ pub fn name_of_file(path: &Path) -> String {
 /// The files that will be written, as far as they are planned; `size_bytes` is the size of all
 /// data.
 fn plan_files(choices: &Choices, checks: &Checks, size_bytes: u64) -> Vec<FileLine> {
-    let name = name_of_file(&dropped_paths::parse_path(&choices.target));
+    let name = name_of_file(&dropped_paths::parse_path(&choices.output.text));
     let about = |bytes: u64| format!("~ {}", paint::bytes(bytes));
     match choices.container {
         WriteContainer::Zip => {

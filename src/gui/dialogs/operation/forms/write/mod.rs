@@ -162,7 +162,7 @@ impl OperationForm for WriteForm {
         let document = (cx.session.serial, revision(cx.studio));
         format!(
             "{:?}",
-            (&self.choices.target, self.choices.options(), document)
+            (&self.choices.output.text, self.choices.options(), document)
         )
     }
 

@@ -4,7 +4,7 @@ use egui::{Sense, Ui, vec2};
 
 use super::checks::Checks;
 use super::choices::{Choices, PartSplit, WriteContainer};
-use crate::gui::dialogs::operation::fields::{self, OperationFields};
+use crate::gui::dialogs::operation::fields::OperationFields;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -108,7 +108,7 @@ impl Choices {
         if let Some([folder, ..]) = fields.take_picked(label).as_deref() {
             self.set_folder(folder);
         }
-        let note = match (is_there, self.replace) {
+        let note = match (is_there, self.output.replace) {
             (true, false) => {
                 FieldNote::Warning(tr!("There is a file or folder at this path already.").into())
             }
@@ -120,7 +120,7 @@ impl Choices {
         ui.horizontal_top(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let width = ui.available_width() - 84.0;
-            TextField::new(label, &mut self.target)
+            TextField::new(label, &mut self.output.text)
                 .mono()
                 .width(width)
                 .note(note)
@@ -136,7 +136,7 @@ impl Choices {
             });
         });
         if is_there {
-            fields::replace(ui, &mut self.replace);
+            self.output.replace_ui(ui);
         }
     }
 

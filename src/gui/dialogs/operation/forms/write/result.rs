@@ -497,7 +497,7 @@ mod tests {
         page.receive(&DialogEvent::Started(other));
         page.receive(&DialogEvent::Cancelled(other));
         assert!(page.proof.is_of(Some(own)), "{:?}", page.proof);
-        let error = Error::new("a part is missing");
+        let error = Error::invalid("a part is missing");
         let failed = |job| DialogEvent::Failed(Some(job), &error);
         assert!(matches!(page.receive(&failed(other)), Reply::Ignored));
         assert!(page.is_sound());
