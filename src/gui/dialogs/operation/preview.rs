@@ -81,16 +81,16 @@ impl OperationPreview {
             rows = rows.join(" "),
             size
         );
-        let mut plan = self.line(ReportLine::fact(text));
+        let mut preview = self.line(ReportLine::fact(text));
         if let Some(lacking) = &outline.lacking {
             let (opened, count) = (lacking.opened, lacking.count);
-            plan = plan.line(ReportLine::warning(tr!(
+            preview = preview.line(ReportLine::warning(tr!(
                 "{opened} of {count} parts of this dataset are open.",
                 opened,
                 count
             )));
         }
-        plan
+        preview
     }
 
     /// Checks the destination of a dataset: as [`Self::output`]; one inside another dataset is a
@@ -101,15 +101,15 @@ impl OperationPreview {
             Ok(exists) => exists,
             Err(error) => return self.line(ReportLine::error(error.report())),
         };
-        let plan = self.output(destination, exists);
+        let preview = self.output(destination, exists);
         // The files to be replaced are already at their final path.
         match dataset_around(target).filter(|_| !exists) {
-            Some(dataset) => plan.line(ReportLine::warning(tr!(
+            Some(dataset) => preview.line(ReportLine::warning(tr!(
                 "This is inside the dataset {path}, whose readers would take the new one for a \
                     part of it.",
                 path = display_path(&dataset)
             ))),
-            None => plan,
+            None => preview,
         }
     }
 

@@ -138,7 +138,7 @@ impl OperationForm for Convert {
                 .as_ref()
                 .map(|parts| parts.group_by.clone())
                 .unwrap_or_default();
-            let mut plan = OperationPreview::new(Command::operate(ConvertRequest {
+            let mut preview = OperationPreview::new(Command::operate(ConvertRequest {
                 input,
                 open,
                 options,
@@ -149,15 +149,15 @@ impl OperationForm for Convert {
                     "Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to \
                         2.0… first."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
             if let Some(name) = grouped.iter().find(|name| !has_root_column(&outline, name)) {
                 let why = tr!("Level 0 has no column {name}", name);
-                plan = plan.line(ReportLine::error(why.clone())).obstacle(why);
+                preview = preview.line(ReportLine::error(why.clone())).obstacle(why);
             }
-            Ok(plan.destination(&output))
+            Ok(preview.destination(&output))
         }))
     }
 }

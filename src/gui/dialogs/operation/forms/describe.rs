@@ -218,8 +218,8 @@ impl OperationForm for DescribeForm {
         Ok(Box::new(move |_| {
             let outline = outline_of(reader.as_ref());
             let exists = description_exists(request.form, &request.output);
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
-            Ok(plan.output(&output, exists))
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
+            Ok(preview.output(&output, exists))
         }))
     }
 

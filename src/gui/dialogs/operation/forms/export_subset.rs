@@ -198,12 +198,12 @@ impl OperationForm for SubsetForm {
         Ok(Box::new(move |_| {
             let outline = outline_of(reader.as_ref());
             let output = Destination::of_dataset(&request.options);
-            let plan = OperationPreview::new(Command::operate(request))
+            let preview = OperationPreview::new(Command::operate(request))
                 .outline(&outline)
                 .destination(&output);
             Ok(match obstacle {
-                Some(obstacle) => plan.obstacle(obstacle),
-                None => plan,
+                Some(obstacle) => preview.obstacle(obstacle),
+                None => preview,
             })
         }))
     }

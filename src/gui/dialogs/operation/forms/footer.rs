@@ -545,24 +545,24 @@ impl OperationForm for Footer {
                     Command::operate(request)
                 }
             };
-            let mut plan = OperationPreview::new(command);
-            plan.lines = lines;
-            plan = match destination {
-                Some(output) => plan.destination(&output),
+            let mut preview = OperationPreview::new(command);
+            preview.lines = lines;
+            preview = match destination {
+                Some(output) => preview.destination(&output),
                 None => {
                     let path = display_path(&input);
-                    plan.line(ReportLine::warning(tr!(
+                    preview.line(ReportLine::warning(tr!(
                         "Changes {path} in place; every sample stays byte for byte",
                         path
                     )))
                 }
             };
             Ok(if nothing {
-                plan.obstacle(tr!("Nothing is changed yet"))
+                preview.obstacle(tr!("Nothing is changed yet"))
             } else if lacks {
-                plan.obstacle(tr!("Name the JSON file of the collection"))
+                preview.obstacle(tr!("Name the JSON file of the collection"))
             } else {
-                plan
+                preview
             })
         }))
     }

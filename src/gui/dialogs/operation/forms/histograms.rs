@@ -79,16 +79,16 @@ impl OperationForm for Histograms {
         };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
-            let plan = plan.destination(&output);
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let preview = preview.destination(&output);
             let named = output
                 .path
                 .extension()
                 .is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
             Ok(if named {
-                plan
+                preview
             } else {
-                plan.obstacle(tr!("The name has to end in .tortilla"))
+                preview.obstacle(tr!("The name has to end in .tortilla"))
             })
         }))
     }

@@ -130,10 +130,10 @@ impl OperationForm for IndexForm {
             skip_schema_check: false,
         };
         Ok(Box::new(move |ctx| {
-            let preview = index_preview(&options, ctx)?;
-            let rows: usize = preview.zips.iter().map(|(_, rows)| rows).sum();
+            let found = index_preview(&options, ctx)?;
+            let rows: usize = found.zips.iter().map(|(_, rows)| rows).sum();
             let (n, rows) = (
-                paint::format_grouped_number(preview.zips.len() as u64),
+                paint::format_grouped_number(found.zips.len() as u64),
                 paint::format_grouped_number(rows as u64),
             );
             let folder = display_path(folder_of_index(&options));
@@ -142,26 +142,27 @@ impl OperationForm for IndexForm {
                 Format::TacocatFile => options.target.join("__TACOCAT__"),
                 _ => options.target.clone(),
             };
-            let mut plan = OperationPreview::new(Command::operate(ConsolidateRequest { options }));
+            let mut preview =
+                OperationPreview::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
-                preview.zips.len(),
+                found.zips.len(),
                 "{n} ZIP with {rows} samples of level 0",
                 "{n} ZIPs with {rows} samples of level 0",
                 n,
                 rows
             );
-            plan = plan.line(ReportLine::fact(text));
-            for (path, rows) in preview.zips.iter().take(LISTED) {
-                plan = plan.line(ReportLine::row(format!(
+            preview = preview.line(ReportLine::fact(text));
+            for (path, rows) in found.zips.iter().take(LISTED) {
+                preview = preview.line(ReportLine::row(format!(
                     "{}  {}",
                     display_path(path),
                     paint::format_grouped_number(*rows as u64)
                 )));
             }
-            if preview.elsewhere > 0 {
-                let n = paint::format_grouped_number(preview.elsewhere as u64);
-                plan = plan.line(ReportLine::warning(tr_n!(
-                    preview.elsewhere,
+            if found.elsewhere > 0 {
+                let n = paint::format_grouped_number(found.elsewhere as u64);
+                preview = preview.line(ReportLine::warning(tr_n!(
+                    found.elsewhere,
                     "{n} ZIP is not in {folder}, where readers look for it: move it there, or name \
                         its folder whenever you open the index",
                     "{n} ZIPs are not in {folder}, where readers look for them: move them there, \
@@ -172,7 +173,7 @@ impl OperationForm for IndexForm {
             }
             // An index is inside the set of its parts.
             let exists = path.symlink_metadata().is_ok();
-            Ok(plan.output(&Destination { path, replace }, exists))
+            Ok(preview.output(&Destination { path, replace }, exists))
         }))
     }
 }

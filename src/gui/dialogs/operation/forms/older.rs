@@ -188,13 +188,13 @@ impl OperationForm for Older {
                     "Reads: the draft, {n} samples of level 0",
                     n
                 );
-                let plan = OperationPreview::new(Command::WriteTortilla { options })
+                let preview = OperationPreview::new(Command::WriteTortilla { options })
                     .line(ReportLine::fact(text));
-                let plan = plan.destination(&output);
+                let preview = preview.destination(&output);
                 Ok(if rows == 0 {
-                    plan.obstacle(tr!("The draft has no samples yet"))
+                    preview.obstacle(tr!("The draft has no samples yet"))
                 } else {
-                    plan
+                    preview
                 })
             }));
         }
@@ -216,20 +216,20 @@ impl OperationForm for Older {
                 allow_missing_parts,
                 rows,
             };
-            let mut plan = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let mut preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             if lacks {
-                plan = plan.obstacle(tr!("Parts of the dataset are missing"));
+                preview = preview.obstacle(tr!("Parts of the dataset are missing"));
             }
             if is_taco && !collected {
                 let why = tr!(
                     "A .taco needs a collection, and this TORTILLA has none. Name a JSON file with \
                         one."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("A collection is needed"));
             }
-            Ok(plan.destination(&output))
+            Ok(preview.destination(&output))
         }))
     }
 

@@ -184,17 +184,17 @@ impl OperationForm for Optimise {
                 already,
                 copied
             );
-            let plan = OperationPreview::new(Command::operate(request))
+            let preview = OperationPreview::new(Command::operate(request))
                 .line(ReportLine::fact(what))
                 .line(ReportLine::fact(of));
-            let plan = if to_write == 0 && looked_at == files {
-                plan.line(ReportLine::warning(tr!(
+            let preview = if to_write == 0 && looked_at == files {
+                preview.line(ReportLine::warning(tr!(
                     "Nothing is left to optimise; the output is a copy"
                 )))
             } else {
-                plan
+                preview
             };
-            Ok(plan.destination(&output))
+            Ok(preview.destination(&output))
         }))
     }
 }

@@ -107,15 +107,16 @@ impl OperationForm for PercentilesForm {
                 .iter()
                 .flatten()
                 .any(|field| field.name == SCALE_COLUMN);
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             Ok(if has {
-                plan
+                preview
             } else {
                 let why = tr!(
                     "This dataset holds no histograms. Histograms… in the menu Tools writes a \
                             .tortilla of them."
                 );
-                plan.line(ReportLine::error(why))
+                preview
+                    .line(ReportLine::error(why))
                     .obstacle(tr!("The input holds no histograms"))
             })
         }))

@@ -133,18 +133,18 @@ impl OperationForm for PrepareTaco3 {
                 .map(|path| Destination { path, replace })
                 .collect();
             let programs = request.programs();
-            let mut plan = OperationPreview::new(Command::operate(request));
+            let mut preview = OperationPreview::new(Command::operate(request));
             let start = |command: Vec<String>| {
                 ReportLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
-            plan.lines.extend(programs.into_iter().map(start));
-            plan.lines.extend(describe_taco3(&prepared));
+            preview.lines.extend(programs.into_iter().map(start));
+            preview.lines.extend(describe_taco3(&prepared));
             if !prepared.is_possible() {
-                plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
+                preview = preview.obstacle(tr!("TACO 3 can't hold this tree"));
             }
             Ok(targets
                 .iter()
-                .fold(plan, |plan, target| plan.destination(target)))
+                .fold(preview, |preview, target| preview.destination(target)))
         }))
     }
 }

@@ -397,16 +397,17 @@ impl OperationForm for PublishForm {
             .ok_or_else(|| tr!("Check first").to_owned())?;
         let command = Command::operate(self.request());
         Ok(Box::new(move |_| {
-            let mut plan = OperationPreview::new(command);
+            let mut preview = OperationPreview::new(command);
             let blocks = |check: &&PublishCheck| check.level == CheckLevel::Blocks;
             let first = found.checks.iter().find(blocks);
-            plan.lines
+            preview
+                .lines
                 .extend(first.map(|check| ReportLine::error(&check.message)));
-            plan.lines.extend(list_files_and_cost(&found));
+            preview.lines.extend(list_files_and_cost(&found));
             Ok(if found.may_publish() {
-                plan
+                preview
             } else {
-                plan.obstacle(tr!("A check blocks publishing"))
+                preview.obstacle(tr!("A check blocks publishing"))
             })
         }))
     }

@@ -79,12 +79,12 @@ impl OperationForm for Repair {
         Ok(Box::new(move |ctx| {
             let reader = match container::open_with(&request.input, &request.open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
-                    let plan = OperationPreview::new(Command::operate(request));
+                    let preview = OperationPreview::new(Command::operate(request));
                     let text = tr!(
                         "Another program wrote this ZIP again: it is unpacked and written with all \
                             of its metadata."
                     );
-                    return Ok(plan.line(ReportLine::fact(text)).destination(&output));
+                    return Ok(preview.line(ReportLine::fact(text)).destination(&output));
                 }
                 opened => opened?,
             };
@@ -98,20 +98,20 @@ impl OperationForm for Repair {
                     .or_insert((finding.severity, 0, finding.rule.what()))
                     .1 += 1;
             }
-            let mut plan = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let mut preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             for (code, (severity, count, what)) in rules {
                 let text = format!(
                     "{code} × {}: {}",
                     paint::format_grouped_number(count as u64),
                     crate::text::translate_text(what)
                 );
-                plan = plan.line(if severity == Severity::Error {
+                preview = preview.line(if severity == Severity::Error {
                     ReportLine::error(text)
                 } else {
                     ReportLine::warning(text)
                 });
             }
-            plan = plan.line(if report.findings.is_empty() {
+            preview = preview.line(if report.findings.is_empty() {
                 ReportLine::good(tr!(
                     "The quick check finds no fault. Repair reads every byte and may find more."
                 ))
@@ -124,11 +124,11 @@ impl OperationForm for Repair {
                 let why = tr!(
                     "Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
-            Ok(plan.destination(&output))
+            Ok(preview.destination(&output))
         }))
     }
 }

@@ -120,13 +120,13 @@ impl OperationForm for Several {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
             let n = paint::format_grouped_number(options.with.len() as u64 + 1);
-            let mut plan = OperationPreview::new(Command::OpenWith {
+            let mut preview = OperationPreview::new(Command::OpenWith {
                 path,
                 options: Box::new(options),
             })
             .outline(&outline);
             if several {
-                plan = plan.line(match outline.changes.len() {
+                preview = preview.line(match outline.changes.len() {
                     0 => ReportLine::good(tr!("All {n} datasets have the same columns", n)),
                     changes => ReportLine::warning(tr_n!(
                         changes,
@@ -137,9 +137,9 @@ impl OperationForm for Several {
                 });
             }
             for change in outline.changes.iter().take(LISTED) {
-                plan = plan.line(ReportLine::row(change.to_string()));
+                preview = preview.line(ReportLine::row(change.to_string()));
             }
-            Ok(plan)
+            Ok(preview)
         }))
     }
 

@@ -128,8 +128,8 @@ impl ReportPage for WrittenPage {
         ui.columns(2, |columns| {
             if let [left, right] = columns {
                 self.outcome_ui(left);
+                leaving = self.buttons_ui(left, cx);
                 self.code_ui(right, cx);
-                leaving = self.buttons_ui(right, cx);
             }
         });
         leaving
