@@ -48,7 +48,7 @@ use join::JoinDialog;
 use layout::LayoutDialog;
 use open_path::{OpenPath, RecentDialog};
 use operation::OperationDialog;
-use operation::forms::{Several, WriteForm, form_of};
+use operation::forms::{SeveralForm, WriteForm, form_of};
 use plan::PlanDialog;
 use relocate::Relocate;
 use repository::RepositoryDialog;
@@ -244,7 +244,7 @@ impl Dialog {
 
     /// Opens several datasets as one; `otherwise` imports dropped paths instead.
     pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        let form = Several::from_paths(paths, otherwise);
+        let form = SeveralForm::from_paths(paths, otherwise);
         Self::from_view(OperationDialog::new(Box::new(form)))
     }
 

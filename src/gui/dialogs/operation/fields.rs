@@ -223,12 +223,12 @@ pub fn size_in(text: &str) -> Result<Option<u64>, String> {
 }
 
 /// How damaged samples are handled.
-pub fn damage(keep: bool) -> OnDamage {
+pub fn choose_damage_handling(keep: bool) -> OnDamage {
     if keep { OnDamage::Keep } else { OnDamage::Stop }
 }
 
 /// The choice to copy damaged samples.
-pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
+pub fn keep_damaged_ui(ui: &mut Ui, keep: &mut bool) {
     widgets::checkbox(ui, keep, tr!("Copy damaged samples too, and list them"));
 }
 

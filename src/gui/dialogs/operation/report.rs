@@ -85,16 +85,25 @@ impl Default for ReportTexts {
 }
 
 impl OperationReport {
-    /// A report without lines.
-    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+    /// A report without remarks.
+    fn new(title: String, lines: Vec<ReportLine>) -> Self {
         Self {
             sound: true,
             title,
-            lines: Vec::new(),
+            lines,
             open: None,
             text: String::new(),
+            texts: ReportTexts::default(),
+            page: None,
+        }
+    }
+
+    /// A report without lines.
+    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+        Self {
             texts,
             page: Some(page),
+            ..Self::new(title, Vec::new())
         }
     }
 
@@ -106,22 +115,15 @@ impl OperationReport {
 
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
-        let samples = count_samples(built);
+        let line = format!("{}, {}", count_samples(built), paint::bytes(built.bytes));
         Self {
-            sound: true,
-            title: display_path(&built.path),
-            lines: vec![ReportLine::good(format!(
-                "{samples}, {}",
-                paint::bytes(built.bytes)
-            ))],
             open: Some(built.path.clone()),
-            text: String::new(),
             texts: ReportTexts {
                 sound: tr!("Written"),
                 close_name: tr!("Close the export"),
                 ..ReportTexts::default()
             },
-            page: None,
+            ..Self::new(display_path(&built.path), vec![ReportLine::good(line)])
         }
     }
 
@@ -231,30 +233,25 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
         | AnyOutput::Compile(built)
         | AnyOutput::Histograms(built)
         | AnyOutput::Consolidate(built) => report_written_dataset(built),
-        AnyOutput::Repair(repaired) => repairs(repaired),
-        AnyOutput::Optimise(optimised) => optimisation(optimised),
-        AnyOutput::EditDataset(edited) => edits(edited),
-        AnyOutput::Percentiles(found) => percentiles(found),
-        AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
+        AnyOutput::Repair(repaired) => report_repair(repaired),
+        AnyOutput::Optimise(optimised) => report_optimisation(optimised),
+        AnyOutput::EditDataset(edited) => report_edit(edited),
+        AnyOutput::Percentiles(found) => report_percentiles(found),
+        AnyOutput::PrepareTaco3(prepared) => report_preparation(prepared),
         AnyOutput::EditTortilla(edited) => OperationReport {
-            sound: true,
-            title: display_path(&edited.path),
-            lines: vec![ReportLine::good(tr!(
-                "Footer and collection were written. Sample bytes are unchanged."
-            ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
-            texts: ReportTexts::default(),
-            page: None,
+            ..OperationReport::new(
+                display_path(&edited.path),
+                vec![ReportLine::good(tr!(
+                    "Footer and collection were written. Sample bytes are unchanged."
+                ))],
+            )
         },
         other => OperationReport {
             sound: other.is_sound(),
-            title: String::new(),
-            lines: vec![ReportLine::good(other.summary())],
-            open: None,
             text: text_of(other),
-            texts: ReportTexts::default(),
-            page: None,
+            ..OperationReport::new(String::new(), vec![ReportLine::good(other.summary())])
         },
     }
 }
@@ -264,7 +261,7 @@ fn text_of(output: &dyn OperationOutput) -> String {
     serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
 }
 
-fn edits(edited: &Edited) -> OperationReport {
+fn report_edit(edited: &Edited) -> OperationReport {
     let n = paint::format_grouped_number(edited.replaced as u64);
     let files = tr_n!(
         edited.replaced,
@@ -277,13 +274,12 @@ fn edits(edited: &Edited) -> OperationReport {
         .map(|bytes| format!(", {}", paint::bytes(bytes)))
         .unwrap_or_default();
     OperationReport {
-        sound: true,
-        title: display_path(&edited.path),
-        lines: vec![ReportLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(
+            display_path(&edited.path),
+            vec![ReportLine::good(format!("{files}{size}"))],
+        )
     }
 }
 
@@ -326,16 +322,13 @@ fn report_written_dataset(built: &Built) -> OperationReport {
     );
     OperationReport {
         sound: built.is_sound(),
-        title: display_path(&built.path),
-        lines,
         open: Some(built.path.clone()),
         text: text_of(built),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&built.path), lines)
     }
 }
 
-fn repairs(repaired: &Repaired) -> OperationReport {
+fn report_repair(repaired: &Repaired) -> OperationReport {
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
     let mut lines = vec![ReportLine::good(tr!(
         "{mended} repaired, {left} left",
@@ -360,12 +353,9 @@ fn repairs(repaired: &Repaired) -> OperationReport {
     );
     OperationReport {
         sound: repaired.is_sound(),
-        title: display_path(&repaired.built.path),
-        lines,
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&repaired.built.path), lines)
     }
 }
 
@@ -378,7 +368,7 @@ fn describe_finding(finding: &Finding) -> String {
     )
 }
 
-fn optimisation(done: &Optimised) -> OperationReport {
+fn report_optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
@@ -423,16 +413,13 @@ fn optimisation(done: &Optimised) -> OperationReport {
     }));
     OperationReport {
         sound: done.is_sound(),
-        title: display_path(&done.path),
-        lines,
         open: done.is_dataset.then(|| done.path.clone()),
         text: text_of(done),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&done.path), lines)
     }
 }
 
-fn preparation(prepared: &Taco3Prepared) -> OperationReport {
+fn report_preparation(prepared: &Taco3Prepared) -> OperationReport {
     let mut lines = vec![match &prepared.library {
         Some(said) => ReportLine::good(said.trim().to_owned()),
         None => ReportLine::fact(tr!(
@@ -443,22 +430,17 @@ fn preparation(prepared: &Taco3Prepared) -> OperationReport {
     lines.extend(prepared.damaged.iter().map(|path| {
         ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
+    let folder = prepared.folder.as_deref();
+    let title = folder.map(display_path).unwrap_or_default();
     OperationReport {
         sound: prepared.is_sound(),
-        title: prepared
-            .folder
-            .as_deref()
-            .map(display_path)
-            .unwrap_or_default(),
-        lines,
         open: prepared.output.clone(),
         text: text_of(prepared),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(title, lines)
     }
 }
 
-fn percentiles(found: &Percentiles) -> OperationReport {
+fn report_percentiles(found: &Percentiles) -> OperationReport {
     let heads: Vec<String> = found
         .percents
         .iter()
@@ -519,13 +501,8 @@ fn percentiles(found: &Percentiles) -> OperationReport {
         n = found.positions.len()
     );
     OperationReport {
-        sound: true,
-        title,
-        lines,
-        open: None,
         text: csv,
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(title, lines)
     }
 }
 

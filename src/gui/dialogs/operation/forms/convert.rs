@@ -20,7 +20,7 @@ use crate::table::{Compression, ParquetOptions};
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Convert {
+pub struct ConvertForm {
     input: InputField,
     output: DatasetOutputField,
     compression: Compression,
@@ -30,7 +30,7 @@ pub struct Convert {
     damaged: bool,
 }
 
-impl Convert {
+impl ConvertForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
@@ -51,7 +51,7 @@ impl Convert {
     }
 }
 
-impl OperationForm for Convert {
+impl OperationForm for ConvertForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::ARROWS_LEFT_RIGHT,
@@ -107,7 +107,7 @@ impl OperationForm for Convert {
             });
         }
         self.input.base_ui(ui, fields);
-        fields::keep_damaged(ui, &mut self.damaged);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
         self.output.output.replace_ui(ui);
     }
 
@@ -127,7 +127,7 @@ impl OperationForm for Convert {
                 ..ParquetOptions::default()
             },
             parts: split.then_some(parts),
-            on_damage: fields::damage(self.damaged),
+            on_damage: fields::choose_damage_handling(self.damaged),
             ..self.output.build_options()?
         };
         Ok(Box::new(move |ctx| {

@@ -16,13 +16,13 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Histograms {
+pub struct HistogramsForm {
     input: InputField,
     output: OutputField,
     scale: Scale,
 }
 
-impl Histograms {
+impl HistogramsForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Histograms {
     }
 }
 
-impl OperationForm for Histograms {
+impl OperationForm for HistogramsForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::CHART_BAR,

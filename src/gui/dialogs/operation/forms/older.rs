@@ -20,7 +20,7 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Older {
+pub struct OlderForm {
     /// True when the draft is written instead of a file.
     draft: bool,
     input: InputField,
@@ -35,7 +35,7 @@ pub struct Older {
     damaged: bool,
 }
 
-impl Older {
+impl OlderForm {
     /// Initial values for the draft or the opened dataset; for the selected sample only, if opened
     /// from a sample's menu.
     pub fn new(start: &OperationStart) -> Self {
@@ -63,12 +63,12 @@ impl Older {
             stream: self.stream,
             allow_non_tog: self.allow_non_tog,
             overwrite: output.replace,
-            on_damage: fields::damage(self.damaged),
+            on_damage: fields::choose_damage_handling(self.damaged),
         })
     }
 }
 
-impl OperationForm for Older {
+impl OperationForm for OlderForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::CLOCK_COUNTER_CLOCKWISE,
@@ -150,7 +150,7 @@ impl OperationForm for Older {
                 tr!("Continue without the missing parts"),
             );
         }
-        fields::keep_damaged(ui, &mut self.damaged);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
         self.output.replace_ui(ui);
     }
 

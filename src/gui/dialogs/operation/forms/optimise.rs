@@ -20,7 +20,7 @@ use crate::table::ParquetOptions;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Optimise {
+pub struct OptimiseForm {
     input: InputField,
     output: OutputField,
     block: u32,
@@ -31,7 +31,7 @@ pub struct Optimise {
     damaged: bool,
 }
 
-impl Optimise {
+impl OptimiseForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let ending = match &start.input {
@@ -63,7 +63,7 @@ impl Optimise {
     }
 }
 
-impl OperationForm for Optimise {
+impl OperationForm for OptimiseForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::GAUGE,
@@ -122,7 +122,7 @@ impl OperationForm for Optimise {
             );
         }
         self.input.base_ui(ui, fields);
-        fields::keep_damaged(ui, &mut self.damaged);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
         self.output.replace_ui(ui);
     }
 
@@ -153,7 +153,7 @@ impl OperationForm for Optimise {
                 .filter(|name| !name.is_empty())
                 .map(Into::into),
             overwrite: output.replace,
-            on_damage: fields::damage(self.damaged),
+            on_damage: fields::choose_damage_handling(self.damaged),
             text_columns: false,
         };
         Ok(Box::new(move |ctx| {

@@ -20,7 +20,7 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct PrepareTaco3 {
+pub struct PrepareTaco3Form {
     input: InputField,
     folder: OutputField,
     lacking: LackingFiles,
@@ -30,7 +30,7 @@ pub struct PrepareTaco3 {
     damaged: bool,
 }
 
-impl PrepareTaco3 {
+impl PrepareTaco3Form {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl PrepareTaco3 {
     }
 }
 
-impl OperationForm for PrepareTaco3 {
+impl OperationForm for PrepareTaco3Form {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::ARROW_FAT_LINE_UP,
@@ -91,7 +91,7 @@ impl OperationForm for PrepareTaco3 {
                     .show(ui);
             });
         }
-        fields::keep_damaged(ui, &mut self.damaged);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
         self.folder.replace_ui(ui);
     }
 
@@ -114,7 +114,7 @@ impl OperationForm for PrepareTaco3 {
             overwrite: replace,
             lacking: self.lacking,
             collection: Default::default(),
-            on_damage: fields::damage(self.damaged),
+            on_damage: fields::choose_damage_handling(self.damaged),
             allow_missing_parts: false,
             run,
         };

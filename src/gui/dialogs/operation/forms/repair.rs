@@ -23,12 +23,12 @@ use crate::validate;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Repair {
+pub struct RepairForm {
     input: InputField,
     output: DatasetOutputField,
 }
 
-impl Repair {
+impl RepairForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Repair {
     }
 }
 
-impl OperationForm for Repair {
+impl OperationForm for RepairForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::FIRST_AID_KIT,

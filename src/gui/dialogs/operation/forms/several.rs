@@ -23,7 +23,7 @@ const LISTED: usize = 40;
 
 /// Inputs and options.
 #[derive(Debug)]
-pub struct Several {
+pub struct SeveralForm {
     inputs: String,
     base: String,
     mode: JoinMode,
@@ -31,7 +31,7 @@ pub struct Several {
     otherwise: Option<Command>,
 }
 
-impl Several {
+impl SeveralForm {
     /// Initial values for the open document.
     pub fn new(start: &OperationStart) -> Self {
         let paths: Vec<PathBuf> = start
@@ -63,7 +63,7 @@ impl Several {
     }
 }
 
-impl OperationForm for Several {
+impl OperationForm for SeveralForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::STACK,

@@ -39,7 +39,7 @@ impl Default for SidecarsForm {
 }
 
 /// What `count` sidecars of a kind hold.
-fn contents(kind: Sidecar, count: usize) -> String {
+fn describe_contents(kind: Sidecar, count: usize) -> String {
     let n = paint::format_grouped_number(count as u64);
     match kind {
         Sidecar::Mask => tr_n!(
@@ -66,7 +66,7 @@ fn contents(kind: Sidecar, count: usize) -> String {
     }
 }
 
-fn rasters(count: usize) -> String {
+fn count_rasters(count: usize) -> String {
     tr_n!(
         count,
         "{n} raster",
@@ -75,7 +75,7 @@ fn rasters(count: usize) -> String {
     )
 }
 
-fn files(count: usize) -> String {
+fn count_files(count: usize) -> String {
     tr_n!(
         count,
         "{n} file",
@@ -98,13 +98,13 @@ fn found_lines(
     let count = kinds.values().sum();
     let held: Vec<String> = kinds
         .into_iter()
-        .map(|(kind, count)| contents(kind, count))
+        .map(|(kind, count)| describe_contents(kind, count))
         .collect();
     let held = held.join(", ");
     let mut preview = preview.line(ReportLine::fact(tr!(
         "{rasters} with {files} beside them: {held}",
-        rasters = rasters(found.len()),
-        files = files(count),
+        rasters = count_rasters(found.len()),
+        files = count_files(count),
         held
     )));
     for raster in found.iter().take(NAMED) {
@@ -284,7 +284,7 @@ impl OperationForm for SidecarsForm {
                     };
                     let mut preview = found_lines(OperationPreview::new(command), &found, choice);
                     if copied < found.len() {
-                        let n = rasters(found.len() - copied);
+                        let n = count_rasters(found.len() - copied);
                         preview = preview.line(ReportLine::warning(tr!(
                             "{n} of other formats keep their bytes: only GeoTIFFs are written",
                             n
