@@ -1,7 +1,7 @@
 //! The dialog of an operation: input, options, preview, run with progress and cancel, report. Ctrl
-//! and Enter run it. This module is the common frame; the input of an operation and its command are an [`OperationForm`]
-//! in a file of `forms`. A preview reads and never writes; it also builds the command that the
-//! button runs, so that the command matches the preview.
+//! and Enter run it. This module is the common frame; the input of an operation and its command are
+//! an [`OperationForm`] in a file of `forms`. A preview reads and never writes; it also builds the
+//! command that the button runs, so that the command matches the preview.
 
 mod bins;
 mod checks;

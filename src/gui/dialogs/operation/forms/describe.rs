@@ -16,7 +16,7 @@ use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dropped_paths;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::{self, TextField};
 use crate::ops::{DescribeRequest, outline_of};
 use crate::studio::{Command, Event};
@@ -187,11 +187,10 @@ impl OperationForm for DescribeForm {
                     self.choose_form(form);
                 }
             }
-            ui.label(
-                theme::rich_text(purpose(self.form))
-                    .text_style(text_style("small12"))
-                    .color(theme::tokens(ui).tx2),
-            );
+            ui.label(theme::style_small_text(
+                purpose(self.form),
+                theme::tokens(ui).tx2,
+            ));
         });
         let levels = cx
             .document()

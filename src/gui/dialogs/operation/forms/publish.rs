@@ -15,7 +15,7 @@ use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::AsyncValue;
@@ -222,13 +222,7 @@ impl PublishForm {
             if waits {
                 drop(widgets::spinner(ui, 16.0))
             } else {
-                drop(
-                    ui.label(
-                        theme::rich_text(tr!("Not checked yet"))
-                            .text_style(text_style("small12"))
-                            .color(t.tx3),
-                    ),
-                )
+                drop(ui.label(theme::style_small_text(tr!("Not checked yet"), t.tx3)))
             }
             return;
         };
@@ -487,14 +481,7 @@ impl ReportPage for PublishedPage {
             kept = published.kept_files,
             compared = opened.compared
         );
-        ui.add(
-            egui::Label::new(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            )
-            .wrap(),
-        );
+        ui.add(egui::Label::new(theme::style_small_text(text, t.tx2)).wrap());
         if !published.upload_commands.is_empty() {
             widgets::heading(ui, tr!("Upload with the host's own client"));
             let lines = published.upload_commands.join("\n");

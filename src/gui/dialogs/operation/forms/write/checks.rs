@@ -17,7 +17,7 @@ use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::collection::has_places;
 use crate::gui::sample_status::finding_sample;
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::jobs::AsyncValue;
 use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity, is_remote};
@@ -592,14 +592,7 @@ impl Checks {
                 ),
                 None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
             };
-            ui.add(
-                egui::Label::new(
-                    theme::rich_text(text)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                )
-                .truncate(),
-            );
+            ui.add(egui::Label::new(theme::style_small_text(text, t.tx2)).truncate());
         });
         let Some(Ok(sizes)) = self.sizes.get(&self.key) else {
             return;

@@ -9,7 +9,7 @@ use super::checks::Checks;
 use super::choices::{Choices, WriteContainer};
 use crate::container::{BuildOptions, Format};
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, FieldNote, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
 
@@ -120,11 +120,7 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
         layout_ui(ui);
         let text =
             tr!("STORE only, no compression: any sample can be read with one byte-range request.");
-        ui.label(
-            theme::rich_text(text)
-                .text_style(text_style("small12"))
-                .color(t.tx2),
-        );
+        ui.label(theme::style_small_text(text, t.tx2));
     }
     let text = tr!(
         "Files get their final names when the dataset is complete. Cancel removes partial \

@@ -1,5 +1,5 @@
-//! Form of Write dataset: options, checks and the files to write, side by side; then the result with
-//! its comparison, and code that reads it.
+//! Form of Write dataset: options, checks and the files to write, side by side; then the result
+//! with its comparison, and code that reads it.
 
 mod checks;
 mod choices;

@@ -1,5 +1,5 @@
-//! The report of Write dataset: what was written, the comparison with the draft, and code that reads
-//! it.
+//! The report of Write dataset: what was written, the comparison with the draft, and code that
+//! reads it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
