@@ -343,7 +343,7 @@ impl Panel for ProblemsPanel {
             let blocked = cx
                 .session
                 .structure
-                .safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
+                .find_safe_fix_obstacle((cx.session.serial, revision(cx.studio)), &choice);
             if ui
                 .add(
                     Button::primary(tr!("Fix all safe"))

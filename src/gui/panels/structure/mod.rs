@@ -393,7 +393,7 @@ fn safe_ui(
     text: &str,
 ) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
-    let blocked = cx.session.structure.safe_blocked(key, choice);
+    let blocked = cx.session.structure.find_safe_fix_obstacle(key, choice);
     let tip = tr!(
         "Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be \
             undone"
