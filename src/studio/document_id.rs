@@ -23,11 +23,9 @@ pub(super) struct Leaving {
 
 /// True for a command whose result concerns only the open document.
 pub(super) fn is_about_document(command: &Command) -> bool {
-    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Query, ReadChunk, Validate};
     match command {
-        Query { path, .. } => path.is_none(),
-        FindFixes { .. } | FindPattern { .. } | LoadLevel { .. } | Filter { .. } => true,
-        Leakage { .. } | ReadChunk { .. } | Validate { .. } => true,
+        Command::Query { path, .. } => path.is_none(),
+        Command::Read(_) | Command::Filter { .. } | Command::Validate { .. } => true,
         _ => false,
     }
 }
@@ -123,7 +121,7 @@ impl Studio {
 mod tests {
     use std::path::Path;
 
-    use super::super::{Command, Outcome};
+    use super::super::{Command, DocumentRead, Outcome};
     use super::*;
     use crate::draft::Edit;
     use crate::jobs::{JobId, Jobs};
@@ -243,10 +241,10 @@ mod tests {
                     query: select.clone(),
                     path: None,
                 },
-                Command::LoadLevel { level: 0 },
-                Command::Leakage {
+                Command::Read(DocumentRead::LoadLevel { level: 0 }),
+                Command::Read(DocumentRead::Leakage {
                     request: Default::default(),
-                },
+                }),
                 Command::Filter {
                     filters: vec![crate::query::Filter::bbox([-180.0, -90.0, 180.0, 90.0])],
                 },

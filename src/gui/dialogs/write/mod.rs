@@ -8,7 +8,6 @@ mod result;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Stroke, Ui, UiBuilder, vec2};
 
@@ -21,8 +20,8 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{Button, paint};
 use crate::jobs::{AsyncValue, JobId};
-use crate::ops::{Depth, Verified, written_paths};
-use crate::studio::{Command, Event};
+use crate::ops::{Depth, Verified, verify, written_paths};
+use crate::studio::{Command, Document};
 use crate::table::{Compression, ParquetOptions};
 use checks::{CheckLine, Checks};
 use choices::{Choices, CodeKind, PartSplit, WriteContainer};
@@ -46,18 +45,18 @@ pub enum Proof {
     None,
     /// To be requested in the next frame.
     Wanted,
-    /// Requested; with the job once it has started.
-    Running(Option<JobId>),
+    /// The comparison runs.
+    Running(AsyncValue<(), Verified>),
     /// The comparison failed.
     Failed(String),
     /// Result of the comparison.
-    Found(Arc<Verified>),
+    Found(Box<Verified>),
 }
 
-impl Proof {
-    fn is_of(&self, job: Option<JobId>) -> bool {
-        matches!(self, Self::Running(running) if *running == job)
-    }
+/// An error with its hints, a line each.
+fn format_with_hints(error: &Error) -> String {
+    let hints = error.hints().iter().map(|hint| format!("\n{hint}"));
+    format!("{error}{}", hints.collect::<String>())
 }
 
 /// The name, with a number appended if the draft reads from an archive or folder of that name.
@@ -113,14 +112,6 @@ impl WriteDialog {
         }
     }
 
-    /// Records the job that writes or compares.
-    pub fn record_start(&mut self, job: JobId) {
-        match &mut self.stage {
-            WriteStage::Done(_, proof) => *proof = Proof::Running(Some(job)),
-            stage => *stage = WriteStage::Running(job),
-        }
-    }
-
     /// Records the written dataset.
     pub fn show_written(&mut self, built: Built) {
         let proof = if self.choices.verify {
@@ -133,41 +124,45 @@ impl WriteDialog {
         self.stage = WriteStage::Done(built, proof);
     }
 
-    /// Records the result of the comparison.
-    pub fn record_verification(&mut self, job: Option<JobId>, found: Arc<Verified>) {
-        if let WriteStage::Done(_, proof) = &mut self.stage
-            && proof.is_of(job)
-        {
-            *proof = Proof::Found(found);
+    /// Compares the written dataset with the draft, where that was chosen.
+    fn update_proof(&mut self, cx: &PanelContext<'_>) {
+        let WriteStage::Done(built, proof) = &mut self.stage else {
+            return;
+        };
+        match proof {
+            Proof::Wanted => {
+                let Some(draft) = cx.document().and_then(Document::draft) else {
+                    *proof = Proof::None;
+                    return;
+                };
+                let (dataset, paths) = (draft.dataset().clone(), written_paths(built));
+                let (depth, label) = (self.choices.depth, tr!("Verify what was written"));
+                let mut comparison = AsyncValue::default();
+                comparison.update(cx.jobs, (), label, move |ctx| {
+                    verify(&dataset, &paths, depth, ctx)
+                });
+                *proof = Proof::Running(comparison);
+            }
+            Proof::Running(comparison) => match comparison.take() {
+                Some(Ok(found)) => *proof = Proof::Found(Box::new(found)),
+                Some(Err(error)) => *proof = Proof::Failed(format_with_hints(&error)),
+                None => {}
+            },
+            Proof::None | Proof::Failed(_) | Proof::Found(_) => {}
         }
     }
 
-    /// Records a failed job; `None` when it did not start. True when it is this dialog's job.
-    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        let hints: String = error
-            .hints()
-            .iter()
-            .map(|hint| format!("\n{hint}"))
-            .collect();
-        match &mut self.stage {
-            WriteStage::Running(running) if Some(*running) == job => {
-                self.stage = WriteStage::Failed(format!("{error}{hints}"))
-            }
-            WriteStage::Done(_, proof) if proof.is_of(job) => {
-                *proof = Proof::Failed(format!("{error}{hints}"));
-            }
-            _ => return false,
+    /// Records that writing failed. True when it is this dialog's job.
+    fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        let is_own = self.is_own_job(job);
+        if is_own {
+            self.stage = WriteStage::Failed(format_with_hints(error));
         }
-        true
+        is_own
     }
 
-    /// Records that a job was cancelled.
-    pub fn record_cancellation(&mut self, job: JobId) {
-        match &mut self.stage {
-            WriteStage::Running(running) if *running == job => self.stage = WriteStage::Cancelled,
-            WriteStage::Done(_, proof) if proof.is_of(Some(job)) => *proof = Proof::None,
-            _ => {}
-        }
+    fn is_own_job(&self, job: Option<JobId>) -> bool {
+        matches!(self.stage, WriteStage::Running(own) if Some(own) == job)
     }
 
     /// Moves the target into another folder.
@@ -322,14 +317,7 @@ impl DialogView for WriteDialog {
             .map(|document| document.title().into_owned())
             .unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
-        if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
-            // Requested once; the id of the job arrives in [`WriteDialog::record_start`].
-            *proof = Proof::Running(None);
-            cx.run(Command::Verify {
-                paths: written_paths(built),
-                depth: self.choices.depth,
-            });
-        }
+        self.update_proof(cx);
         if let WriteStage::Running(id) = self.stage
             && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
         {
@@ -397,14 +385,9 @@ impl DialogView for WriteDialog {
 
     fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
         match event {
-            DialogEvent::Started(job) => self.record_start(*job),
-            DialogEvent::Finished(job, Event::Verified(found), _) => {
-                self.record_verification(*job, found.clone());
-                return Reply::Taken(Vec::new());
-            }
+            DialogEvent::Started(job) => self.stage = WriteStage::Running(*job),
             DialogEvent::Finished(job, event, _) => {
-                let is_own = matches!(self.stage, WriteStage::Running(own) if Some(own) == *job);
-                if let Some(built) = written_dataset(event).filter(|_| is_own) {
+                if let Some(built) = written_dataset(event).filter(|_| self.is_own_job(*job)) {
                     self.show_written(built.clone());
                     return Reply::Taken(Vec::new());
                 }
@@ -412,7 +395,9 @@ impl DialogView for WriteDialog {
             DialogEvent::Failed(job, error) if self.record_failure(*job, error) => {
                 return Reply::Taken(Vec::new());
             }
-            DialogEvent::Cancelled(job) => self.record_cancellation(*job),
+            DialogEvent::Cancelled(job) if self.is_own_job(Some(*job)) => {
+                self.stage = WriteStage::Cancelled;
+            }
             DialogEvent::Picked([folder, ..]) => self.set_folder(folder.clone()),
             DialogEvent::DocumentChanged => {
                 // The result can't be compared with another draft.
