@@ -135,7 +135,7 @@ pub struct PanelContext<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PanelFacts {
     /// Number of bands of the raster shown; `None` without a picture.
-    pub shown_bands: Option<usize>,
+    pub shown_band_count: Option<usize>,
     /// True when an extension is chosen to be run.
     pub is_extension_chosen: bool,
     /// Index of the selected finding in the report.

@@ -104,7 +104,7 @@ impl Panels {
     pub fn collect_facts(&self) -> PanelFacts {
         let choices = &self.extensions.choices;
         PanelFacts {
-            shown_bands: self.preview.image().map(|image| image.info.band_count),
+            shown_band_count: self.preview.image().map(|image| image.info.band_count),
             is_extension_chosen: choices.values().any(|choice| choice.on),
             selected_finding: self.problems.selected,
         }
@@ -122,7 +122,7 @@ mod tests {
         panels.problems.selected = Some(3);
         panels.query.editor.append("WHERE split = 'test'");
         let facts = PanelFacts {
-            shown_bands: None,
+            shown_band_count: None,
             is_extension_chosen: true,
             selected_finding: Some(3),
         };
