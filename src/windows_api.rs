@@ -127,9 +127,9 @@ pub fn leave_own_console() {
     }
 }
 
-/// Calls `S::stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console, and
-/// when the console is closed or the user logs off: then Windows ends the process as soon as it
-/// can, in five seconds at most.
+/// Calls `S::stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console,
+/// and when the console is closed or the user logs off: then Windows ends the process as soon as
+/// it can, in five seconds at most.
 ///
 /// # Errors
 /// The system's error.
