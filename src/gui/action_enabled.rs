@@ -25,7 +25,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         | Action::Filter
         | Action::NextRoot
         | Action::PreviousRoot => no_document,
-        Action::NextBand | Action::PreviousBand => match cx.facts.shown_bands {
+        Action::NextBand | Action::PreviousBand => match cx.facts.shown_band_count {
             None => Some(mark!("No picture is shown")),
             Some(0 | 1) => Some(mark!("The picture has one band")),
             Some(_) => None,

@@ -799,6 +799,26 @@ fn writing_that_is_cancelled_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_key_that_writes_does_not_also_tick_the_option_that_has_the_focus() {
+    let (mut harness, folder, _) = with_sample();
+    act(&mut harness, Action::EditCopy);
+    act(&mut harness, Action::Write);
+    let target = folder.path().join("kept.tacozip");
+    std::fs::write(&target, b"an older file").expect("writes");
+    fill(&mut harness, "Destination", &target.display().to_string());
+    let replace = harness.get_by_label("Replace an existing output");
+    replace.focus();
+    harness.step();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
+    // Nobody has seen that it would be replaced.
+    assert!(harness.query_by_label("Write again…").is_none());
+    assert_eq!(std::fs::read(&target).expect("reads"), b"an older file");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
+}
+
+#[test]
 fn a_tool_that_is_stopped_leaves_nothing_behind() {
     let (mut harness, folder, _) = with_sample();
     let target = folder.path().join("stopped.tortilla");

@@ -324,7 +324,7 @@ impl Dialogs {
     /// True for a command whose job a dialog shows.
     pub fn waits_for(command: &Command) -> bool {
         match command {
-            Command::Write { .. } | Command::WriteTortilla { .. } | Command::Verify { .. } => true,
+            Command::Write { .. } | Command::WriteTortilla { .. } => true,
             // Panels run these.
             Command::Operate(
                 AnyOperation::SubmitPlan(_)

@@ -60,7 +60,9 @@ pub struct OperationFields<'a> {
     pub leaving: &'a mut Option<Request>,
     /// True when the note about the last job no longer holds.
     pub outdates_note: &'a mut bool,
-    /// For how long the job of the operation has run; `None` while none runs.
+    /// True from the click that runs the operation to the end of its job.
+    pub is_running: bool,
+    /// For how long that job has run; `None` while none runs.
     pub elapsed: Option<Duration>,
 }
 

@@ -1,7 +1,7 @@
-//! The dialog of an operation: input, options, preview, run with progress and cancel, report. Ctrl
-//! and Enter run it. This module is the common frame; the input of an operation and its command are
-//! an [`OperationForm`] in a file of `forms`. A preview reads and never writes; it also builds the
-//! command that the button runs, so that the command matches the preview.
+//! The dialog of an operation: input, options, preview, run with progress and cancel, report. This
+//! module is the common frame; the input of an operation and its command are an [`OperationForm`]
+//! in a file of `forms`. A preview reads and never writes; it also builds the command that the
+//! button (or Ctrl and Enter) runs, so that the command matches the preview.
 
 mod bins;
 mod checks;
@@ -83,7 +83,9 @@ impl OperationDialog {
             self.preview = AsyncValue::default();
         })?;
         let key = self.form.key(cx);
-        let waits = is_typing(ui) && self.preview.key().is_some_and(|shown| *shown != key);
+        // The preview beside columns reads nothing.
+        let reads = self.form.columns().is_none();
+        let waits = reads && is_typing(ui) && self.preview.key().is_some_and(|shown| *shown != key);
         self.preview
             .update(cx.jobs, key, tr!("Preview"), move |ctx| {
                 if waits {
@@ -201,20 +203,18 @@ impl OperationDialog {
                 ui.add_enabled_ui(!is_running, |ui| self.form.options_ui(ui, fields, cx));
             }
             1 => {
-                let columns = self.form.columns();
-                columns
-                    .into_iter()
-                    .for_each(|columns| columns.checks_ui(ui, fields, cx));
+                if let Some(columns) = self.form.columns() {
+                    columns.checks_ui(ui, fields, cx);
+                }
             }
             _ => {
                 self.job.ended_ui(ui);
                 if is_running {
                     widgets::note_ui(ui, &self.form.running_note());
                 }
-                let columns = self.form.columns();
-                columns
-                    .into_iter()
-                    .for_each(|columns| columns.files_ui(ui, cx));
+                if let Some(columns) = self.form.columns() {
+                    columns.files_ui(ui, cx);
+                }
             }
         });
         if !is_running {
@@ -223,7 +223,14 @@ impl OperationDialog {
         }
     }
 
-    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+    /// Draws the buttons; `drawn` is the key of the form before its options were drawn.
+    fn bottom_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        drawn: &str,
+        close: bool,
+    ) -> Next {
         let names = self.form.button_names();
         if let DialogJob::Running(job) = self.job {
             return running_ui(ui, cx, job, &names);
@@ -239,7 +246,9 @@ impl OperationDialog {
         };
         // A preview below the options has a line for it.
         let shown = lacking.filter(|_| self.form.columns().is_some());
-        let keyed = ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
+        // Enter also clicks the option that has the focus: nobody has seen what that changed.
+        let keyed =
+            ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter)) && key == drawn;
         let instead = self.form.instead();
         let (act, other, leave) = foot_ui(ui, |ui| {
             let mut act = Button::primary(self.form.run_text())
@@ -305,11 +314,13 @@ impl DialogView for OperationDialog {
             DialogJob::Running(Some(job)) => running_job(cx, job).map(|job| job.elapsed),
             _ => None,
         };
+        let drawn = self.form.key(cx);
         let mut fields = OperationFields {
             picked: &mut picked,
             wanted: &mut wanted,
             leaving: &mut leaving,
             outdates_note: &mut outdates_note,
+            is_running: self.is_running(),
             elapsed,
         };
         if self.form.columns().is_some() {
@@ -318,23 +329,18 @@ impl DialogView for OperationDialog {
             self.stacked_ui(ui, cx, &mut fields);
         }
         self.picked = picked;
+        let next = self.bottom_ui(ui, cx, &drawn, close);
         if let Some((field, request)) = wanted {
             self.asked = Some(field);
             return Next::Also(Request::ChooseFiles(request));
         }
-        match (self.bottom_ui(ui, cx, close), leaving) {
+        match (next, leaving) {
             (Next::Stay, Some(request)) => Next::Do(request),
             (next, _) => next,
         }
     }
 
     fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
-        if let DialogJob::Done(report) = &mut self.job {
-            match report.receive(event) {
-                Reply::Ignored => {}
-                reply => return reply,
-            }
-        }
         match event {
             DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
                 match self.form.end_job(event) {

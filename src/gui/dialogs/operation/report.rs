@@ -50,11 +50,6 @@ pub trait ReportPage: std::fmt::Debug {
     fn is_sound(&self) -> bool {
         true
     }
-
-    /// Reacts to an event outside the dialog.
-    fn receive(&mut self, _event: &DialogEvent<'_>) -> Reply {
-        Reply::Ignored
-    }
 }
 
 /// Texts of a report.
@@ -127,13 +122,6 @@ impl OperationReport {
         }
     }
 
-    /// Passes an event to the page.
-    pub fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
-        self.page
-            .as_mut()
-            .map_or(Reply::Ignored, |page| page.receive(event))
-    }
-
     /// Draws the report; returns `None` to show the form again.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Option<Next> {
         let t = theme::tokens(ui);
@@ -191,7 +179,7 @@ impl OperationReport {
         let (open, leave, again, copy) = foot_ui(ui, |ui| {
             let open =
                 self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
-            let leave = if self.open.is_none() {
+            let leave = if self.open.is_none() && self.texts.again.is_some() {
                 Button::primary(self.texts.close)
             } else {
                 Button::ghost(self.texts.close)

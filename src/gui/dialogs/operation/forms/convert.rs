@@ -113,6 +113,7 @@ impl OperationForm for ConvertForm {
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let (input, open) = (self.input.path()?, self.input.open_options());
+        let named = self.output.build_options()?;
         let group_by = fields::split_names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
@@ -128,7 +129,7 @@ impl OperationForm for ConvertForm {
             },
             parts: split.then_some(parts),
             on_damage: fields::choose_damage_handling(self.damaged),
-            ..self.output.build_options()?
+            ..named
         };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &open, ctx)?;

@@ -69,9 +69,10 @@ impl OperationForm for HistogramsForm {
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
+        let input = self.input.path()?;
         let output = self.output.destination()?;
         let request = HistogramRequest {
-            input: self.input.path()?,
+            input,
             open: self.input.open_options(),
             output: output.path.clone(),
             scale: self.scale,

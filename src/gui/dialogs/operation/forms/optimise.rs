@@ -133,9 +133,10 @@ impl OperationForm for OptimiseForm {
             .parse::<u8>()
             .ok()
             .filter(|effort| (1..=22).contains(effort));
+        let input = self.input.path()?;
         let output = self.output.destination()?;
         let request = OptimiseRequest {
-            input: self.input.path()?,
+            input,
             output: output.path.clone(),
             open: self.input.open_options(),
             tog: TogOptions {

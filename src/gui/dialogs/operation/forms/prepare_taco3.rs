@@ -107,9 +107,10 @@ impl OperationForm for PrepareTaco3Form {
         } else {
             None
         };
+        let input = self.input.path()?;
         let Destination { path, replace } = self.folder.destination()?;
         let request = Taco3Request {
-            input: self.input.path()?,
+            input,
             target: Some(path),
             overwrite: replace,
             lacking: self.lacking,

@@ -267,7 +267,7 @@ impl Checks {
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.marks.status.is_checked() {
+        if cx.studio.is_checking() || !cx.session.status.samples.is_checked() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);

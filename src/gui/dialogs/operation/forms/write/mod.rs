@@ -43,7 +43,7 @@ pub struct WriteForm {
     lines: Vec<CheckLine>,
     /// Bytes of the draft, once they are known.
     size_bytes: Option<u64>,
-    /// The document for which the form was opened.
+    /// The document that is written.
     document: Option<DocumentId>,
     /// Duration of the job.
     took: Duration,
@@ -146,7 +146,9 @@ impl OperationForm for WriteForm {
         fields: &mut OperationFields<'_>,
         cx: &mut PanelContext<'_>,
     ) {
-        self.document.get_or_insert(cx.session.serial);
+        if !fields.is_running {
+            self.document = Some(cx.session.serial);
+        }
         self.size_bytes = cx.session.totals().bytes;
         self.took = fields.elapsed.unwrap_or(self.took);
         self.choices.ui(ui, fields, cx, &self.checks);

@@ -2,7 +2,6 @@
 //! reads it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use egui::{Frame, Margin, Stroke, Ui};
@@ -11,7 +10,6 @@ use super::files::{FileLine, files_ui, name_of_file};
 use crate::container::{self, Built, Format, OpenOptions};
 use crate::export::{ModuleOpening, module_code, python_code};
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
-use crate::gui::dialogs::view::{DialogEvent, Reply};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::is_table;
 use crate::gui::icons;
@@ -19,9 +17,9 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::time_text;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
-use crate::jobs::{AsyncValue, JobId};
-use crate::ops::{Depth, Verified, training_code_of, written_paths};
-use crate::studio::{Command, Document, DocumentId, Event};
+use crate::jobs::AsyncValue;
+use crate::ops::{Depth, Verified, training_code_of, verify, written_paths};
+use crate::studio::{Command, Document, DocumentId};
 
 /// What the code of the result is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,18 +54,11 @@ enum Proof {
     None,
     /// To be requested in the next frame.
     Wanted,
-    /// Requested; with the job once it has started.
-    Running(Option<JobId>),
+    Running(AsyncValue<(), Verified>),
     /// The comparison failed.
     Failed(String),
     /// Result of the comparison.
-    Found(Arc<Verified>),
-}
-
-impl Proof {
-    fn is_of(&self, job: Option<JobId>) -> bool {
-        matches!(self, Self::Running(running) if *running == job)
-    }
+    Found(Box<Verified>),
 }
 
 /// The comparison to make.
@@ -86,7 +77,6 @@ struct WrittenPage {
     took: Duration,
     wanted: Option<WantedProof>,
     proof: Proof,
-    code_kind: CodeKind,
     /// The training loop; `None` without rasters.
     training: AsyncValue<PathBuf, Option<String>>,
 }
@@ -113,7 +103,6 @@ pub fn report_written(
             Proof::None
         },
         wanted,
-        code_kind: CodeKind::Python,
         training: AsyncValue::default(),
     };
     let title = display_path(&page.built.path);
@@ -122,7 +111,7 @@ pub fn report_written(
 
 impl ReportPage for WrittenPage {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
-        self.start_comparison(cx);
+        self.update_proof(cx);
         let mut leaving = None;
         ui.spacing_mut().item_spacing = egui::vec2(8.0, 7.0);
         ui.columns(2, |columns| {
@@ -142,48 +131,37 @@ impl ReportPage for WrittenPage {
             Proof::None | Proof::Wanted | Proof::Running(_) => true,
         }
     }
-
-    fn receive(&mut self, event: &DialogEvent<'_>) -> Reply {
-        match event {
-            DialogEvent::Started(job) if self.proof.is_of(None) => {
-                self.proof = Proof::Running(Some(*job));
-            }
-            DialogEvent::Finished(job, Event::Verified(found), _) => {
-                if self.proof.is_of(*job) {
-                    self.proof = Proof::Found(found.clone());
-                }
-                return Reply::Taken(Vec::new());
-            }
-            DialogEvent::Failed(job, error) if self.proof.is_of(*job) => {
-                self.proof = Proof::Failed(error.report());
-                return Reply::Taken(Vec::new());
-            }
-            DialogEvent::Cancelled(job) if self.proof.is_of(Some(*job)) => {
-                self.proof = Proof::None;
-            }
-            _ => {}
-        }
-        Reply::Ignored
-    }
 }
 
 impl WrittenPage {
-    /// Requests the comparison once; its job is recorded when it has started.
-    fn start_comparison(&mut self, cx: &mut PanelContext<'_>) {
-        if !matches!(self.proof, Proof::Wanted) {
-            return;
+    /// Starts the comparison once, and takes its result.
+    fn update_proof(&mut self, cx: &PanelContext<'_>) {
+        match &mut self.proof {
+            Proof::Wanted => self.proof = self.start_comparison(cx).unwrap_or(Proof::None),
+            Proof::Running(comparison) => match comparison.take() {
+                Some(Ok(found)) => self.proof = Proof::Found(Box::new(found)),
+                Some(Err(error)) => self.proof = Proof::Failed(error.report()),
+                None => {}
+            },
+            Proof::None | Proof::Failed(_) | Proof::Found(_) => {}
         }
-        self.proof = Proof::None;
-        // Another draft can't be compared with it.
+    }
+
+    fn start_comparison(&self, cx: &PanelContext<'_>) -> Option<Proof> {
+        let wanted = self.wanted?;
         let open = cx.session.serial;
-        let is_open = |wanted: &WantedProof| wanted.document.is_none_or(|written| written == open);
-        if let Some(wanted) = self.wanted.filter(is_open) {
-            self.proof = Proof::Running(None);
-            cx.run(Command::Verify {
-                paths: written_paths(&self.built),
-                depth: wanted.depth,
-            });
+        if wanted.document.is_some_and(|written| written != open) {
+            // Another draft can't be compared with it.
+            return None;
         }
+        let draft = cx.document().and_then(Document::draft)?;
+        let (dataset, paths) = (draft.dataset().clone(), written_paths(&self.built));
+        let mut comparison = AsyncValue::default();
+        let label = tr!("Verify what was written");
+        comparison.update(cx.jobs, (), label, move |ctx| {
+            verify(&dataset, &paths, wanted.depth, ctx)
+        });
+        Some(Proof::Running(comparison))
     }
 
     /// Draws the result of the job and of the comparison, and the files.
@@ -252,7 +230,11 @@ impl WrittenPage {
 
     /// Draws code that reads the dataset.
     fn code_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let code = self.snippet(cx);
+        // Kept for the next result.
+        let chosen = egui::Id::new("code-kind");
+        let kind = ui.data(|data| data.get_temp(chosen));
+        let mut kind = kind.unwrap_or(CodeKind::Python);
+        let code = self.snippet(kind, cx);
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -268,9 +250,10 @@ impl WrittenPage {
                     cx.request(Request::Copy(code.clone()));
                 }
                 let segments = CodeKind::ALL.map(|kind| Segment::new(kind, kind.name()));
-                widgets::draw_segments(ui, "snippet", &mut self.code_kind, &segments);
+                widgets::draw_segments(ui, "snippet", &mut kind, &segments);
             });
         });
+        ui.data_mut(|data| data.insert_temp(chosen, kind));
         match &code {
             Some(Ok(code)) => widgets::code_ui(ui, code),
             Some(Err(why)) => note_ui(ui, &FieldNote::Info(why.clone())),
@@ -333,11 +316,11 @@ impl WrittenPage {
     }
 
     /// Python code that reads the dataset, or why there is none; `None` while it is made.
-    fn snippet(&mut self, cx: &PanelContext<'_>) -> Option<Result<String, String>> {
+    fn snippet(&mut self, kind: CodeKind, cx: &PanelContext<'_>) -> Option<Result<String, String>> {
         let built = &self.built;
         let addresses = [built.path.display().to_string()];
         let statement = "SELECT id, type FROM data LIMIT 5";
-        let code = match self.code_kind {
+        let code = match kind {
             CodeKind::Python => python_code(&addresses, built.format, None),
             CodeKind::Sql => python_code(&addresses, built.format, Some(statement)),
             CodeKind::Module => module_code(
@@ -472,36 +455,4 @@ fn describe_written(built: &Built, found: Option<&Verified>) -> String {
         );
     }
     lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Error;
-
-    #[test]
-    fn the_comparison_ends_with_its_own_job() {
-        let mut page = WrittenPage {
-            built: Built::new("/out/set.tacozip".into(), Format::Zip),
-            took: Duration::default(),
-            wanted: None,
-            proof: Proof::Running(None),
-            code_kind: CodeKind::Python,
-            training: AsyncValue::default(),
-        };
-        let (own, other) = (JobId(1), JobId(2));
-        assert!(matches!(
-            page.receive(&DialogEvent::Started(own)),
-            Reply::Ignored
-        ));
-        page.receive(&DialogEvent::Started(other));
-        page.receive(&DialogEvent::Cancelled(other));
-        assert!(page.proof.is_of(Some(own)), "{:?}", page.proof);
-        let error = Error::invalid("a part is missing");
-        let failed = |job| DialogEvent::Failed(Some(job), &error);
-        assert!(matches!(page.receive(&failed(other)), Reply::Ignored));
-        assert!(page.is_sound());
-        assert!(matches!(page.receive(&failed(own)), Reply::Taken(_)));
-        assert!(!page.is_sound());
-    }
 }
