@@ -87,9 +87,10 @@
 //! `gui/panels/table/state.rs`, its head in `refresh` and its cell in `cell` of
 //! `gui/panels/table/mod.rs`; the compiler asks for the cell.
 //!
-//! **A command**: a variant of [`studio::Command`] (plain data) for what needs or changes the
-//! document, its arm in `studio/mod.rs` and its paths in `studio/command_paths.rs`, so that scripts
-//! find them from their folder; the compiler asks for both.
+//! **A command**: a variant of [`studio::Command`] (plain data) for what changes the document, or
+//! of [`studio::DocumentRead`] for what scripts read of it, its arm in `studio/mod.rs` or
+//! `studio/document_read.rs`, and its paths in `visit_paths`, so that scripts find them from their
+//! folder; the compiler asks for both. What the window reads is a [`jobs::AsyncValue`].
 //!
 //! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and
 //! a section of `docs/COMMANDS.md`, which

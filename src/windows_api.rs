@@ -8,7 +8,6 @@ use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// `FILE_FLAG_BACKUP_SEMANTICS`: folders can be opened too.
@@ -44,9 +43,6 @@ unsafe extern "system" {
     fn WaitForSingleObject(handle: *mut c_void, milliseconds: u32) -> u32;
     fn CloseHandle(handle: *mut c_void) -> i32;
 }
-
-/// What [`on_console_stop`] calls.
-static CONSOLE_STOP: OnceLock<fn()> = OnceLock::new();
 
 /// Bytes that this user can still write on the disk of a folder that exists.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
@@ -131,32 +127,34 @@ pub fn leave_own_console() {
     }
 }
 
-/// Calls `stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console, and
-/// when the console is closed or the user logs off: then Windows ends the process as soon as it
-/// can, in five seconds at most.
+/// Calls `S::stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console,
+/// and when the console is closed or the user logs off: then Windows ends the process as soon as
+/// it can, in five seconds at most.
 ///
 /// # Errors
 /// The system's error.
-pub fn on_console_stop(stop: fn()) -> io::Result<()> {
-    extern "system" fn handle(event: u32) -> i32 {
+pub fn on_console_stop<S: ConsoleStop>() -> io::Result<()> {
+    extern "system" fn handle<S: ConsoleStop>(event: u32) -> i32 {
         /// `CTRL_BREAK_EVENT`; `CTRL_C_EVENT` is 0, and all others end the process when this
         /// function returns.
         const BREAK: u32 = 1;
-        if let Some(stop) = CONSOLE_STOP.get() {
-            stop();
-        }
+        S::stop();
         if event > BREAK {
             std::thread::sleep(Duration::from_secs(5));
         }
         1
     }
-    let _ = CONSOLE_STOP.set(stop);
     // SAFETY: the handler is a function of this program, which stays while the process runs, and
     // calls nothing that unwinds.
-    match unsafe { SetConsoleCtrlHandler(handle, 1) } {
+    match unsafe { SetConsoleCtrlHandler(handle::<S>, 1) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// What [`on_console_stop`] calls.
+pub trait ConsoleStop {
+    fn stop();
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ fn plan<'a>(
         ColumnChange::Add { .. } => {}
         ColumnChange::Remove { .. } => drop(fields.remove(index)),
         ColumnChange::Rename { to, .. } => {
-            expect_free_name(tortilla, to)?;
+            expect_unused_field_name(tortilla, to)?;
             fields[index].name = to.clone();
         }
         ColumnChange::Describe { description, .. } => {
@@ -164,7 +164,7 @@ fn plan<'a>(
                     )));
                 }
                 if *keep || name != change.name() {
-                    expect_free_name(tortilla, name)?;
+                    expect_unused_field_name(tortilla, name)?;
                 }
             }
             let start = index + usize::from(*keep);
@@ -181,7 +181,7 @@ fn plan<'a>(
     }))
 }
 
-fn expect_free_name(tortilla: &Tortilla, name: &str) -> Result<()> {
+fn expect_unused_field_name(tortilla: &Tortilla, name: &str) -> Result<()> {
     match tortilla.field(name) {
         Some(_) => Err(Error::usage(format!("there is a field {name} already"))),
         None => Ok(()),

@@ -1,7 +1,7 @@
 //! Edits: plain data that can be logged, replayed from a file and undone. Applying an edit returns
 //! its inverse.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -407,6 +407,43 @@ impl Edit {
         }
     }
 
+    /// Visits the paths of files that the edit names.
+    pub fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut PathBuf)) {
+        match self {
+            Edit::Relocate { from, to } => [from, to].into_iter().for_each(visit),
+            Edit::Insert { samples, .. } => visit_sample_paths(samples, visit),
+            Edit::SetPayload { payload, .. } => visit_payload_paths(payload, visit),
+            Edit::AddToTray { files } => files
+                .iter_mut()
+                .for_each(|place| visit(&mut place.file.path)),
+            Edit::ReplaceTray { files } => Arc::make_mut(files)
+                .iter_mut()
+                .for_each(|file| visit(&mut file.path)),
+            Edit::ReplaceTortilla { with, .. } => {
+                visit_sample_paths(&mut Arc::make_mut(with).samples, visit);
+            }
+            Edit::Batch { edits, .. } => edits.iter_mut().for_each(|edit| edit.visit_paths(visit)),
+            Edit::Remove { .. }
+            | Edit::Rename { .. }
+            | Edit::Move { .. }
+            | Edit::SetValue { .. }
+            | Edit::SetRow { .. }
+            | Edit::RemoveMany { .. }
+            | Edit::MoveMany { .. }
+            | Edit::Reorder { .. }
+            | Edit::Group { .. }
+            | Edit::Unnest { .. }
+            | Edit::RenameMany { .. }
+            | Edit::RenameBy { .. }
+            | Edit::Column { .. }
+            | Edit::RemoveFromTray { .. }
+            | Edit::AddField { .. }
+            | Edit::RemoveField { .. }
+            | Edit::SetCollection { .. }
+            | Edit::ReplaceCollection { .. } => {}
+        }
+    }
+
     /// What the edit does to this content, in the past tense where it says more than the label,
     /// such as "Removed bahamas_08 (3 files stay on disk)".
     pub fn describe_effect(&self, content: &Content) -> String {
@@ -481,6 +518,37 @@ impl Edit {
     }
 }
 
+fn visit_sample_paths(samples: &mut [Sample], visit: &mut dyn FnMut(&mut PathBuf)) {
+    samples
+        .iter_mut()
+        .for_each(|sample| visit_payload_paths(&mut sample.payload, visit));
+}
+
+fn visit_payload_paths(payload: &mut Payload, visit: &mut dyn FnMut(&mut PathBuf)) {
+    match payload {
+        Payload::Asset { path, .. } => match path {
+            AssetPath::File(path)
+            | AssetPath::Range {
+                container: path, ..
+            } => visit_shared_path(path, visit),
+            AssetPath::Packed(member) => {
+                visit_shared_path(&mut Arc::make_mut(member).archive, visit);
+            }
+            AssetPath::Vsi(_) => {}
+        },
+        Payload::Folder(tortilla) => {
+            visit_sample_paths(&mut Arc::make_mut(tortilla).samples, visit);
+        }
+        Payload::Bytes(_) => {}
+    }
+}
+
+fn visit_shared_path(path: &mut Arc<Path>, visit: &mut dyn FnMut(&mut PathBuf)) {
+    let mut visited = path.to_path_buf();
+    visit(&mut visited);
+    *path = visited.into();
+}
+
 /// Number of files of this machine that are whole samples at or below this one.
 fn local_files(sample: &Sample) -> usize {
     match &sample.payload {
@@ -541,6 +609,28 @@ mod tests {
 
     fn path(positions: &[u32]) -> NodePath {
         NodePath(positions.to_vec())
+    }
+
+    #[test]
+    fn paths_of_files_are_visited_in_edits_of_edits_and_in_folders() {
+        let folder = Sample::folder("a", Tortilla::new(vec![Sample::file("b", "b.tif", 1)]));
+        let mut edit = Edit::Batch {
+            label: String::new(),
+            edits: vec![
+                Edit::Insert {
+                    parent: NodePath::root(),
+                    at: 0,
+                    samples: vec![folder],
+                },
+                Edit::ReplaceTray {
+                    files: [Unplaced::file("c.tif", 1)].into(),
+                },
+            ],
+        };
+        edit.visit_paths(&mut |path| *path = Path::new("/data").join(&*path));
+        let mut visited = Vec::new();
+        edit.visit_paths(&mut |path| visited.push(path.clone()));
+        assert_eq!(visited, ["/data/b.tif", "/data/c.tif"].map(PathBuf::from));
     }
 
     fn edits() -> Vec<Edit> {

@@ -21,7 +21,7 @@ pub(crate) use card::{format_yaml_list, quote_yaml};
 pub(crate) use map::escape_html;
 pub use map::map_image;
 
-pub use reader_code::{ModuleOpening, module_code, python_code};
+pub use reader_code::{ModuleOpening, module_code, python_code, statement_code};
 pub use training_code::{
     TrainingClass, TrainingFacts, TrainingRaster, TrainingSplit, TrainingStatistics,
     is_target_name, training_code,

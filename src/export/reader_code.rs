@@ -14,15 +14,7 @@ use crate::query::copy_as::python_string;
 /// statement. The reader of 2.0 does not support the first generation, for which the older one is
 /// named; it has no statements.
 pub fn python_code(addresses: &[String], format: Format, sql: Option<&str>) -> String {
-    let names: Vec<String> = addresses
-        .iter()
-        .map(|address| python_string(address))
-        .collect();
-    let given = if names.len() == 1 {
-        names.concat()
-    } else {
-        format!("[{}]", names.join(", "))
-    };
+    let given = python_addresses(addresses);
     let (install, show) = match (format, sql) {
         (Format::Tortilla | Format::Taco, _) => (
             "# pip install \"tacoreader<1\": later ones read 2.0 only",
@@ -36,6 +28,36 @@ pub fn python_code(addresses: &[String], format: Format, sql: Option<&str>) -> S
         ),
     };
     format!("{install}\nimport tacoreader\n\ndataset = tacoreader.load({given})\n{show}\n")
+}
+
+/// Code that opens the datasets at these addresses as one with the official reader and reads the
+/// rows of a statement. A comment names each filter that the statement could not take over.
+pub fn statement_code(addresses: &[String], statement: &str, left_out: &[String]) -> String {
+    let comments: String = left_out
+        .iter()
+        .map(|filter| format!("# left out: {filter}\n"))
+        .collect();
+    let given = python_addresses(addresses);
+    let statement = statement
+        .replace('\\', "\\\\")
+        .replace("\"\"\"", "\\\"\\\"\\\"");
+    format!(
+        "import tacoreader\n\nds = tacoreader.load({given})\n{comments}rows = \
+            ds.sql(\"\"\"\n{statement}\n\"\"\")\n"
+    )
+}
+
+/// Addresses as the argument of the reader's `load`: one, or a list.
+fn python_addresses(addresses: &[String]) -> String {
+    let names: Vec<String> = addresses
+        .iter()
+        .map(|address| python_string(address))
+        .collect();
+    if names.len() == 1 {
+        names.concat()
+    } else {
+        format!("[{}]", names.join(", "))
+    }
 }
 
 /// How code opens a dataset with the module `taco_studio`: the arguments of its `open`.
@@ -129,6 +151,21 @@ fn python_filter(filter: &Filter) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_is_a_text_of_several_lines_and_what_it_lacks_a_comment() {
+        let code = statement_code(
+            &["a.tacozip".into(), "b.tacozip".into()],
+            "SELECT '\\'\nFROM data",
+            &["polygon of 3 corners".into()],
+        );
+        assert_eq!(
+            code,
+            "import tacoreader\n\nds = tacoreader.load([\"a.tacozip\", \"b.tacozip\"])\n\
+                # left out: polygon of 3 corners\n\
+                rows = ds.sql(\"\"\"\nSELECT '\\\\'\nFROM data\n\"\"\")\n"
+        );
+    }
 
     #[test]
     fn addresses_and_statements_are_literals() {

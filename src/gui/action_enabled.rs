@@ -25,7 +25,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         | Action::Filter
         | Action::NextRoot
         | Action::PreviousRoot => no_document,
-        Action::NextBand | Action::PreviousBand => match cx.facts.shown_bands {
+        Action::NextBand | Action::PreviousBand => match cx.facts.shown_band_count {
             None => Some(mark!("No picture is shown")),
             Some(0 | 1) => Some(mark!("The picture has one band")),
             Some(_) => None,
@@ -138,7 +138,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             let choice = document?.structure()?.choice().clone();
             cx.session
                 .structure
-                .needs_choice((cx.session.serial, revision(cx.studio)), &choice)
+                .find_choice_obstacle((cx.session.serial, revision(cx.studio)), &choice)
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.

@@ -534,8 +534,8 @@ fn autosaved_text(at: u64) -> String {
 
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let marks = cx.session.marks.status.clone();
-    let (icon, text) = match (marks.is_checked(), marks.errors, marks.warnings) {
+    let status = cx.session.status.samples.clone();
+    let (icon, text) = match (status.is_checked(), status.errors, status.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),
         (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),

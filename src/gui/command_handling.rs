@@ -18,7 +18,7 @@ use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
 use super::pane::{DockSide, Pane};
 use super::panel_context::Request;
-use super::panels::{End, Panels};
+use super::panels::End;
 use super::settings::Settings;
 use super::theme::{self, Theme};
 use super::tour::Tour;
@@ -206,9 +206,7 @@ impl App {
             None
         };
         let query = matches!(command, Command::Query { path: None, .. });
-        let follower = Panels::follower(&command);
         let writing = Dialogs::waits_for(&command);
-        let pattern = matches!(command, Command::FindPattern { .. });
         let calls = if let Command::Extend { calls, .. } = &command {
             Some(calls.clone())
         } else {
@@ -223,21 +221,14 @@ impl App {
                 if let Some(path) = saving {
                     self.saving = Some((job, path));
                 }
-                if let Some(follower) = follower {
-                    follower(&mut self.panels, job);
+                if query {
+                    self.panels.query.record_start(job);
                 }
                 if writing {
                     self.dialogs.send(&DialogEvent::Started(job));
                 }
                 if let Some(calls) = calls {
                     self.session.jobs.extending(job, calls);
-                }
-                if pattern
-                    && let Some(old) = self.panels.pattern.replace_job(job)
-                    && self.studio.jobs().iter().any(|running| running.id == old)
-                {
-                    // The newest request wins: the earlier job is cancelled.
-                    let _ = self.studio.run(Command::Cancel { job: old });
                 }
             }
             Err(error) => {
@@ -280,12 +271,7 @@ impl App {
             }
         }
         match event {
-            Event::None
-            | Event::LevelReady(_)
-            | Event::FixesFound { .. }
-            | Event::Filtered
-            | Event::Verified(_) => {}
-            Event::PatternFound(report) => self.panels.pattern.take(job, report),
+            Event::None | Event::Offered(_) | Event::Filtered => {}
             Event::ProjectSaved(path) => self.handle_saved_draft(&path),
             Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
@@ -362,7 +348,7 @@ impl App {
                         .action(tr!("Undo"), "Ctrl Z"),
                 );
             }
-            Event::Validated => self.session.marks.checked = true,
+            Event::Validated => self.session.status.is_checked = true,
             Event::Queried(result) => self.panels.query.take(job, result),
             Event::Written(built) => self.show_written_dataset(&built),
             Event::Finished(output) => self.show_operation_output(output),
@@ -373,8 +359,6 @@ impl App {
                     tr!("Saved {path}", path = dropped_paths::display_path(&folder)),
                 ));
             }
-            Event::Leakage(found) => self.panels.statistics.leaks.take(job, found),
-            Event::ChunkRead(array) => self.panels.preview.chunks.take(job, *array),
             Event::Saved(path) => {
                 self.toast = Some(Toast::new(
                     true,
@@ -393,18 +377,13 @@ impl App {
                 self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
-                let own = self.panels.statistics.leaks.record_end(job, Some(&*error))
-                    | self.panels.preview.chunks.record_end(job, Some(&*error));
                 let query = self.panels.query.fail(Some(job), &error);
-                let pattern = self.panels.pattern.fail(job, Some(&error));
                 if !asked
                     && self
                         .dialogs
                         .send(&DialogEvent::Failed(Some(job), &error))
                         .is_none()
                     && !query
-                    && !own
-                    && !pattern
                 {
                     let text = tr!("{label} failed: {error}", label, error = &error);
                     self.toast = Some(Toast::new(false, with_advice(format!("{text}."), &error)));
@@ -415,9 +394,6 @@ impl App {
                 self.session.plan.read_again();
                 self.panels.query.record_cancellation(job);
                 self.session.jobs.note(job, End::Cancelled, "");
-                self.panels.statistics.leaks.record_end(job, None);
-                self.panels.preview.chunks.record_end(job, None);
-                self.panels.pattern.fail(job, None);
                 self.dialogs.send(&DialogEvent::Cancelled(job));
             }
         }

@@ -18,7 +18,11 @@ pub struct DraftStructure {
 
 impl DraftStructure {
     /// Why no safe fix can be applied; `None` when one can.
-    pub fn safe_blocked(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
+    pub fn find_safe_fix_obstacle(
+        &self,
+        key: DocumentKey,
+        choice: &PatternChoice,
+    ) -> Option<&'static str> {
         match self.safe_plan(key, choice) {
             _ if self.summary.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
             None if self.safe.is_pending() => Some(tr!("Looking for fixes")),
@@ -27,8 +31,12 @@ impl DraftStructure {
         }
     }
 
-    /// [`DraftStructure::safe_blocked`], but `None` while it is unknown.
-    pub fn needs_choice(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
+    /// [`DraftStructure::find_safe_fix_obstacle`], but `None` while it is unknown.
+    pub fn find_choice_obstacle(
+        &self,
+        key: DocumentKey,
+        choice: &PatternChoice,
+    ) -> Option<&'static str> {
         let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
         known
             .is_none()

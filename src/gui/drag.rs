@@ -285,7 +285,7 @@ pub fn let_go(
         let step = steps.map(|steps| steps + 1);
         cx.request(Request::PatternExample(example, step));
     }
-    cx.session.selection.clear_marks();
+    cx.session.selection.clear_marked();
     cx.run(command);
     if let Some(node) = stands {
         cx.request(Request::SelectNode(node));

@@ -46,7 +46,7 @@ impl App {
 
     /// Runs an edit, then selects the sample at `then`.
     fn edit_and_select(&mut self, edit: Edit, then: Option<NodePath>) {
-        self.session.selection.clear_marks();
+        self.session.selection.clear_marked();
         self.requests.push(Request::Run(Command::Edit { edit }));
         self.requests.extend(then.map(Request::SelectNode));
     }

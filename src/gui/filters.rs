@@ -9,10 +9,10 @@ use super::sql;
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::container::Format;
-use crate::export::{ModuleOpening, module_code};
+use crate::export::{ModuleOpening, module_code, statement_code};
 use crate::model::FieldSpec;
 use crate::ops::lacks_tables_for;
-use crate::query::copy_as::{self, ParquetEngine, python_string, quoted_text};
+use crate::query::copy_as::{self, ParquetEngine, quoted_text};
 use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
@@ -209,16 +209,16 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             icons::COPY,
             tr!("Python (tacoreader)"),
             "",
-            without_python(cx),
+            find_tacoreader_obstacle(cx),
         )
         .clicked()
         {
-            let script = python_of(cx, "SELECT * FROM data");
+            let script = build_tacoreader_script(cx, "SELECT * FROM data");
             cx.request(Request::Copy(script));
             ui.close();
         }
-        if widgets::menu_entry(ui, icons::COPY, MODULE_ENTRY, "", None).clicked() {
-            let script = module_script(cx, "SELECT * FROM data");
+        if widgets::menu_entry(ui, icons::COPY, MODULE_SCRIPT_LABEL, "", None).clicked() {
+            let script = build_module_script(cx, "SELECT * FROM data");
             cx.request(Request::Copy(script));
             ui.close();
         }
@@ -239,10 +239,10 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 /// The menu entry for a script of the module `taco_studio`.
-pub const MODULE_ENTRY: &str = "Python (taco_studio)";
+pub const MODULE_SCRIPT_LABEL: &str = "Python (taco_studio)";
 
 /// A statement over the rows that the filters keep as a Python script for the module `taco_studio`.
-pub fn module_script(cx: &PanelContext<'_>, text: &str) -> String {
+pub fn build_module_script(cx: &PanelContext<'_>, text: &str) -> String {
     let opening = match cx.document().and_then(Document::opened_dataset) {
         Some(open) => ModuleOpening::from_options(&open.reader.info().path, &open.options),
         None => ModuleOpening::from_addresses(&[String::new()]),
@@ -251,7 +251,7 @@ pub fn module_script(cx: &PanelContext<'_>, text: &str) -> String {
 }
 
 /// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.
-pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
+pub fn find_tacoreader_obstacle(cx: &PanelContext<'_>) -> Option<&'static str> {
     let format = cx
         .document()
         .and_then(Document::opened_dataset)
@@ -268,20 +268,14 @@ pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
 /// A statement over the opened dataset as a Python script for the official reader. Filters become
 /// SQL conditions, because the reader's own filters do not apply to its SQL; those without a
 /// condition are named in a comment.
-pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
+pub fn build_tacoreader_script(cx: &PanelContext<'_>, text: &str) -> String {
     let opened = cx.document().and_then(Document::opened_dataset);
-    let names: Vec<String> = opened
+    let addresses: Vec<String> = opened
         .into_iter()
         .flat_map(|open| std::iter::once(&open.reader.info().path).chain(&open.options.with))
-        .map(|path| python_string(&path.display().to_string()))
+        .map(|path| path.display().to_string())
         .collect();
-    let given = if names.len() == 1 {
-        names.concat()
-    } else {
-        format!("[{}]", names.join(", "))
-    };
-    let mut script = format!("import tacoreader\n\nds = tacoreader.load({given})\n");
-    let mut statement = text.trim().to_owned();
+    let (mut statement, mut left_out) = (text.trim().to_owned(), Vec::new());
     for filter in cx.studio.filters() {
         match cx
             .document()
@@ -291,16 +285,10 @@ pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
             Some(condition) => {
                 statement = sql::with_condition(&statement, &condition);
             }
-            None => script.push_str(&format!("# left out: {}\n", chip_text(filter).1)),
+            None => left_out.push(chip_text(filter).1),
         }
     }
-    script.push_str(&format!(
-        "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
-        statement
-            .replace('\\', "\\\\")
-            .replace("\"\"\"", "\\\"\\\"\\\"")
-    ));
-    script
+    statement_code(&addresses, &statement, &left_out)
 }
 
 /// Text with the number of matching rows of a level.

@@ -14,7 +14,7 @@ use super::view_state::{QueryBook, Recent};
 use crate::draft::{Example, Fix, FixPlan};
 use crate::jobs::Jobs;
 use crate::model::{NodePath, StudioLink};
-use crate::studio::{Command, Document, RowRef, Studio};
+use crate::studio::{Command, Document, DocumentRead, RowRef, Studio};
 use crate::text::Language;
 
 /// A request of a panel, handled after the frame is drawn.
@@ -135,7 +135,7 @@ pub struct PanelContext<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PanelFacts {
     /// Number of bands of the raster shown; `None` without a picture.
-    pub shown_bands: Option<usize>,
+    pub shown_band_count: Option<usize>,
     /// True when an extension is chosen to be run.
     pub is_extension_chosen: bool,
     /// Index of the selected finding in the report.
@@ -159,7 +159,7 @@ impl<'a> PanelContext<'a> {
             .document()
             .is_none_or(|document| document.level_ready(level));
         if !ready && self.session.levels_asked.insert(level) {
-            self.run(Command::LoadLevel { level });
+            self.run(Command::Read(DocumentRead::LoadLevel { level }));
         }
     }
 

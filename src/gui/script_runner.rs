@@ -18,13 +18,13 @@ use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
 use super::outline::matches;
 use super::pane::Pane;
 use super::panel_context::Request;
-use super::panels::Panels;
 use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::Job;
 use crate::model::SamplePath;
 use crate::studio::{
-    Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio, check_expectation,
+    Command, Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio,
+    check_expectation,
 };
 
 /// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first
@@ -121,12 +121,9 @@ impl ScriptRunner {
             (StudioEvent::Failed { label, error, .. }, _) => {
                 Err(Error::invalid(format!("{label} failed: {error}")))
             }
-            (
-                StudioEvent::PatternFound(_)
-                | StudioEvent::FixesFound { .. }
-                | StudioEvent::Queried(_),
-                _,
-            ) if expect.offers.is_some() || expect.result.is_some() => {
+            (StudioEvent::Offered(_) | StudioEvent::Queried(_), _)
+                if expect.offers.is_some() || expect.result.is_some() =>
+            {
                 check_expectation(studio, event, &expect)
             }
             _ => return,
@@ -301,7 +298,7 @@ impl App {
             driver.outcome = None;
             driver.phase = Phase::Calm;
             driver.frames = 0;
-            let follower = Panels::follower(&line.command);
+            let queries = matches!(line.command, Command::Query { path: None, .. });
             match (self.studio.run(line.command.clone()), &expect.error) {
                 (Err(error), Some(part)) if error.report().contains(part.as_str()) => driver.next(),
                 (Err(error), _) => return Err(error),
@@ -309,9 +306,8 @@ impl App {
                     driver.notice(&self.studio, &event);
                     self.on_event(None, event);
                 }
-                (Ok(Outcome::Started(job)), _) => follower
-                    .into_iter()
-                    .for_each(|follower| follower(&mut self.panels, job)),
+                (Ok(Outcome::Started(job)), _) if queries => self.panels.query.record_start(job),
+                (Ok(Outcome::Started(_)), _) => {}
             }
             return Ok(());
         }

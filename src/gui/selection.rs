@@ -28,15 +28,15 @@ pub struct Selection {
 
 impl Selection {
     /// Reduces the selection to the one sample.
-    pub fn clear_marks(&mut self) {
+    pub fn clear_marked(&mut self) {
         self.marked.clear();
         self.range_start = None;
     }
 
     /// Clears the marks of another state of the document, where the rows had other numbers.
-    pub fn keep_marks_of(&mut self, key: DocumentKey) {
+    pub fn clear_marked_after_change(&mut self, key: DocumentKey) {
         if self.marked_for != key {
-            self.clear_marks();
+            self.clear_marked();
             self.marked_for = key;
         }
     }

@@ -28,28 +28,28 @@ pub struct Totals {
     pub padded: u64,
 }
 
-/// The marks of samples and fields from the newest report.
+/// What the newest report says of the samples and fields of the dataset.
 #[derive(Default)]
-pub struct DatasetMarks {
-    pub status: Arc<SampleStatus>,
+pub struct DatasetStatus {
+    pub samples: Arc<SampleStatus>,
     /// True after a check of this document.
-    pub checked: bool,
+    pub is_checked: bool,
     computed: AsyncValue<(DocumentKey, ValueId, bool), Arc<SampleStatus>>,
 }
 
-impl DatasetMarks {
+impl DatasetStatus {
     fn refresh(&mut self, studio: &Studio, jobs: &Jobs, key: DocumentKey, document: &Document) {
-        let of = (key, ValueId::from_arc(studio.report()), self.checked);
+        let of = (key, ValueId::from_arc(studio.report()), self.is_checked);
         let (report, tree, checked) = (
             studio.report().clone(),
             document.tree().clone(),
-            self.checked,
+            self.is_checked,
         );
         self.computed.update(jobs, of, tr!("Marks"), move |_| {
             Ok(Arc::new(SampleStatus::new(&report, &tree, checked)))
         });
         if let Some(status) = self.computed.latest() {
-            self.status = status.clone();
+            self.samples = status.clone();
         }
     }
 }
@@ -101,7 +101,7 @@ pub struct Session {
     /// The ids typed in the hierarchy as one of the dataset's filters, with their text; `None`
     /// while nothing is typed, and in drafts.
     pub id_filter: Option<(String, Filter)>,
-    pub marks: DatasetMarks,
+    pub status: DatasetStatus,
     totals: AsyncValue<DocumentKey, Totals>,
     pub structure: DraftStructure,
     /// Storage of the selected sample.
@@ -138,7 +138,7 @@ impl Session {
     /// Updates what is computed from the document.
     pub fn refresh(&mut self, studio: &Studio, jobs: &Jobs) {
         let Some(document) = studio.document() else {
-            self.marks.status = Arc::default();
+            self.status.samples = Arc::default();
             return;
         };
         if let Some(open) = document.opened_dataset() {
@@ -147,7 +147,7 @@ impl Session {
                 .get_or_insert_with(|| DiskWatch::start_for_dataset(open, jobs));
         }
         let key = (self.serial, revision(studio));
-        self.marks.refresh(studio, jobs, key, document);
+        self.status.refresh(studio, jobs, key, document);
         self.refresh_totals(jobs, key, document);
         self.selection.follow_document(key, document);
     }
@@ -189,12 +189,12 @@ mod tests {
             forgotten: 2,
         };
         session.selection.level = 2;
-        session.marks.checked = true;
+        session.status.is_checked = true;
         session.next_document(DocumentId::default());
         assert!(session.environment.drops_blocked);
         assert_eq!(session.autosaving.folder, Some("/kept".into()));
         assert_eq!(session.autosaving.edited_s, None);
         assert_eq!(session.selection.level, 0);
-        assert!(!session.marks.checked);
+        assert!(!session.status.is_checked);
     }
 }

@@ -97,7 +97,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
     let paths = serde_json::to_string(
         &paths
             .iter()
-            .map(|path| make_path_absolute(path))
+            .map(|path| resolve_handed_path(path))
             .collect::<io::Result<Vec<_>>>()?,
     )?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, endpoint.port));
@@ -139,7 +139,7 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
     Ok(receive::<Taken>(&mut stream, SHORT)?.taken)
 }
 
-fn make_path_absolute(path: &Path) -> io::Result<PathBuf> {
+fn resolve_handed_path(path: &Path) -> io::Result<PathBuf> {
     // Desktops hand over files as URLs to a program that takes links.
     if let Some(file) = path.to_str().and_then(crate::model::path_of_file_url) {
         return Ok(file);

@@ -2,7 +2,6 @@
 //! again when the key changes. The worker stores the outcome where readers find it, so nothing has
 //! to be polled; work that runs is registered with its [`Jobs`].
 
-use std::cell::Cell;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,19 +15,20 @@ const WAIT: Duration = Duration::from_millis(1);
 /// Minimum time between two such waits, so that a frame with many requests waits once.
 const WAIT_INTERVAL: Duration = Duration::from_millis(12);
 
-thread_local! {
-    static LAST_WAIT: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// True when this thread has not waited during [`WAIT_INTERVAL`]; begins a new interval then.
-fn may_wait() -> bool {
-    let rested = LAST_WAIT
-        .get()
-        .is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
-    if rested {
-        LAST_WAIT.set(Some(Instant::now()));
+impl Jobs {
+    /// True when no frame has waited during [`WAIT_INTERVAL`]; begins a new interval then.
+    fn may_wait(&self) -> bool {
+        let mut last = self
+            .registry
+            .last_wait
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let rested = last.is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
+        if rested {
+            *last = Some(Instant::now());
+        }
+        rested
     }
-    rested
 }
 
 /// State of the newest request of an [`AsyncValue`].
@@ -187,7 +187,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         if let Err(error) = spawned {
             shared.clone().deliver(Err(error));
         }
-        if shared.outcome.get().is_none() && may_wait() {
+        if shared.outcome.get().is_none() && jobs.may_wait() {
             std::thread::sleep(WAIT);
         }
         self.newest = Some(AsyncRequest {
@@ -250,12 +250,11 @@ mod tests {
 
     #[test]
     fn a_frame_waits_once() {
-        let waits = std::thread::spawn(|| {
-            let first = [may_wait(), may_wait(), may_wait()];
-            std::thread::sleep(WAIT_INTERVAL);
-            (first, may_wait())
-        });
-        assert_eq!(waits.join().expect("ends"), ([true, false, false], true));
+        let jobs = Jobs::quiet();
+        assert!(jobs.may_wait());
+        assert!(!jobs.clone().may_wait(), "clones are of the same window");
+        std::thread::sleep(WAIT_INTERVAL);
+        assert!(jobs.may_wait());
     }
 
     #[test]

@@ -19,9 +19,9 @@ pub use signals::stop_on_signals;
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -47,12 +47,13 @@ pub struct Jobs {
     registry: Arc<RunningWork>,
 }
 
-/// Numbers of async values that are worked on, and of those whose work ended since the present
-/// frame began.
+/// The async values of a window: how many are worked on, how many of them ended since the present
+/// frame began, and when a frame waited for one.
 #[derive(Default)]
 struct RunningWork {
     running: AtomicUsize,
     ended: AtomicUsize,
+    last_wait: Mutex<Option<Instant>>,
 }
 
 /// Work that counts for [`Jobs::is_running`] until this is dropped.

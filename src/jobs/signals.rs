@@ -36,14 +36,18 @@ fn listen(stopped: &Arc<AtomicBool>) -> std::io::Result<()> {
 /// Signals of the C library are Ctrl-C alone there, and not the end of the console.
 #[cfg(windows)]
 fn listen(_: &Arc<AtomicBool>) -> std::io::Result<()> {
-    crate::windows_api::on_console_stop(|| {
-        if STOPPED
-            .get()
-            .is_some_and(|stopped| stopped.swap(true, Ordering::SeqCst))
-        {
-            std::process::exit(INTERRUPTED);
+    struct StopJobs;
+    impl crate::windows_api::ConsoleStop for StopJobs {
+        fn stop() {
+            if STOPPED
+                .get()
+                .is_some_and(|stopped| stopped.swap(true, Ordering::SeqCst))
+            {
+                std::process::exit(INTERRUPTED);
+            }
         }
-    })
+    }
+    crate::windows_api::on_console_stop::<StopJobs>()
 }
 
 /// True once a signal was received.

@@ -206,42 +206,86 @@ fn pool_statistics(
             .nth(level)
             .flatten()
     };
-    let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
-        .into_iter()
-        .chain(OLD_STATS)
-        .filter(|name| *name == "id" || has(level, name))
-        .collect();
-    let patterns = &request.positions;
-    let table = levels.columns(level, &names, ctx)?;
-    let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
-    let ids = table.require_strings("id", &format!("level {level}"))?;
-    let chosen: Vec<(u32, String)> = rows
-        .into_iter()
-        .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
-        .map(|row| (row, read_id(&ids, row)))
-        .filter(|(_, id)| {
-            !is_padding(id)
-                && (patterns.is_empty() || patterns.iter().any(|pattern| id_matches(pattern, id)))
-        })
-        .collect();
-    if chosen.is_empty() {
-        let error = Error::usage(format!("the selection has no sample of level {level}"));
-        return Err(error.hint("check --positions, --where, --bbox and --datetime"));
-    }
+    let statistics = LevelStatistics::read(reader, level, ctx)?;
+    let mut rows: Vec<u32> = kept.unwrap_or_else(|| (0..statistics.table.rows() as u32).collect());
+    rows.retain(|row| among.is_none_or(|among| among.binary_search(row).is_ok()));
+    let chosen = statistics.choose_samples(&rows, &request.positions)?;
     if request.exact {
-        let is_file =
-            |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
-        let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
+        let files = chosen
+            .into_iter()
+            .filter(|(row, _)| statistics.is_file(*row));
         let assets = files
             .map(|(row, id)| Ok((id, reader.raster(level, row)?.0)))
             .collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
-    pool(
-        chosen
+    statistics.pool_samples(chosen)
+}
+
+/// The columns of a level with ids, types and statistics.
+pub(super) struct LevelStatistics {
+    level: usize,
+    table: LevelTable,
+    ids: StringArray,
+}
+
+impl LevelStatistics {
+    /// Reads the columns.
+    ///
+    /// # Errors
+    /// When the table can't be read.
+    pub fn read(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
+        let fields = reader.levels().fields(level);
+        let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
             .into_iter()
-            .map(|(row, id)| stats_of(&table, row, name_sample(level, row, id))),
-    )
+            .chain(OLD_STATS)
+            .filter(|name| *name == "id" || fields.iter().any(|field| field.name == *name))
+            .collect();
+        let table = reader.levels().columns(level, &names, ctx)?;
+        let ids = table.require_strings("id", &format!("level {level}"))?;
+        Ok(Self { level, table, ids })
+    }
+
+    /// Of these rows the samples, without padding, whose id matches one of the patterns; all of
+    /// them without patterns.
+    fn choose_samples(&self, rows: &[u32], patterns: &[String]) -> Result<Vec<(u32, String)>> {
+        let chosen: Vec<(u32, String)> = rows
+            .iter()
+            .map(|&row| (row, read_id(&self.ids, row)))
+            .filter(|(_, id)| {
+                !is_padding(id)
+                    && (patterns.is_empty()
+                        || patterns.iter().any(|pattern| id_matches(pattern, id)))
+            })
+            .collect();
+        if chosen.is_empty() {
+            let error = Error::usage(format!(
+                "the selection has no sample of level {}",
+                self.level
+            ));
+            return Err(error.hint("check --positions, --where, --bbox and --datetime"));
+        }
+        Ok(chosen)
+    }
+
+    fn is_file(&self, row: u32) -> bool {
+        matches!(cell(&self.table, row, "type"), Value::Text(kind) if &*kind == "FILE")
+    }
+
+    fn pool_samples(&self, samples: Vec<(u32, String)>) -> Result<PooledReport> {
+        pool(samples.into_iter().map(|(row, id)| {
+            let name = name_sample(self.level, row, id);
+            stats_of(&self.table, row, name)
+        }))
+    }
+
+    /// Pools the statistics of the samples in these rows.
+    ///
+    /// # Errors
+    /// For rows without samples, and samples without statistics or with those of other bands.
+    pub fn pool_rows(&self, rows: &[u32]) -> Result<PooledReport> {
+        self.pool_samples(self.choose_samples(rows, &[])?)
+    }
 }
 
 /// The level that has something: this one, else the nearest above, else the first below; this one

@@ -5,8 +5,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use image::ExtendedColorType::{La16, Rgba16};
 use image::ImageEncoder;
@@ -24,6 +23,8 @@ use crate::raster::{
 
 /// Bytes that the cache may hold.
 const CAP_BYTES: u64 = 512 << 20;
+/// Least time between two removals of old pictures.
+const CLEANING_INTERVAL: Duration = Duration::from_secs(3600);
 /// Files up to this size are identified by a hash of all bytes, larger ones by a hash of pieces.
 const WHOLE_BYTES: u64 = 2 << 20;
 const PIECE: usize = 64 << 10;
@@ -424,23 +425,32 @@ fn hash_piece(file: &mut fs::File, hash: &mut Sha256, at: u64, length: usize) ->
 }
 
 fn keep_thumbnail(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    static CLEANED: AtomicBool = AtomicBool::new(false);
     let folder = place.parent().unwrap_or(Path::new("."));
     crate::folders::make_private(folder)?;
-    if !CLEANED.swap(true, Ordering::Relaxed) {
-        let tag = folder.join("CACHEDIR.TAG");
-        if !tag.exists() {
-            fs::write(
-                tag,
-                "Signature: 8a477f597d28d172789f06886806bc55\n# Made again when it is gone.\n",
-            )?;
-        }
+    let tag = folder.join("CACHEDIR.TAG");
+    if !is_younger_than(&tag, CLEANING_INTERVAL) {
+        // A folder without the tag is a cache all the same.
+        let _ = fs::write(
+            tag,
+            "Signature: 8a477f597d28d172789f06886806bc55\n# Made again when it is gone.\n",
+        );
         clean(folder, CAP_BYTES)?;
     }
     let mut partial = tempfile::NamedTempFile::new_in(folder)?;
     partial.write_all(bytes)?;
     partial.persist(place).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// True for a file that was changed within `age` of now: the clock of a server may be ahead of this
+/// machine's.
+fn is_younger_than(file: &Path, age: Duration) -> bool {
+    let changed = fs::metadata(file).and_then(|data| data.modified());
+    changed.is_ok_and(|time| {
+        time.elapsed()
+            .unwrap_or_else(|ahead| ahead.duration())
+            .lt(&age)
+    })
 }
 
 /// Removes the oldest files until four fifths of the cap are left.
@@ -662,6 +672,21 @@ mod tests {
         assert!(Thumbnail::from_bytes(MAGIC).is_none());
         assert!(Thumbnail::from_bytes(&[MAGIC.as_slice(), &[3, 3]].concat()).is_none());
         assert!(Thumbnail::from_bytes(b"something else").is_none());
+    }
+
+    #[test]
+    fn the_folder_is_cleaned_again_after_an_interval() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tag = folder.path().join("CACHEDIR.TAG");
+        assert!(!is_younger_than(&tag, CLEANING_INTERVAL));
+        keep_thumbnail(&folder.path().join("a.thumb"), b"x").expect("is kept");
+        assert!(is_younger_than(&tag, CLEANING_INTERVAL));
+        let file = fs::File::options().write(true).open(&tag).expect("opens");
+        let before = SystemTime::now() - CLEANING_INTERVAL;
+        file.set_modified(before).expect("has another time");
+        assert!(!is_younger_than(&tag, CLEANING_INTERVAL));
+        keep_thumbnail(&folder.path().join("b.thumb"), b"x").expect("is kept");
+        assert!(is_younger_than(&tag, CLEANING_INTERVAL), "it was cleaned");
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //! split, statistics and classes of the part to train on. Only the first sample's rasters are
 //! opened; the rest comes from the metadata.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use serde_json::Value as Json;
 
-use super::stats::{StatsRequest, has_statistics, pooled_statistics};
+use super::stats::{LevelStatistics, has_statistics};
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::export::{
@@ -77,6 +80,7 @@ pub(super) fn training_facts(
     let counted = (0..roots.len() as u32)
         .filter(|&root| train[root as usize] && !is_padding(roots.id(root)))
         .count();
+    let mut statistics = StatisticsByLevel::new();
     for raster in &first {
         let rows = rows_at_position(&tree, &raster.ids, &train);
         if rows.len() < counted {
@@ -89,8 +93,11 @@ pub(super) fn training_facts(
             position: (!raster.ids.is_empty()).then(|| raster.position()),
             bands,
             is_target: false,
-            statistics: statistics_of(reader, raster, &rows, ctx)?,
+            statistics: statistics_of(reader, raster, &rows, &mut statistics, ctx)?,
         });
+    }
+    if !statistics.is_empty() {
+        reader.expect_unchanged()?;
     }
     if rasters.is_empty() {
         return Ok(None);
@@ -285,11 +292,15 @@ fn rows_at_position(tree: &Skeleton, ids: &[String], counts: &[bool]) -> Vec<u32
     found
 }
 
+/// The statistics of the levels that have rasters, each read once.
+type StatisticsByLevel = BTreeMap<usize, LevelStatistics>;
+
 /// Statistics of the stored values at a position, from the metadata.
 fn statistics_of(
     reader: &dyn ContainerReader,
     raster: &FirstRaster,
     rows: &[u32],
+    known: &mut StatisticsByLevel,
     ctx: &JobContext,
 ) -> Result<TrainingStatistics> {
     let level = raster.ids.len();
@@ -300,11 +311,14 @@ fn statistics_of(
     if is_scaled || rows.is_empty() || !has_statistics(&fields) {
         return Ok(TrainingStatistics::Unknown);
     }
-    let request = StatsRequest {
-        level: Some(level),
-        ..StatsRequest::default()
+    let statistics = match known.entry(level) {
+        Entry::Occupied(read) => read.into_mut(),
+        Entry::Vacant(slot) => {
+            let read = LevelStatistics::read(reader, level, ctx);
+            slot.insert(read.map_err(|error| reader.opening().version.explain(error))?)
+        }
     };
-    let report = match pooled_statistics(reader, &request, Some(rows), ctx) {
+    let report = match statistics.pool_rows(rows) {
         Ok(report) => report,
         // Samples without statistics, or with those of different bands.
         Err(error) if error.kind() == Kind::Invalid => return Ok(TrainingStatistics::Unknown),

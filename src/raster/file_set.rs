@@ -318,7 +318,9 @@ pub fn file_set(
         .chain(beside.iter().copied())
         .map(|named| named.name.as_str())
         .collect();
-    let Some(together) = open(&mounted, &names)? else {
+    let asked = list_asked_drivers();
+    let drivers: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let Some(together) = open_with(&mounted, &names, &drivers)? else {
         return Ok(None);
     };
     let others: Vec<String> = file_list(&together)
@@ -333,7 +335,7 @@ pub fn file_set(
     let info = info::collect(&together, None, Vec::new(), None, None);
     drop((together, siblings, mounted));
     let alone = mount(file)?;
-    let alone = open(&alone, &[file.name.as_str()])?
+    let alone = open_with(&alone, &[file.name.as_str()], &drivers)?
         .map(|dataset| info::collect(&dataset, None, Vec::new(), None, None));
     let is_torn = match &alone {
         Some(alone) => !is_same_raster(&info, alone) || !has_pixels(file, alone, ctx)?,
@@ -453,14 +455,8 @@ fn list_asked_drivers() -> Vec<String> {
         .collect()
 }
 
-/// The dataset at a mounted file with the `siblings` that GDAL may look for; `None` when no driver
-/// opens it.
-fn open(mounted: &Mounted, siblings: &[&str]) -> Result<Option<Dataset>> {
-    let names = list_asked_drivers();
-    let drivers: Vec<&str> = names.iter().map(String::as_str).collect();
-    open_with(mounted, siblings, &drivers)
-}
-
+/// The dataset at a mounted file with the `siblings` that GDAL may look for; `None` when none of
+/// the drivers opens it.
 fn open_with(mounted: &Mounted, siblings: &[&str], drivers: &[&str]) -> Result<Option<Dataset>> {
     let open_flags = GdalOpenFlags::GDAL_OF_READONLY
         | GdalOpenFlags::GDAL_OF_RASTER

@@ -3,7 +3,6 @@
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{RasterSource, environment, fence, gdal_errors, hdf5_lock, pool, references};
 use crate::error::Result;
@@ -13,8 +12,11 @@ pub const IDENTIFY_BYTES: u64 = 8 << 10;
 /// Maximum characters of an extension passed to drivers.
 const ENDING_MAX: usize = 10;
 
-/// Number of the next file in memory; each gets its own folder.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// Name of the folder in memory with the file of this thread, which is removed before the thread
+/// makes another one.
+fn name_memory_folder() -> String {
+    format!("taco-studio-identify-{:?}", std::thread::current().id())
+}
 
 /// Name of the GDAL driver, such as `GTiff`, for a file that starts with `head`. Only the extension
 /// of `name` is used, which some drivers need. `None` if no driver of this build recognises it.
@@ -35,10 +37,7 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         .rsplit_once('.')
         .map(|(_, ending)| ending)
         .filter(plain);
-    let folder = format!(
-        "/vsimem/taco-studio-identify-{}",
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    );
+    let folder = format!("/vsimem/{}", name_memory_folder());
     let file = match ending {
         Some(ending) => format!("{folder}/sample.{}", ending.to_ascii_lowercase()),
         None => format!("{folder}/sample"),
@@ -166,22 +165,12 @@ mod tests {
     #[test]
     fn nothing_of_an_identified_file_stays_in_the_memory_of_gdal() {
         environment::init();
-        // Tests beside this one identify files, too: theirs may be there for a moment.
-        let first = NEXT.load(Ordering::Relaxed);
         assert_eq!(
             identify(b"GIF89a\x01\0\x01\0", "a.gif").as_deref(),
             Some("GIF")
         );
-        let next = NEXT.load(Ordering::Relaxed);
-        let is_there = |number: u64| {
-            let files = gdal::vsi::read_dir("/vsimem", false).unwrap_or_default();
-            let folder = PathBuf::from(format!("taco-studio-identify-{number}"));
-            files.contains(&folder)
-        };
-        let started = std::time::Instant::now();
-        while (first..next).any(is_there) {
-            assert!(started.elapsed().as_secs() < 20, "a folder stays");
-            std::thread::yield_now();
-        }
+        let files = gdal::vsi::read_dir("/vsimem", false).unwrap_or_default();
+        let folder = PathBuf::from(name_memory_folder());
+        assert!(!files.contains(&folder), "the folder stays");
     }
 }

@@ -6,17 +6,17 @@ use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use super::ConsistencySettings;
+use super::{ConsistencySettings, DocumentRead};
 use crate::container::{BuildOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, PatternChoice, Slot};
-use crate::extensions::{ExtensionCall, LeakageRequest};
+use crate::extensions::ExtensionCall;
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
-use crate::ops::{self, AnyOperation};
+use crate::ops::{self, AnyOperation, LayoutChoice, PathUse, PathVisitor};
 use crate::query::{Filter, Query};
 
-/// A change of the open document, or an operation. Scripts and logs store commands as JSON; the
-/// names of the operations are among those of the commands.
+/// A change of the open document, a read of it, or an operation. Scripts and logs store commands
+/// as JSON; the names of the reads and of the operations are among those of the commands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "command", rename_all = "snake_case")]
 pub enum Command {
@@ -105,12 +105,6 @@ pub enum Command {
         /// Target position.
         slot: Slot,
     },
-    /// Infers the file-name pattern from example placements; result:
-    /// [`Event::PatternFound`](super::Event::PatternFound).
-    FindPattern {
-        /// Files with their positions.
-        examples: Vec<Example>,
-    },
     /// Places all files of the tray that match the inferred pattern, in one edit.
     PlaceByPattern {
         /// Files with their positions.
@@ -118,12 +112,6 @@ pub enum Command {
         /// Index of the alternative; optional if there is only one.
         #[serde(default)]
         alternative: Option<usize>,
-    },
-    /// Computes the fixes of a finding of the last check; result:
-    /// [`Event::FixesFound`](super::Event::FixesFound).
-    FindFixes {
-        /// Index of the finding in the report.
-        finding: usize,
     },
     /// Applies a fix of a finding of the last check.
     ApplyFix {
@@ -191,8 +179,6 @@ pub enum Command {
     Undo,
     /// Redoes the last undone edit.
     Redo,
-    /// Decodes the table of a level of the opened dataset.
-    LoadLevel { level: usize },
     /// Checks the document.
     Validate {
         /// Reads every member and compares its CRC-32.
@@ -238,36 +224,16 @@ pub enum Command {
         /// Target file with the extension csv, json or parquet.
         target: PathBuf,
     },
-    /// Searches for leakage between the parts of the document's split.
-    Leakage {
-        /// Column and thresholds.
-        #[serde(default)]
-        request: LeakageRequest,
-    },
     /// Validates and writes the draft.
     Write {
         /// Target and options.
         options: BuildOptions,
-    },
-    /// Opens the written dataset and compares it with the draft.
-    Verify {
-        /// Datasets that together contain the draft: [`ops::written_paths`].
-        paths: Vec<PathBuf>,
-        /// Depth of the comparison.
-        #[serde(default)]
-        depth: ops::Depth,
     },
     /// Writes the draft without validation as TORTILLA 0.5, or as TACO 0.2 if the target's name
     /// says so.
     WriteTortilla {
         /// Target and options.
         options: TortillaOptions,
-    },
-    /// Decodes one chunk of a streamable dataset.
-    ReadChunk {
-        /// Dataset, sample and chunk.
-        #[serde(flatten)]
-        request: ops::ChunkRequest,
     },
     /// Writes a plan of the draft, from which several processes or machines build its parts.
     PlanDraft {
@@ -284,6 +250,9 @@ pub enum Command {
         /// Target file.
         target: PathBuf,
     },
+    /// Reads the document.
+    #[serde(skip)]
+    Read(DocumentRead),
     /// Runs an operation, which needs no document.
     #[serde(skip)]
     Operate(AnyOperation),
@@ -302,11 +271,106 @@ impl Command {
     pub fn operate(request: impl Into<AnyOperation>) -> Self {
         Self::Operate(request.into())
     }
+
+    /// The files and folders that it writes, as far as it names them.
+    pub fn targets(&self) -> Vec<PathBuf> {
+        let mut targets = Vec::new();
+        // They write nothing, and an edit may hold a whole draft.
+        if matches!(self, Self::Edit { .. } | Self::Read(_)) {
+            return targets;
+        }
+        self.clone().visit_paths(&mut |path_use, path| {
+            if path_use == PathUse::Write {
+                targets.push(path.clone());
+            }
+        });
+        targets
+    }
+
+    /// Visits every path that the command names.
+    pub(super) fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        use PathUse::{Read, Write};
+        // Exhaustive, so that a new command does not compile before its paths are listed.
+        match self {
+            Self::Open { path }
+            | Self::ImportCollection { path }
+            | Self::OpenProject { path }
+            | Self::Restore { path }
+            | Self::Watch { folder: path }
+            | Self::Unwatch { folder: path }
+            | Self::PlaceUnplaced { file: path, .. } => visit(Read, path),
+            Self::SplitOff { path, .. }
+            | Self::BurnInSidecars { copies: path }
+            | Self::SaveAsset { target: path, .. }
+            | Self::SaveRows { target: path, .. } => visit(Write, path),
+            // A bare name is a journal in the autosave folder.
+            Self::Forget { path } => {
+                if path.components().count() > 1 {
+                    visit(Read, path);
+                }
+            }
+            Self::SaveProject { path, .. } => path.iter_mut().for_each(|path| visit(Write, path)),
+            Self::Query { path, .. } => path.iter_mut().for_each(|path| visit(Read, path)),
+            Self::OpenWith { path, options } => {
+                visit(Read, path);
+                options.paths_mut().for_each(|path| visit(Read, path));
+            }
+            Self::ImportDataset { request } => visit(Read, &mut request.path),
+            Self::ImportLayout { request } => {
+                visit(Read, &mut request.source);
+                if let LayoutChoice::Saved(file) = &mut request.choice {
+                    visit(Read, file);
+                }
+            }
+            Self::Import {
+                paths, metadata, ..
+            } => paths
+                .iter_mut()
+                .chain(metadata)
+                .for_each(|path| visit(Read, path)),
+            Self::AddToTray { paths } | Self::RemoveFromTray { files: paths } => {
+                paths.iter_mut().for_each(|path| visit(Read, path));
+            }
+            Self::PlaceByPattern { examples, .. } => examples
+                .iter_mut()
+                .for_each(|example| visit(Read, &mut example.file)),
+            Self::Edit { edit } => edit.visit_paths(&mut |path| visit(Read, path)),
+            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls
+                .iter_mut()
+                .for_each(|call| call.visit_paths(&mut |path| visit(Read, path))),
+            Self::Write { options } => visit(Write, &mut options.target),
+            Self::WriteTortilla { options } => visit(Write, &mut options.target),
+            Self::PlanDraft { request } => {
+                visit(Write, &mut request.folder);
+                visit(Write, &mut request.options.target);
+            }
+            Self::Read(read) => read.visit_paths(&mut |path| visit(Read, path)),
+            Self::Operate(operation) => operation.visit_paths(visit),
+            Self::New
+            | Self::Connect { .. }
+            | Self::Close
+            | Self::Fork
+            | Self::ApplyFix { .. }
+            | Self::RunRecipe
+            | Self::FixSafe
+            | Self::PackSidecars
+            | Self::ChoosePattern { .. }
+            | Self::Undo
+            | Self::Redo
+            | Self::Validate { .. }
+            | Self::CheckConsistency { .. }
+            | Self::SetConsistency { .. }
+            | Self::Filter { .. }
+            | Self::Pause { .. }
+            | Self::Cancel { .. } => {}
+        }
+    }
 }
 
 impl Serialize for Command {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
+            Self::Read(read) => read.serialize(serializer),
             Self::Operate(operation) => operation.serialize(serializer),
             command => Self::serialize(command, serializer),
         }
@@ -320,10 +384,14 @@ impl<'de> Deserialize<'de> for Command {
         let name = line.get("command").and_then(Json::as_str);
         // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a
         // dataset.
-        let is_about_document =
-            !line.get("input").is_some_and(Json::is_string) && name.is_some_and(is_of_document);
+        let names_dataset = line.get("input").is_some_and(Json::is_string);
+        let fields = || name.map(command_fields);
+        let other_changes = fields().and_then(|fields| unless_known(Self::deserialize(fields)));
+        let other_reads =
+            fields().and_then(|fields| unless_known(DocumentRead::deserialize(fields)));
         if let Some(name) = name
-            .filter(|name| AnyOperation::NAMES.contains(name) && !is_about_document)
+            .filter(|name| AnyOperation::NAMES.contains(name))
+            .filter(|_| names_dataset || (other_changes.is_some() && other_reads.is_some()))
             .map(str::to_owned)
         {
             line.as_object_mut()
@@ -332,29 +400,37 @@ impl<'de> Deserialize<'de> for Command {
                 .map_err(|error| D::Error::custom(error.sentence()))?;
             return Ok(Self::Operate(operation));
         }
-        if let Some(name) = name
-            && let Err(NameError::Unknown(commands)) = command_named(name)
-        {
-            let mut known = [commands, AnyOperation::NAMES].concat();
-            known.sort_unstable();
-            known.dedup();
-            return Err(D::Error::custom(format!(
-                "there is no command {name}; the commands are {}",
-                known.join(", ")
-            )));
+        match (name, other_changes, other_reads) {
+            (Some(name), Some(changes), Some(reads)) => {
+                let mut known = [changes, reads, AnyOperation::NAMES].concat();
+                known.sort_unstable();
+                known.dedup();
+                Err(D::Error::custom(format!(
+                    "there is no command {name}; the commands are {}",
+                    known.join(", ")
+                )))
+            }
+            (_, Some(_), None) => DocumentRead::deserialize(line)
+                .map(Self::Read)
+                .map_err(D::Error::custom),
+            _ => Self::deserialize(line).map_err(D::Error::custom),
         }
-        Self::deserialize(line).map_err(D::Error::custom)
     }
 }
 
-/// True for the name of a command that is not an operation.
-fn is_of_document(name: &str) -> bool {
-    !matches!(command_named(name), Err(NameError::Unknown(_)))
+/// The fields of a command that has only its name.
+fn command_fields(
+    name: &str,
+) -> MapDeserializer<'static, std::iter::Once<(&'static str, &str)>, NameError> {
+    MapDeserializer::new(std::iter::once(("command", name)))
 }
 
-/// The command of this name, without fields.
-fn command_named(name: &str) -> Result<Command, NameError> {
-    Command::deserialize(MapDeserializer::new(std::iter::once(("command", name))))
+/// The names of all commands of a kind, when none of them has the name that was read.
+fn unless_known<T>(read: Result<T, NameError>) -> Option<&'static [&'static str]> {
+    match read {
+        Err(NameError::Unknown(names)) => Some(names),
+        _ => None,
+    }
 }
 
 /// Why the name of a command alone is not a command.
@@ -395,6 +471,10 @@ mod tests {
         for text in [
             json!({ "command": "undo" }),
             json!({ "command": "load_level", "level": 1 }),
+            json!({ "command": "find_fixes", "finding": 0 }),
+            json!({ "command": "find_pattern", "examples": [] }),
+            json!({ "command": "verify", "paths": ["a.tacozip"], "depth": "all" }),
+            json!({ "command": "read_chunk", "input": "a.tortilla", "chunk": "b::0" }),
             json!({ "command": "remote_cache", "clear": false }),
             json!({ "command": "validate", "deep": true, "profile": "tools" }),
         ] {
@@ -424,6 +504,18 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn what_a_command_writes_is_among_its_paths() {
+        let read = |line: Json| serde_json::from_value::<Command>(line).expect("is a command");
+        let split = read(json!({ "command": "split_off", "root": 0, "path": "a.tacostudio" }));
+        assert_eq!(split.targets(), [PathBuf::from("a.tacostudio")]);
+        let mut verify = read(json!({ "command": "verify", "paths": ["a", "b"] }));
+        assert!(verify.targets().is_empty());
+        let mut paths = Vec::new();
+        verify.visit_paths(&mut |_, path| paths.push(path.clone()));
+        assert_eq!(paths, [PathBuf::from("a"), PathBuf::from("b")]);
     }
 
     #[test]

@@ -74,6 +74,7 @@ pub(super) fn note(command: &Command) {
     let mut name = CommandName(String::new());
     match command {
         Command::Operate(operation) => name.0.push_str(operation.name()),
+        Command::Read(read) => drop(write!(name, "{read:?}")),
         // The writer fails at the end of the name, so that a command with a million edits costs no
         // more than an empty one.
         command => drop(write!(name, "{command:?}")),

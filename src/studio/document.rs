@@ -384,7 +384,8 @@ impl Document {
         }
     }
 
-    /// True when the level's table is decoded; otherwise [`super::Command::LoadLevel`] decodes it.
+    /// True when the level's table is decoded; otherwise
+    /// [`super::DocumentRead::LoadLevel`] decodes it.
     pub fn level_ready(&self, level: usize) -> bool {
         match self {
             Document::Draft(_) => true,

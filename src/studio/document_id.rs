@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::document::Document;
 use super::project::Autosave;
-use super::{Command, Studio};
+use super::{Command, DocumentRead, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::discard;
@@ -23,11 +23,11 @@ pub(super) struct Leaving {
 
 /// True for a command whose result concerns only the open document.
 pub(super) fn is_about_document(command: &Command) -> bool {
-    use Command::{Filter, FindFixes, FindPattern, Leakage, LoadLevel, Query, ReadChunk, Validate};
     match command {
-        Query { path, .. } => path.is_none(),
-        FindFixes { .. } | FindPattern { .. } | LoadLevel { .. } | Filter { .. } => true,
-        Leakage { .. } | ReadChunk { .. } | Validate { .. } => true,
+        Command::Query { path, .. } => path.is_none(),
+        // It compares files, whatever is open when it ends.
+        Command::Read(DocumentRead::Verify { .. }) => false,
+        Command::Read(_) | Command::Filter { .. } | Command::Validate { .. } => true,
         _ => false,
     }
 }
@@ -123,7 +123,7 @@ impl Studio {
 mod tests {
     use std::path::Path;
 
-    use super::super::{Command, Outcome};
+    use super::super::{Command, DocumentRead, Outcome};
     use super::*;
     use crate::draft::Edit;
     use crate::jobs::{JobId, Jobs};
@@ -243,10 +243,10 @@ mod tests {
                     query: select.clone(),
                     path: None,
                 },
-                Command::LoadLevel { level: 0 },
-                Command::Leakage {
+                Command::Read(DocumentRead::LoadLevel { level: 0 }),
+                Command::Read(DocumentRead::Leakage {
                     request: Default::default(),
-                },
+                }),
                 Command::Filter {
                     filters: vec![crate::query::Filter::bbox([-180.0, -90.0, 180.0, 90.0])],
                 },

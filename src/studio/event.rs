@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::container::Built;
-use crate::draft::{Fix, PatternReport};
 use crate::error::Error;
-use crate::extensions::{Failure, Leakage, RunNote};
+use crate::extensions::{Failure, RunNote};
 use crate::jobs::JobId;
 use crate::ops;
 use crate::query::QueryResult;
@@ -56,15 +55,8 @@ pub enum Event {
         /// Number of files.
         files: usize,
     },
-    /// The inferred name pattern and its placements.
-    PatternFound(Arc<PatternReport>),
-    /// The fixes of a finding.
-    FixesFound {
-        /// Index of the finding in the report.
-        finding: usize,
-        /// Best first.
-        fixes: Arc<Vec<Fix>>,
-    },
+    /// Labels of the fixes of a finding, or of the alternatives of a name pattern; best first.
+    Offered(Vec<String>),
     /// The draft was saved as a project.
     ProjectSaved(PathBuf),
     /// A project was read but not opened: it has files on servers that the user has not agreed to.
@@ -73,26 +65,18 @@ pub enum Event {
         path: PathBuf,
         servers: Vec<super::Server>,
     },
-    /// A level's table is decoded.
-    LevelReady(usize),
     /// A check finished; its findings are in [`super::Studio::report`].
     Validated,
     /// Result of a query.
     Queried(Arc<QueryResult>),
     /// The filter was applied; its result is [`super::Studio::filtered_rows`].
     Filtered,
-    /// Leakage between the parts of a split.
-    Leakage(Arc<Leakage>),
     /// An operation ended.
     Finished(ops::AnyOutput),
     /// The draft was written.
     Written(Built),
-    /// The written dataset was compared with the draft.
-    Verified(Arc<ops::Verified>),
     /// A plan was written into this folder.
     Planned(PathBuf),
-    /// A chunk's values.
-    ChunkRead(Box<ops::ChunkArray>),
     /// A sample or rows were saved to this file.
     Saved(PathBuf),
     /// A job failed.

@@ -150,18 +150,6 @@ impl Studio {
         Ok(Outcome::Done(Event::None))
     }
 
-    pub(super) fn find_fixes(&mut self, finding: usize) -> Result<Outcome> {
-        let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
-        self.start_with_event(
-            tr!("Look for fixes"),
-            |(finding, fixes)| Event::FixesFound {
-                finding,
-                fixes: Arc::new(fixes),
-            },
-            move |_| Ok((finding, finder.fixes(&found))),
-        )
-    }
-
     pub(super) fn apply_fix(&mut self, finding: usize, fix: usize) -> Result<Outcome> {
         let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
         self.edit_later(tr!("Fix"), move |_, _| {
@@ -177,7 +165,7 @@ impl Studio {
         })
     }
 
-    fn finding(&self, finding: usize) -> Result<Finding> {
+    pub(super) fn finding(&self, finding: usize) -> Result<Finding> {
         // Findings of an older revision must not be applied.
         if self.is_checking() {
             return Err(

@@ -3,13 +3,13 @@
 //! work runs as a job.
 
 mod command;
-mod command_paths;
 mod consistency;
 mod consistency_settings;
 pub mod crash;
 mod disk_watch;
 mod document;
 mod document_id;
+mod document_read;
 mod edit;
 mod event;
 mod extend;
@@ -30,6 +30,7 @@ pub use consistency_settings::ConsistencySettings;
 pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
+pub use document_read::DocumentRead;
 pub use event::{Event, Outcome};
 pub use fix::FixFinder;
 pub use plan::PlanDraft;
@@ -248,12 +249,10 @@ impl Studio {
             Command::Unwatch { folder } => self.unwatch(&folder),
             Command::RemoveFromTray { files } => self.remove_from_tray(files),
             Command::PlaceUnplaced { file, slot } => self.place_unplaced(&file, &slot),
-            Command::FindPattern { examples } => self.find_pattern(examples),
             Command::PlaceByPattern {
                 examples,
                 alternative,
             } => self.place_by_pattern(examples, alternative),
-            Command::FindFixes { finding } => self.find_fixes(finding),
             Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
             Command::PackSidecars => self.pack_sidecars(),
             Command::BurnInSidecars { copies } => self.burn_in_sidecars(copies),
@@ -273,19 +272,16 @@ impl Studio {
             Command::Undo => self.undo(),
             Command::Redo => self.redo(),
             Command::Extend { calls, replace } => self.extend(calls, replace),
-            Command::LoadLevel { level } => self.load_level(level),
             Command::Validate { deep, profile } => self.validate(deep, profile),
             Command::CheckConsistency { again } => self.check_consistency(again),
             Command::SetConsistency { settings } => self.set_consistency(settings),
             Command::Query { query, path } => self.query(query, path),
             Command::Filter { filters } => self.filter(filters),
             Command::SaveRows { query, target } => self.save_rows(query, target),
-            Command::Leakage { request } => self.leakage(request),
             Command::Write { options } => self.write(options),
             Command::WriteTortilla { options } => self.write_tortilla(options),
-            Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
-            Command::ReadChunk { request } => self.read_chunk(request),
+            Command::Read(read) => self.read_document(read),
             Command::Operate(operation) => self.operate(operation),
             Command::PlanDraft { request } => self.plan_draft(*request),
             Command::Pause { job, on } => self.pause(job, on),

@@ -136,19 +136,13 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
         compare("tray", tray, &found)?;
     }
     if let Some(offers) = &expect.offers {
-        let found: Vec<&str> = match event {
-            Event::FixesFound { fixes, .. } => fixes.iter().map(|fix| fix.label.as_str()).collect(),
-            Event::PatternFound(report) => report
-                .alternatives
-                .iter()
-                .map(|way| way.label.as_str())
-                .collect(),
-            _ => return Err("this command offers nothing".into()),
+        let Event::Offered(found) = event else {
+            return Err("this command offers nothing".into());
         };
         let alike = offers.len() == found.len()
             && offers
                 .iter()
-                .zip(&found)
+                .zip(found)
                 .all(|(offer, found)| found.starts_with(offer.as_str()));
         if !alike {
             return Err(format!("offers: expected {offers:?}, found {found:?}"));

@@ -24,6 +24,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions;
 use crate::model::is_remote;
 use crate::ops::AnyOperation;
+use crate::remote::admit;
 use crate::text::PrintableLine;
 
 /// Default timeout of a step in seconds.
@@ -261,7 +262,9 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
         .unwrap_or(Path::new("."));
     for line in &mut lines {
         match line {
-            ScriptLine::Command(line) => line.command.resolve(base),
+            ScriptLine::Command(line) => line
+                .command
+                .visit_paths(&mut |_, path| *path = resolve_script_path(base, path)),
             ScriptLine::Step(Step::Drop { paths }) => {
                 paths.iter_mut().for_each(|path| *path = base.join(&*path))
             }
@@ -293,6 +296,17 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     }
     need_consent(&lines).map_err(|error| error.at_path(file))?;
     Ok(lines)
+}
+
+/// A path of a command of a script, against the folder of the script. Addresses of other machines
+/// stay as they are.
+fn resolve_script_path(folder: &Path, path: &Path) -> PathBuf {
+    if is_remote(path) {
+        // `admit` removes the signature of a signed link and keeps it for requests.
+        PathBuf::from(admit(&path.to_string_lossy()))
+    } else {
+        folder.join(path)
+    }
 }
 
 fn is_file_name(name: &str) -> bool {

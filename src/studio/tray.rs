@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{
@@ -83,14 +82,6 @@ impl Studio {
                 },
             ],
         })
-    }
-
-    pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
-        let content = self.need_draft()?.content().clone();
-        Ok(self.start(tr!("Look for a pattern"), move |ctx| {
-            let report = Arc::new(find_pattern(&content, &examples, ctx)?);
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::PatternFound(report))) as Finish)
-        }))
     }
 
     pub(super) fn place_by_pattern(

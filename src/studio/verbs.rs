@@ -10,14 +10,13 @@ use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, 
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
 use crate::draft::{Draft, Edit, Unplaced, join_tortillas};
 use crate::error::{Error, Result};
-use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{
     Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote,
 };
 use crate::ops::{
-    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, Operation, QueryRequest, draft_of,
-    import_paths, import_scenes, is_folder_of_folders, join_metadata,
+    self, DatasetImport, LayoutRequest, Operation, QueryRequest, draft_of, import_paths,
+    import_scenes, is_folder_of_folders, join_metadata,
 };
 use crate::query::{self, Query, Tables};
 use crate::table::JoinRequest;
@@ -284,14 +283,6 @@ impl Studio {
         }
     }
 
-    pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {
-        let reader = self.need_opened()?.reader.clone();
-        Ok(self.start(tr!("Read level {level}", level), move |ctx| {
-            reader.levels().table(level, ctx)?;
-            Ok(Box::new(move |_: &mut Studio| Ok(Event::LevelReady(level))) as Finish)
-        }))
-    }
-
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
         let id = self.document_id();
         let label = if deep {
@@ -361,48 +352,6 @@ impl Studio {
         self.start_with_event(label, Event::Saved, move |ctx| {
             ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target)
         })
-    }
-
-    pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
-        match self.document() {
-            Some(Document::Draft(draft)) => {
-                let dataset = draft.draft.dataset().clone();
-                let look = move |ctx: &JobContext| {
-                    ops::leakage_of_draft(&dataset, &request, ctx).map(Arc::new)
-                };
-                self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
-            }
-            Some(Document::Opened(opened)) => {
-                let reader = opened.reader.clone();
-                let look = move |ctx: &JobContext| {
-                    ops::leakage_of_container(reader.as_ref(), &request, ctx).map(Arc::new)
-                };
-                self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
-            }
-            None => Err(Error::usage("nothing is open")
-                .hint("open a dataset with a split, or begin a draft")),
-        }
-    }
-
-    pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
-        let opened = self
-            .document()
-            .and_then(Document::opened_dataset)
-            .map(|open| open.reader.clone());
-        self.start_with_event(
-            tr!("Read {chunk}", chunk = &request.chunk),
-            |array| Event::ChunkRead(Box::new(array)),
-            move |ctx| ops::read_requested_chunk(opened, &request, ctx),
-        )
-    }
-
-    pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {
-        let dataset = self.need_draft()?.dataset().clone();
-        self.start_with_event(
-            tr!("Verify what was written"),
-            Event::Verified,
-            move |ctx| ops::verify(&dataset, &paths, depth, ctx).map(Arc::new),
-        )
     }
 
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {

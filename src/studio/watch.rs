@@ -309,14 +309,14 @@ fn record_appeared_path(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) 
         if collect(&path, 0, &mut files, &JobContext::default()).is_ok() {
             files
                 .into_iter()
-                .for_each(|file| note_growth(file.path, growing));
+                .for_each(|file| record_growing_file(file.path, growing));
         }
     } else {
-        note_growth(path, growing);
+        record_growing_file(path, growing);
     }
 }
 
-fn note_growth(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
+fn record_growing_file(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     let Some(mark) = mark_of(&path) else { return };
     growing.entry(path).or_insert(Growing {
         mark,

@@ -622,7 +622,9 @@ fn placeholders_fill_a_draft_up_to_a_multiple() {
     act(&mut harness, Action::PadTo);
     fill(&mut harness, "Multiple of", "8");
     click(&mut harness, "L1");
-    click(&mut harness, "Pad");
+    // The key of the button that runs a tool.
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
     assert!(
         children(&harness).iter().all(|count| *count == 8),
         "{:?}",
@@ -764,6 +766,56 @@ fn what_was_written_is_under_recent() {
             .is_some_and(|first| first.contains("just-written.tacozip")),
         "{entries:?}"
     );
+}
+
+#[test]
+fn writing_that_is_cancelled_leaves_nothing_behind() {
+    let (mut harness, folder, _) = with_sample();
+    act(&mut harness, Action::EditCopy);
+    act(&mut harness, Action::Write);
+    let target = folder.path().join("cancelled.tacozip");
+    fill(&mut harness, "Destination", &target.display().to_string());
+    harness.get_by_label("Write now").click();
+    for _ in 0..200 {
+        harness.step();
+        if harness.query_by_label("Cancel writing").is_some()
+            || harness.query_by_label("Write again…").is_some()
+        {
+            break;
+        }
+    }
+    if harness.query_by_label("Cancel writing").is_some() {
+        harness.get_by_label("Cancel writing").click();
+        settle(&mut harness);
+    }
+    // It had ended before, or the form is there again and says so.
+    let ended = harness.query_by_label("Write again…").is_some();
+    assert_eq!(target.exists(), ended);
+    let notes = harness
+        .query_all_by_label_contains("Nothing was left at the destination")
+        .count();
+    assert_eq!(notes > 0, !ended);
+    assert_eq!(harness.query_by_label("Write now").is_some(), !ended);
+}
+
+#[test]
+fn the_key_that_writes_does_not_also_tick_the_option_that_has_the_focus() {
+    let (mut harness, folder, _) = with_sample();
+    act(&mut harness, Action::EditCopy);
+    act(&mut harness, Action::Write);
+    let target = folder.path().join("kept.tacozip");
+    std::fs::write(&target, b"an older file").expect("writes");
+    fill(&mut harness, "Destination", &target.display().to_string());
+    let replace = harness.get_by_label("Replace an existing output");
+    replace.focus();
+    harness.step();
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
+    // Nobody has seen that it would be replaced.
+    assert!(harness.query_by_label("Write again…").is_none());
+    assert_eq!(std::fs::read(&target).expect("reads"), b"an older file");
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
+    settle(&mut harness);
 }
 
 #[test]

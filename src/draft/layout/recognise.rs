@@ -265,7 +265,7 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
-            LevelKind::Products if have_years_in_names(main, at) => {
+            LevelKind::Products if are_folders_named_by_year(main, at) => {
                 &[FolderRole::Position, FolderRole::Root]
             }
             LevelKind::Products => &[
@@ -326,7 +326,7 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
 
 /// True where folders at this depth have a year in their names, as images_2006 and images_2012:
 /// they are not numbered products of one scene.
-fn have_years_in_names(main: &[&ParsedPath], depth: usize) -> bool {
+fn are_folders_named_by_year(main: &[&ParsedPath], depth: usize) -> bool {
     main.iter()
         .filter_map(|path| path.folders.get(depth))
         .any(|folder| folder.words.iter().any(is_year_token))

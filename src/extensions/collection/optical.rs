@@ -1,8 +1,6 @@
 //! `optical:*`: the sensor and its spectral bands, from a built-in table of fourteen sensors or
 //! from the options.
 
-use std::sync::OnceLock;
-
 use serde_json::{Value as Json, json};
 
 use super::{CollectionFields, options};
@@ -40,42 +38,51 @@ pub struct Band {
     pub full_width_half_max: Option<f64>,
 }
 
-/// The built-in sensors with their bands, in the order of the table.
-pub fn sensors() -> &'static [(String, Vec<Band>)] {
-    static SENSORS: OnceLock<Vec<(String, Vec<Band>)>> = OnceLock::new();
-    SENSORS.get_or_init(|| {
-        let mut sensors: Vec<(String, Vec<Band>)> = Vec::new();
-        for line in TABLE.lines().skip(1) {
-            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            let [
-                sensor,
-                name,
-                index,
-                common_name,
-                description,
-                unit,
-                wavelength,
-                width,
-            ] = cells.as_slice()
-            else {
-                continue;
-            };
-            let text = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
-            let band = Band {
-                name: (*name).to_owned(),
-                index: index.parse().ok(),
-                common_name: text(common_name),
-                description: text(description),
-                unit: text(unit),
-                center_wavelength: wavelength.parse().ok(),
-                full_width_half_max: width.parse().ok(),
-            };
-            match sensors.last_mut() {
-                Some((last, bands)) if last == sensor => bands.push(band),
-                _ => sensors.push(((*sensor).to_owned(), vec![band])),
-            }
-        }
-        sensors
+/// The names of the built-in sensors, in the order of the table.
+pub fn sensor_names() -> Vec<&'static str> {
+    let cells = TABLE
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(','));
+    let mut names: Vec<&str> = cells.map(|(sensor, _)| sensor.trim()).collect();
+    names.dedup();
+    names
+}
+
+/// The bands of a built-in sensor, in the order of the table; none of another one.
+fn bands_of_sensor(sensor: &str) -> Vec<Band> {
+    TABLE
+        .lines()
+        .skip(1)
+        .filter_map(|line| read_band(sensor, line))
+        .collect()
+}
+
+/// The band in a line of the table, if it is one of this sensor.
+fn read_band(sensor: &str, line: &str) -> Option<Band> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    let [
+        _,
+        name,
+        index,
+        common_name,
+        description,
+        unit,
+        wavelength,
+        width,
+    ] = cells.as_slice()
+    else {
+        return None;
+    };
+    let text = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
+    (cells[0] == sensor).then(|| Band {
+        name: (*name).to_owned(),
+        index: index.parse().ok(),
+        common_name: text(common_name),
+        description: text(description),
+        unit: text(unit),
+        center_wavelength: wavelength.parse().ok(),
+        full_width_half_max: width.parse().ok(),
     })
 }
 
@@ -87,20 +94,21 @@ pub fn sensors() -> &'static [(String, Vec<Band>)] {
 /// band.
 pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
     let (name, subset) = split(notation)?;
-    let lower = name.to_lowercase();
-    let Some((sensor, bands)) = sensors().iter().find(|(sensor, _)| *sensor == lower) else {
-        let names = || sensors().iter().map(|(sensor, _)| sensor.as_str());
+    let sensor = name.to_lowercase();
+    let bands = bands_of_sensor(&sensor);
+    if bands.is_empty() {
+        let names = sensor_names();
         let error = Error::usage(format!("there are no bands for the sensor {name:?}"));
-        return Err(match nearest(&name, names()) {
+        return Err(match nearest(&name, names.iter().copied()) {
             Some(near) => error.hint(format!("did you mean {near}?")),
             None => error.hint(format!(
                 "known are {}; for others give the bands",
-                names().collect::<Vec<_>>().join(", ")
+                names.join(", ")
             )),
         });
-    };
+    }
     let Some(subset) = subset else {
-        return Ok((sensor.clone(), bands.clone()));
+        return Ok((sensor, bands));
     };
     let mut chosen: Vec<Band> = Vec::with_capacity(subset.len());
     for wanted in subset {
@@ -122,7 +130,7 @@ pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
         }
         chosen.push(band.clone());
     }
-    Ok((sensor.clone(), chosen))
+    Ok((sensor, chosen))
 }
 
 fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
@@ -198,11 +206,11 @@ mod tests {
 
     #[test]
     fn all_sensors_are_there() {
-        let counts: Vec<usize> = sensors().iter().map(|(_, bands)| bands.len()).collect();
-        assert_eq!(sensors().len(), 14);
-        assert_eq!(counts.iter().sum::<usize>(), 138);
-        let bands = sensors().iter().flat_map(|(_, bands)| bands);
-        assert!(bands.clone().all(|b| b.index.is_some()
+        let sensors = sensor_names();
+        assert_eq!(sensors.len(), 14);
+        let bands: Vec<Band> = sensors.into_iter().flat_map(bands_of_sensor).collect();
+        assert_eq!(bands.len(), 138);
+        assert!(bands.iter().all(|b| b.index.is_some()
             && b.center_wavelength.is_some()
             && b.full_width_half_max.is_some()));
         // Between 3 and 3.5 micrometres no sensor has a band: below sunlight prevails, above the

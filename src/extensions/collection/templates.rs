@@ -139,7 +139,7 @@ impl DatasetTemplate {
         if !self.classes.is_empty() && lacks_entries(collection, "labels:classes") {
             fields.push((
                 "labels:classes".into(),
-                self.classes.iter().map(write_convention_class).collect(),
+                self.classes.iter().map(describe_convention_class).collect(),
             ));
             fields.push(("labels:num_classes".into(), json!(self.classes.len())));
         }
@@ -156,7 +156,7 @@ fn lacks_entries(collection: &Collection, key: &str) -> bool {
     }
 }
 
-fn write_convention_class(class: &ConventionClass) -> Json {
+fn describe_convention_class(class: &ConventionClass) -> Json {
     json!({
         "name": class.name,
         "category": class.value.to_string(),

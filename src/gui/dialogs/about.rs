@@ -59,11 +59,7 @@ impl DialogView for ShortcutsDialog {
                     "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. \
                         Preview: arrows go to the next file, + − 0 zoom."
                 );
-                ui.label(
-                    theme::rich_text(more)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                );
+                ui.label(theme::style_small_text(more, t.tx2));
             });
         });
         Next::Stay
@@ -102,11 +98,7 @@ impl DialogView for About {
                             .font(font::semibold(15.0)),
                     );
                     let what = tr!("Builds, checks and explores TACO datasets");
-                    ui.label(
-                        theme::rich_text(what)
-                            .text_style(text_style("small12"))
-                            .color(t.tx2),
-                    );
+                    ui.label(theme::style_small_text(what, t.tx2));
                 });
             });
             for line in [
@@ -118,11 +110,7 @@ impl DialogView for About {
                 tr!("Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars."),
                 tr!("No telemetry. Nothing is read that you do not open."),
             ] {
-                ui.label(
-                    theme::rich_text(line)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                );
+                ui.label(theme::style_small_text(line, t.tx2));
             }
             ui.add_space(4.0);
             ui.label(
@@ -133,11 +121,7 @@ impl DialogView for About {
             match self.checks.latest() {
                 Some(checks) => checks_ui(ui, checks),
                 None => {
-                    ui.label(
-                        theme::rich_text(tr!("Looking…"))
-                            .text_style(text_style("small12"))
-                            .color(t.tx2),
-                    );
+                    ui.label(theme::style_small_text(tr!("Looking…"), t.tx2));
                 }
             }
         });
@@ -159,17 +143,12 @@ fn checks_ui(ui: &mut Ui, checks: &[DoctorCheck]) {
                 ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(colour))
                     .on_hover_text(theme::rich_text(word));
                 ui.vertical(|ui| {
-                    ui.label(
-                        theme::rich_text(format!("{}: {}", check.name, check.seen))
-                            .text_style(text_style("small12"))
-                            .color(t.tx),
-                    );
+                    ui.label(theme::style_small_text(
+                        format!("{}: {}", check.name, check.seen),
+                        t.tx,
+                    ));
                     if let Some(advice) = &check.advice {
-                        ui.label(
-                            theme::rich_text(advice)
-                                .text_style(text_style("small12"))
-                                .color(t.tx2),
-                        );
+                        ui.label(theme::style_small_text(advice, t.tx2));
                     }
                 });
             });

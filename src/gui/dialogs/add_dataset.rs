@@ -12,7 +12,7 @@ use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::{self, Button, ChoiceCard, FieldNote, TextField, note_ui, paint};
 use crate::jobs::AsyncValue;
 use crate::model::{Dataset, is_remote};
@@ -389,11 +389,7 @@ fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
         n = paint::format_grouped_number(imported.added.folders)
     );
     let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
-    ui.label(
-        theme::rich_text(text)
-            .text_style(text_style("small12"))
-            .color(t.tx2),
-    );
+    ui.label(theme::style_small_text(text, t.tx2));
     if imported.changes.is_empty() {
         if !is_first {
             note_ui(

@@ -310,11 +310,7 @@ impl DialogView for ColumnDialog {
                 n = paint::format_grouped_number(rows),
                 level = self.level
             );
-            ui.label(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(text, t.tx2));
         });
         let change = self.change(&taken);
         let removes = matches!(change, Ok(ColumnChange::Remove { .. }));

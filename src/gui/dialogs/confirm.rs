@@ -6,7 +6,7 @@ use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::Button;
 
 /// The question.
@@ -31,11 +31,7 @@ impl DialogView for Confirm {
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.label(
-                theme::rich_text(&self.what)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(&self.what, t.tx2));
         });
         let mut better = false;
         let (stay, act) = foot_ui(ui, |ui| {

@@ -8,7 +8,7 @@ use super::frame::{Next, foot_ui, head_ui};
 use super::view::DialogView;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::Button;
 use crate::model::{Address, SamplePath, StudioLink};
 use crate::text::PrintableLine;
@@ -106,11 +106,7 @@ impl DialogView for Consent {
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            ui.label(
-                theme::rich_text(&self.what)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(&self.what, t.tx2));
             ScrollArea::vertical()
                 .id_salt("consent")
                 .max_height(260.0)

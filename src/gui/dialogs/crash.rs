@@ -47,11 +47,7 @@ impl DialogView for CrashReport {
                  program and the last commands, never your data. It stays on this machine; attach \
                     it when you report the fault."
             );
-            ui.label(
-                theme::rich_text(told)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(told, t.tx2));
             ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
                 let text = displayed_block(&self.text);
                 let mut text = &*text;

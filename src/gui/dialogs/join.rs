@@ -13,7 +13,7 @@ use crate::extensions::{JoinColumn, JoinLevel, JoinOffer, JoinPreview, join_prev
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{
     self, Button, FieldNote, Segment, TextField, draw_segments, note_ui, paint,
 };
@@ -212,11 +212,7 @@ impl JoinDialog {
                     .color(t.tx),
             );
             let text = tr!("{matched} of {samples} samples get a row", matched, samples);
-            ui.label(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(text, t.tx2));
         });
         for column in &level.columns {
             let key = (depth, column.name.clone());
@@ -358,14 +354,7 @@ impl JoinDialog {
                 notes.push(tr!("zeros before or behind numbers are lost").to_owned());
             }
             let color = if !offer.is_certain() { t.warn } else { t.tx2 };
-            ui.add(
-                egui::Label::new(
-                    theme::rich_text(notes.join("; "))
-                        .text_style(text_style("small12"))
-                        .color(color),
-                )
-                .truncate(),
-            );
+            ui.add(egui::Label::new(theme::style_small_text(notes.join("; "), color)).truncate());
         });
     }
 }

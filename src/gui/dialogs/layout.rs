@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::gui::dropped_paths::parse_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{
     self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, draw_segments, note_ui,
     paint,
@@ -313,11 +313,7 @@ impl LayoutDialog {
                         n,
                         total
                     );
-                    ui.label(
-                        theme::rich_text(text)
-                            .text_style(text_style("small12"))
-                            .color(t.tx2),
-                    );
+                    ui.label(theme::style_small_text(text, t.tx2));
                 }
                 for found in &proposal.contradictions {
                     note_ui(ui, &FieldNote::Warning(found.to_text()));

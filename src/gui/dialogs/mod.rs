@@ -19,7 +19,6 @@ mod relocate;
 mod repository;
 mod settings;
 mod view;
-mod write;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -49,13 +48,12 @@ use join::JoinDialog;
 use layout::LayoutDialog;
 use open_path::{OpenPath, RecentDialog};
 use operation::OperationDialog;
-use operation::forms::{Several, form_of};
+use operation::forms::{SeveralForm, WriteForm, form_of};
 use plan::PlanDialog;
 use relocate::Relocate;
 use repository::RepositoryDialog;
 use settings::SettingsDialog;
 use view::{DialogView, Reply};
-use write::WriteDialog;
 
 pub use crash::CrashReport;
 pub use operation::form::{OperationStart, start_of};
@@ -246,7 +244,7 @@ impl Dialog {
 
     /// Opens several datasets as one; `otherwise` imports dropped paths instead.
     pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        let form = Several::from_paths(paths, otherwise);
+        let form = SeveralForm::from_paths(paths, otherwise);
         Self::from_view(OperationDialog::new(Box::new(form)))
     }
 
@@ -295,9 +293,10 @@ impl Dialog {
         Self::from_view(ColumnDialog::new(level, field))
     }
 
-    /// The write dialog; `own` are the paths that the draft reads from.
+    /// Writes the draft; `own` are the paths that it reads from.
     pub fn write(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
-        Self::from_view(WriteDialog::new(folder, id, own))
+        let form = WriteForm::new(&folder, id, own);
+        Self::from_view(OperationDialog::new(Box::new(form)))
     }
 }
 
@@ -325,7 +324,7 @@ impl Dialogs {
     /// True for a command whose job a dialog shows.
     pub fn waits_for(command: &Command) -> bool {
         match command {
-            Command::Write { .. } | Command::WriteTortilla { .. } | Command::Verify { .. } => true,
+            Command::Write { .. } | Command::WriteTortilla { .. } => true,
             // Panels run these.
             Command::Operate(
                 AnyOperation::SubmitPlan(_)
@@ -355,9 +354,9 @@ impl Dialogs {
     pub fn show_written_dataset(&mut self, built: &Built, drafted: bool) -> bool {
         let is_free = self.current.is_none();
         if is_free {
-            let mut dialog = WriteDialog::new(PathBuf::new(), "", HashSet::new());
-            dialog.choices.verify = drafted;
-            dialog.show_written(built.clone());
+            let form = WriteForm::for_written_dataset(drafted);
+            let report = form.report(built);
+            let dialog = OperationDialog::with_report(Box::new(form), report);
             self.open(Dialog::from_view(dialog));
         }
         is_free

@@ -8,7 +8,7 @@ use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::{self, Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Address, Scheme, is_remote};
@@ -127,11 +127,7 @@ impl AccessForm {
             "Otherwise the environment and the profiles of the provider's tools are used. Keys are \
                 not stored."
         );
-        ui.label(
-            theme::rich_text(why)
-                .text_style(text_style("small12"))
-                .color(t.tx2),
-        );
+        ui.label(theme::style_small_text(why, t.tx2));
     }
 }
 
@@ -207,11 +203,7 @@ impl DialogView for OpenPath {
                     "The desktop's file dialog has not opened. Type the path here \
                     instead, or wait for it."
                 );
-                ui.label(
-                    theme::rich_text(why)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                );
+                ui.label(theme::style_small_text(why, t.tx2));
             }
             let field = TextField::new(tr!("Path"), &mut self.text)
                 .id(Id::unique("typed-path"))
@@ -307,11 +299,10 @@ impl DialogView for RecentDialog {
         let mut next = Next::Stay;
         Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
             if cx.recent.is_empty() {
-                ui.label(
-                    theme::rich_text(tr!("Datasets that you open are listed here."))
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                );
+                ui.label(theme::style_small_text(
+                    tr!("Datasets that you open are listed here."),
+                    t.tx2,
+                ));
             }
             ui.spacing_mut().menu_width = ui.available_width();
             for recent in cx.recent {

@@ -9,7 +9,7 @@ use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{Care, FixPlan, FixVerb};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
+use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, RowScroll, Tone, VirtualRows, paint};
 use crate::studio::Command;
 
@@ -66,11 +66,7 @@ impl DialogView for PlanDialog {
                     Care::Removes => tr!("One step; Undo reverts it. Dropped samples leave the \
                     dataset; files on disk stay."),
                 };
-                ui.label(
-                    theme::rich_text(text)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                );
+                ui.label(theme::style_small_text(text, t.tx2));
             });
         let size = vec2(
             width,

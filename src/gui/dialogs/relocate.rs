@@ -8,7 +8,7 @@ use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::draft::{Draft, Edit};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::{Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Payload, Sample};
@@ -63,11 +63,7 @@ impl DialogView for Relocate {
                 "Every source and unplaced file at or below the first folder is looked for at the \
                     same place below the second."
             );
-            ui.label(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            );
+            ui.label(theme::style_small_text(text, t.tx2));
         });
         // Enter acts on the text that is shown, typed in this frame or before.
         let (from, to) = (

@@ -7,7 +7,7 @@ use super::view::DialogView;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
-use crate::gui::theme::{self, Theme, font, text_style};
+use crate::gui::theme::{self, Theme, font};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, draw_segments, paint};
 use crate::jobs::AsyncValue;
 use crate::ops::publish::{LISTED, Prices};
@@ -191,11 +191,7 @@ impl SettingsDialog {
         );
         let variables =
             tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
-        ui.label(
-            theme::rich_text(variables)
-                .text_style(text_style("small12"))
-                .color(t.tx3),
-        );
+        ui.label(theme::style_small_text(variables, t.tx3));
     }
 
     fn prices_ui(&mut self, ui: &mut Ui) {
@@ -239,14 +235,7 @@ impl SettingsDialog {
                 command line reads these settings, too.",
             date = LISTED
         );
-        ui.add(
-            egui::Label::new(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx3),
-            )
-            .wrap(),
-        );
+        ui.add(egui::Label::new(theme::style_small_text(text, t.tx3)).wrap());
     }
 
     /// The price in the field at this position.

@@ -31,8 +31,7 @@ pub use jobs::state::End;
 
 use super::pane::Pane;
 use super::panel_context::PanelFacts;
-use crate::jobs::{JobId, discard};
-use crate::studio::Command;
+use crate::jobs::discard;
 use panel::Panel;
 
 /// Defines [`Panels`]: a line for each panel, with its state.
@@ -105,24 +104,9 @@ impl Panels {
     pub fn collect_facts(&self) -> PanelFacts {
         let choices = &self.extensions.choices;
         PanelFacts {
-            shown_bands: self.preview.image().map(|image| image.info.band_count),
+            shown_band_count: self.preview.image().map(|image| image.info.band_count),
             is_extension_chosen: choices.values().any(|choice| choice.on),
             selected_finding: self.problems.selected,
-        }
-    }
-
-    /// The panel that tracks the job of this command, so that it takes only the answer of its
-    /// newest job.
-    pub fn follower(command: &Command) -> Option<fn(&mut Panels, JobId)> {
-        match command {
-            Command::Query { path: None, .. } => Some(|panels, job| panels.query.record_start(job)),
-            Command::Leakage { .. } => {
-                Some(|panels, job| panels.statistics.leaks.record_start(job))
-            }
-            Command::ReadChunk { .. } => {
-                Some(|panels, job| panels.preview.chunks.record_start(job))
-            }
-            _ => None,
         }
     }
 }
@@ -138,7 +122,7 @@ mod tests {
         panels.problems.selected = Some(3);
         panels.query.editor.append("WHERE split = 'test'");
         let facts = PanelFacts {
-            shown_bands: None,
+            shown_band_count: None,
             is_extension_chosen: true,
             selected_finding: Some(3),
         };

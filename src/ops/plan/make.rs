@@ -63,8 +63,8 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let mut split = options.parts.take().unwrap_or_default();
     split.check(options.format)?;
     options.parquet.check()?;
-    options.target = make_path_absolute(&options.target)?;
-    let folder = make_path_absolute(&request.folder)?;
+    options.target = make_local_path_absolute(&options.target)?;
+    let folder = make_local_path_absolute(&request.folder)?;
     // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
     let (mut assembly, calls) = arrange_assembly(
@@ -334,7 +334,7 @@ fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
     Ok(())
 }
 
-fn make_path_absolute(path: &Path) -> Result<PathBuf> {
+fn make_local_path_absolute(path: &Path) -> Result<PathBuf> {
     if is_remote(path) {
         return Ok(path.to_owned());
     }
@@ -351,7 +351,7 @@ fn input_of(path: &Path) -> Result<PlanInput> {
     let is_file = std::fs::metadata(path).io_at("look at", path)?.is_file();
     let stamp = if is_file { stamp_at(path)? } else { None };
     Ok(PlanInput {
-        path: make_path_absolute(path)?,
+        path: make_local_path_absolute(path)?,
         stamp,
     })
 }
@@ -362,7 +362,7 @@ fn make_absolute(assembly: &mut Assembly) -> Result<()> {
         if path.is_absolute() || is_remote(path) {
             Ok(None)
         } else {
-            make_path_absolute(path).map(Some)
+            make_local_path_absolute(path).map(Some)
         }
     })
 }

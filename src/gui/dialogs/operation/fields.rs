@@ -1,25 +1,23 @@
-//! Shared inputs of the forms: typed or chosen paths, overwriting, damaged samples, and sizes.
+//! Shared inputs of the forms: typed or chosen paths, damaged samples, and sizes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use egui::Ui;
 use serde_json::Value as Json;
 
-use crate::container::{ContainerReader, Format, OnDamage, parse_size};
+use crate::container::{ContainerReader, OnDamage, parse_size};
 use crate::gui::dropped_paths::{parse_path, parse_paths};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, Segment, TextField};
-use crate::ops::RowChoice;
+use crate::gui::widgets::{self, Button, TextField};
 use crate::studio::Document;
 
 /// Width reserved for a button beside a path, in points.
 const BUTTON: f32 = 100.0;
-/// Substrings of the names of indexes over parts, in lower case.
-const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
 
 /// Names separated by commas.
 pub fn split_names(text: &str) -> Vec<String> {
@@ -28,22 +26,6 @@ pub fn split_names(text: &str) -> Vec<String> {
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .collect()
-}
-
-/// The rows with these ids of level 0, all when `ids` is empty; `filtered`: only those that the
-/// filter of the window leaves.
-pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
-    let ids = split_names(ids);
-    let filters = if filtered {
-        cx.studio.filters().to_vec()
-    } else {
-        Vec::new()
-    };
-    RowChoice {
-        filters,
-        ids: (!ids.is_empty()).then_some(ids),
-        ..RowChoice::default()
-    }
 }
 
 /// The title of the open document.
@@ -78,9 +60,26 @@ pub struct OperationFields<'a> {
     pub leaving: &'a mut Option<Request>,
     /// True when the note about the last job no longer holds.
     pub outdates_note: &'a mut bool,
+    /// True from the click that runs the operation to the end of its job.
+    pub is_running: bool,
+    /// For how long that job has run; `None` while none runs.
+    pub elapsed: Option<Duration>,
 }
 
 impl OperationFields<'_> {
+    /// Takes the paths that were chosen for a field.
+    pub fn take_picked(&mut self, label: &str) -> Option<Vec<PathBuf>> {
+        let picked = self.picked.take_if(|(field, _)| field == label);
+        picked.map(|(_, paths)| paths)
+    }
+
+    /// Replaces the text of a field by the path that was chosen for it.
+    fn fill_picked(&mut self, label: &str, text: &mut String) {
+        if let Some([path, ..]) = self.take_picked(label).as_deref() {
+            *text = path.display().to_string();
+        }
+    }
+
     /// A path, typed or chosen.
     pub fn path(
         &mut self,
@@ -90,11 +89,7 @@ impl OperationFields<'_> {
         hint: &str,
         request: FileRequest,
     ) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
-            && let Some(path) = paths.into_iter().next()
-        {
-            *text = path.display().to_string();
-        }
+        self.fill_picked(label, text);
         self.row(
             ui,
             label,
@@ -111,11 +106,7 @@ impl OperationFields<'_> {
 
     /// An input that may be a file or a folder.
     pub fn dataset(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
-            && let Some(path) = paths.into_iter().next()
-        {
-            *text = path.display().to_string();
-        }
+        self.fill_picked(label, text);
         let buttons = [
             (
                 tr!("File…"),
@@ -133,7 +124,7 @@ impl OperationFields<'_> {
 
     /// Several paths, one per line; chosen ones are added.
     pub fn paths(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
-        if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label) {
+        if let Some(paths) = self.take_picked(label) {
             let mut lines: Vec<String> = text
                 .lines()
                 .map(str::to_owned)
@@ -210,23 +201,6 @@ pub fn draw_labelled_line<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)
     .inner
 }
 
-/// The folder with the parts of an index; hidden when the name of the input is not that of an
-/// index.
-pub fn base_path(ui: &mut Ui, fields: &mut OperationFields<'_>, input: &str, text: &mut String) {
-    let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
-    let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
-    if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {
-        return;
-    }
-    fields.path(
-        ui,
-        tr!("Folder of the parts"),
-        text,
-        tr!("empty: beside the index"),
-        FileRequest::ToolFolder,
-    );
-}
-
 /// A typed path; `None` for an empty text.
 pub fn path_in(text: &str) -> Option<PathBuf> {
     Some(parse_path(text)).filter(|_| !text.trim().is_empty())
@@ -235,22 +209,6 @@ pub fn path_in(text: &str) -> Option<PathBuf> {
 /// Typed paths, one per line.
 pub fn paths_in(text: &str) -> Vec<PathBuf> {
     parse_paths(text, false)
-}
-
-/// A typed input.
-///
-/// # Errors
-/// A sentence for the user when nothing is typed.
-pub fn need_input(text: &str) -> Result<PathBuf, String> {
-    path_in(text).ok_or_else(|| tr!("Choose the input").into())
-}
-
-/// A typed output.
-///
-/// # Errors
-/// As [`need_input`].
-pub fn need_output(text: &str) -> Result<PathBuf, String> {
-    path_in(text).ok_or_else(|| tr!("Name the file to write").into())
 }
 
 /// A typed size such as `4GB`; `None` for an empty text.
@@ -266,47 +224,14 @@ pub fn size_in(text: &str) -> Result<Option<u64>, String> {
     }
 }
 
-/// Draws the choice of ZIP or FOLDER on a labelled line; as [`draw_formats`].
-pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
-    draw_labelled_line(ui, tr!("Write as"), |ui| {
-        draw_formats(ui, "tool-format", format, output);
-    });
-}
-
-/// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
-pub fn draw_formats(ui: &mut Ui, id: &str, format: &mut Format, output: &mut String) {
-    let before = *format;
-    let formats = [
-        Segment::new(Format::Zip, "ZIP"),
-        Segment::new(Format::Folder, "FOLDER"),
-    ];
-    widgets::draw_segments(ui, id, format, &formats);
-    if before != *format {
-        let bare = output
-            .trim_end_matches('/')
-            .trim_end_matches(".tacozip")
-            .to_owned();
-        *output = if *format == Format::Zip {
-            format!("{bare}.tacozip")
-        } else {
-            bare
-        };
-    }
-}
-
 /// How damaged samples are handled.
-pub fn damage(keep: bool) -> OnDamage {
+pub fn choose_damage_handling(keep: bool) -> OnDamage {
     if keep { OnDamage::Keep } else { OnDamage::Stop }
 }
 
 /// The choice to copy damaged samples.
-pub fn keep_damaged(ui: &mut Ui, keep: &mut bool) {
+pub fn keep_damaged_ui(ui: &mut Ui, keep: &mut bool) {
     widgets::checkbox(ui, keep, tr!("Copy damaged samples too, and list them"));
-}
-
-/// The choice to replace the output.
-pub fn replace(ui: &mut Ui, on: &mut bool) {
-    widgets::checkbox(ui, on, tr!("Replace an existing output"));
 }
 
 /// A typed value: JSON if it is valid, else a string.

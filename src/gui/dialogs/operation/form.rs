@@ -54,6 +54,13 @@ impl OperationStart {
             .unwrap_or_default()
     }
 
+    /// Folder with the parts of the index as text; empty for the folder of the index.
+    pub fn base_text(&self) -> String {
+        let base = self.open.base_path.as_ref();
+        base.map(|path| path.display().to_string())
+            .unwrap_or_default()
+    }
+
     /// A proposal for an output: `id-suffix.ending` in the output folder.
     pub fn output_text(&self, suffix: &str, ending: &str) -> String {
         let stem = match self.id.as_str() {
@@ -96,7 +103,7 @@ pub trait OperationForm: std::fmt::Debug {
     fn run_text(&self) -> Cow<'static, str> {
         self.words().verb.into()
     }
-    /// Accessible names of the buttons, where they differ from the texts.
+    /// Names of the buttons, where they are not the usual ones.
     fn button_names(&self) -> ButtonNames {
         ButtonNames::default()
     }
@@ -119,6 +126,10 @@ pub trait OperationForm: std::fmt::Debug {
     /// True for a form about the open document, which closes with it.
     fn follows_document(&self) -> bool {
         false
+    }
+    /// What is drawn beside the options, in columns; `None` for a preview below them.
+    fn columns(&mut self) -> Option<&mut dyn FormColumns> {
+        None
     }
     /// The work of the preview.
     ///
@@ -147,6 +158,20 @@ pub trait OperationForm: std::fmt::Debug {
     }
 }
 
+/// A form whose options, checks and files are side by side. Its preview has no lines: the checks
+/// say what prevents the command.
+pub trait FormColumns {
+    /// Draws the middle column: what is checked before the command runs.
+    fn checks_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    );
+    /// Draws the right column: the files that the command writes.
+    fn files_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>);
+}
+
 pub struct OperationTexts {
     pub icon: &'static str,
     pub title: &'static str,
@@ -156,10 +181,13 @@ pub struct OperationTexts {
     pub verb: &'static str,
 }
 
-/// Accessible names of the dialog's buttons.
+/// Names of the dialog's buttons.
 pub struct ButtonNames {
-    /// Of the button that runs the operation; `None` for its text.
+    /// Accessible name of the button that runs the operation; `None` for its text.
     pub run: Option<&'static str>,
+    /// Text of the button that stops its job.
+    pub stop_text: &'static str,
+    /// Accessible name of that button.
     pub stop: &'static str,
 }
 
@@ -167,6 +195,7 @@ impl Default for ButtonNames {
     fn default() -> Self {
         Self {
             run: None,
+            stop_text: tr!("Stop"),
             stop: tr!("Stop the tool"),
         }
     }

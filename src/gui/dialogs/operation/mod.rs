@@ -1,9 +1,12 @@
 //! The dialog of an operation: input, options, preview, run with progress and cancel, report. This
 //! module is the common frame; the input of an operation and its command are an [`OperationForm`]
 //! in a file of `forms`. A preview reads and never writes; it also builds the command that the
-//! button runs, so that the command matches the preview.
+//! button (or Ctrl and Enter) runs, so that the command matches the preview.
 
 mod bins;
+mod checks;
+mod columns;
+mod dataset_fields;
 pub mod fields;
 pub mod form;
 pub mod forms;
@@ -14,20 +17,22 @@ mod report;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egui::{Frame, Margin, ScrollArea, Ui, vec2};
+use egui::{Align, Frame, Key, Layout, Margin, Modifiers, ScrollArea, Ui, vec2};
 
 use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
+use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, FieldNote};
 use crate::jobs::{AsyncValue, JobId};
-use crate::studio::Command;
+use crate::studio::{Command, JobView};
+use columns::draw_columns;
 use fields::{OperationFields, is_typing};
-use form::{OperationEnd, OperationForm};
+use form::{ButtonNames, OperationEnd, OperationForm};
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
 use report::OperationReport;
@@ -39,7 +44,7 @@ const TYPING: Duration = Duration::from_millis(250);
 
 pub struct OperationDialog {
     form: Box<dyn OperationForm>,
-    plan: AsyncValue<String, OperationPreview>,
+    preview: AsyncValue<String, OperationPreview>,
     job: DialogJob<OperationReport>,
     /// The field whose paths are chosen in the desktop's dialog.
     asked: Option<String>,
@@ -53,7 +58,7 @@ impl OperationDialog {
     pub fn new(form: Box<dyn OperationForm>) -> Self {
         Self {
             form,
-            plan: AsyncValue::default(),
+            preview: AsyncValue::default(),
             job: DialogJob::Idle,
             asked: None,
             picked: None,
@@ -61,8 +66,39 @@ impl OperationDialog {
         }
     }
 
+    /// Shows the report of a job that has ended; `form` is what its dialog returns to.
+    pub fn with_report(form: Box<dyn OperationForm>, report: OperationReport) -> Self {
+        Self {
+            job: DialogJob::Done(report),
+            ..Self::new(form)
+        }
+    }
+
+    /// Starts the preview if inputs or options have changed.
+    ///
+    /// # Errors
+    /// A message for the user about missing or invalid input.
+    fn update_preview(&mut self, ui: &Ui, cx: &PanelContext<'_>) -> Result<(), String> {
+        let work = self.form.work(cx).inspect_err(|_| {
+            self.preview = AsyncValue::default();
+        })?;
+        let key = self.form.key(cx);
+        // The preview beside columns reads nothing.
+        let reads = self.form.columns().is_none();
+        let waits = reads && is_typing(ui) && self.preview.key().is_some_and(|shown| *shown != key);
+        self.preview
+            .update(cx.jobs, key, tr!("Preview"), move |ctx| {
+                if waits {
+                    std::thread::sleep(TYPING);
+                    ctx.check()?;
+                }
+                work(ctx)
+            });
+        Ok(())
+    }
+
     /// Starts the preview if inputs or options have changed, and draws it.
-    fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    fn preview_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         ui.label(
             theme::rich_text(tr!("Preview"))
@@ -73,26 +109,11 @@ impl OperationDialog {
         if self.is_running() {
             return widgets::note_ui(ui, &self.form.running_note());
         }
-        let work = match self.form.work(cx) {
-            Ok(work) => work,
-            Err(lacking) => {
-                self.plan = AsyncValue::default();
-                return line_ui(ui, &ReportLine::fact(lacking));
-            }
-        };
-        let key = self.form.key(cx);
-        let typing = is_typing(ui);
-        let waits = typing && self.plan.key().is_some_and(|shown| *shown != key);
-        self.plan
-            .update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {
-                if waits {
-                    std::thread::sleep(TYPING);
-                    ctx.check()?;
-                }
-                work(ctx)
-            });
-        match self.plan.get(&key) {
-            Some(Ok(plan)) => plan.lines.iter().for_each(|line| line_ui(ui, line)),
+        if let Err(lacking) = self.update_preview(ui, cx) {
+            return line_ui(ui, &ReportLine::fact(lacking));
+        }
+        match self.preview.get(&self.form.key(cx)) {
+            Some(Ok(preview)) => preview.lines.iter().for_each(|line| line_ui(ui, line)),
             Some(Err(error)) => widgets::note_ui(ui, &FieldNote::Error(error.report())),
             None => {
                 ui.horizontal(|ui| {
@@ -107,20 +128,127 @@ impl OperationDialog {
         }
     }
 
-    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+    /// Draws the options with the preview below them.
+    fn stacked_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        fields: &mut OperationFields<'_>,
+    ) {
+        let t = theme::tokens(ui);
+        let words = self.form.words();
+        // The options scroll, and the preview below them stays in view.
+        let height = (ui.ctx().content_rect().height() - 190.0).max(160.0);
+        let share = self.preview_height.min(height * PREVIEW_SHARE);
+        ScrollArea::vertical()
+            .id_salt("tool")
+            .max_height(height - share)
+            .show(ui, |ui| {
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 16,
+                    bottom: 8,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    if !words.about.is_empty() {
+                        let about = theme::rich_text(words.about)
+                            .font(font::regular(12.0))
+                            .color(t.tx2);
+                        ui.add(egui::Label::new(about).wrap());
+                    }
+                    ui.add_enabled_ui(!self.is_running(), |ui| {
+                        self.form.options_ui(ui, fields, cx);
+                    });
+                });
+            });
+        if *fields.outdates_note && !self.is_running() {
+            self.job = DialogJob::Idle;
+        }
+        let limit = height * PREVIEW_SHARE;
+        let preview = ScrollArea::vertical()
+            .id_salt("tool-preview")
+            .max_height(limit)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 4,
+                    bottom: 12,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                    self.preview_ui(ui, cx);
+                });
+            });
+        let tall = preview.content_size.y;
+        if (tall - self.preview_height).abs() > 0.5 {
+            self.preview_height = tall;
+            ui.ctx().request_repaint();
+        }
+    }
+
+    /// Draws options, checks and files in columns.
+    fn columns_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        fields: &mut OperationFields<'_>,
+    ) {
+        let is_running = self.is_running();
+        draw_columns(ui, |ui, index| match index {
+            0 => {
+                ui.add_enabled_ui(!is_running, |ui| self.form.options_ui(ui, fields, cx));
+            }
+            1 => {
+                if let Some(columns) = self.form.columns() {
+                    columns.checks_ui(ui, fields, cx);
+                }
+            }
+            _ => {
+                self.job.ended_ui(ui);
+                if is_running {
+                    widgets::note_ui(ui, &self.form.running_note());
+                }
+                if let Some(columns) = self.form.columns() {
+                    columns.files_ui(ui, cx);
+                }
+            }
+        });
+        if !is_running {
+            // The checks and the footer say what is missing.
+            let _ = self.update_preview(ui, cx);
+        }
+    }
+
+    /// Draws the buttons; `drawn` is the key of the form before its options were drawn.
+    fn bottom_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        drawn: &str,
+        close: bool,
+    ) -> Next {
         let names = self.form.button_names();
         if let DialogJob::Running(job) = self.job {
-            return running_ui(ui, cx, job, names.stop);
+            return running_ui(ui, cx, job, &names);
         }
         let key = self.form.key(cx);
         let lacking = self.form.work(cx).err();
-        let ready = self.plan.get(&key);
+        let ready = self.preview.get(&key);
         let blocked = match (&lacking, ready) {
             (Some(lacking), _) => Some(lacking.clone()),
             (None, None) => Some(tr!("The input is being read").to_owned()),
             (None, Some(Err(_))) => Some(tr!("The preview lists the missing input").to_owned()),
-            (None, Some(Ok(plan))) => plan.obstacle.clone(),
+            (None, Some(Ok(preview))) => preview.obstacle.clone(),
         };
+        // A preview below the options has a line for it.
+        let shown = lacking.filter(|_| self.form.columns().is_some());
+        // Enter also clicks the option that has the focus: nobody has seen what that changed.
+        let keyed =
+            ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter)) && key == drawn;
         let instead = self.form.instead();
         let (act, other, leave) = foot_ui(ui, |ui| {
             let mut act = Button::primary(self.form.run_text())
@@ -129,18 +257,21 @@ impl OperationDialog {
             if let Some(name) = names.run {
                 act = act.name(name);
             }
-            let act = ui.add(act).clicked();
+            let act = ui.add(act).clicked() || (keyed && blocked.is_none());
             let other = instead
                 .as_ref()
                 .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
             let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
+            if let Some(reason) = &shown {
+                reason_ui(ui, reason);
+            }
             (act, other, leave)
         });
         if let Some((_, command)) = instead.filter(|_| other) {
             return Next::Do(Request::Run(command));
         }
-        if act && let Some(Ok(plan)) = ready {
-            let Some(command) = plan.command.clone() else {
+        if act && let Some(Ok(preview)) = ready {
+            let Some(command) = preview.command.clone() else {
                 return Next::Close;
             };
             // The preview lists the programs, and the user allows them with this click.
@@ -165,78 +296,45 @@ impl OperationDialog {
 
 impl DialogView for OperationDialog {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(self.form.dialog_width()));
         ui.spacing_mut().item_spacing.y = 0.0;
         let words = self.form.words();
         let close = head_ui(ui, words.icon, words.title, &self.form.title_detail(cx));
         if let DialogJob::Done(report) = &mut self.job {
-            return report.ui(ui, cx, close);
+            let next = report.ui(ui, cx, close);
+            if next.is_none() {
+                self.job = DialogJob::Idle;
+            }
+            return next.unwrap_or(Next::Stay);
         }
         let (mut wanted, mut leaving, mut outdates_note) = (None, None, false);
-        // The options scroll, and the preview below them stays in view.
-        let height = (screen.height() - 190.0).max(160.0);
-        let share = self.preview_height.min(height * PREVIEW_SHARE);
-        ScrollArea::vertical()
-            .id_salt("tool")
-            .max_height(height - share)
-            .show(ui, |ui| {
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 16,
-                    bottom: 8,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                    if !words.about.is_empty() {
-                        let about = theme::rich_text(words.about)
-                            .font(font::regular(12.0))
-                            .color(t.tx2);
-                        ui.add(egui::Label::new(about).wrap());
-                    }
-                    ui.add_enabled_ui(!self.is_running(), |ui| {
-                        let mut fields = OperationFields {
-                            picked: &mut self.picked,
-                            wanted: &mut wanted,
-                            leaving: &mut leaving,
-                            outdates_note: &mut outdates_note,
-                        };
-                        self.form.options_ui(ui, &mut fields, cx);
-                    });
-                });
-            });
-        if outdates_note && !self.is_running() {
-            self.job = DialogJob::Idle;
+        let mut picked = self.picked.take();
+        let elapsed = match self.job {
+            DialogJob::Running(Some(job)) => running_job(cx, job).map(|job| job.elapsed),
+            _ => None,
+        };
+        let drawn = self.form.key(cx);
+        let mut fields = OperationFields {
+            picked: &mut picked,
+            wanted: &mut wanted,
+            leaving: &mut leaving,
+            outdates_note: &mut outdates_note,
+            is_running: self.is_running(),
+            elapsed,
+        };
+        if self.form.columns().is_some() {
+            self.columns_ui(ui, cx, &mut fields);
+        } else {
+            self.stacked_ui(ui, cx, &mut fields);
         }
-        let limit = height * PREVIEW_SHARE;
-        let preview = ScrollArea::vertical()
-            .id_salt("tool-preview")
-            .max_height(limit)
-            .show(ui, |ui| {
-                ui.set_min_width(ui.available_width());
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 4,
-                    bottom: 12,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                    self.plan_ui(ui, cx);
-                });
-            });
-        let tall = preview.content_size.y;
-        if (tall - self.preview_height).abs() > 0.5 {
-            self.preview_height = tall;
-            ui.ctx().request_repaint();
-        }
+        self.picked = picked;
+        let next = self.bottom_ui(ui, cx, &drawn, close);
         if let Some((field, request)) = wanted {
             self.asked = Some(field);
             return Next::Also(Request::ChooseFiles(request));
         }
-        match (self.bottom_ui(ui, cx, close), leaving) {
+        match (next, leaving) {
             (Next::Stay, Some(request)) => Next::Do(request),
             (next, _) => next,
         }
@@ -269,21 +367,34 @@ impl DialogView for OperationDialog {
     }
 }
 
-/// Draws the progress of the job with the button that stops it, whose accessible name is
-/// `stop_name`.
-fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, stop_name: &str) -> Next {
+fn running_job<'a>(cx: &'a PanelContext<'_>, job: JobId) -> Option<&'a JobView> {
+    cx.session.jobs.running().find(|view| view.id == job)
+}
+
+/// Draws in the footer what prevents the operation.
+fn reason_ui(ui: &mut Ui, reason: &str) {
     let t = theme::tokens(ui);
-    let view = job.and_then(|job| cx.session.jobs.running().find(|view| view.id == job));
+    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+        let icon = theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(15.0));
+        ui.label(icon.color(t.err));
+        ui.add(egui::Label::new(theme::style_small_text(reason, t.err)).truncate());
+    });
+}
+
+/// Draws the progress of the job with the button that stops it.
+fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, names: &ButtonNames) -> Next {
+    let t = theme::tokens(ui);
+    let view = job.and_then(|job| running_job(cx, job));
     let stop = foot_ui(ui, |ui| {
         let stopping = view
             .is_some_and(|view| view.progress.cancelling)
             .then_some(tr!("Stopping at the next safe place"));
         let stop = ui
             .add(
-                Button::danger(tr!("Stop"))
+                Button::danger(names.stop_text)
                     .large()
                     .first()
-                    .name(stop_name)
+                    .name(names.stop)
                     .with_disabled_reason(stopping),
             )
             .clicked();

@@ -1,15 +1,32 @@
 //! The preview of an operation: what is read, what is written where, and what prevents it.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::line::ReportLine;
-use crate::container::{dataset_around, output_exists};
+use crate::container::{BuildOptions, dataset_around, output_exists};
 use crate::files::free_bytes;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::widgets::paint;
 use crate::model::is_remote;
 use crate::ops::DatasetOutline;
 use crate::studio::Command;
+
+/// Where an operation writes, and whether it replaces what is there.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    pub path: PathBuf,
+    pub replace: bool,
+}
+
+impl Destination {
+    /// That of a dataset to write.
+    pub fn of_dataset(options: &BuildOptions) -> Self {
+        Self {
+            path: options.target.clone(),
+            replace: options.overwrite,
+        }
+    }
+}
 
 /// A preview: lines that describe the effects, and the command.
 #[derive(Debug)]
@@ -64,39 +81,41 @@ impl OperationPreview {
             rows = rows.join(" "),
             size
         );
-        let mut plan = self.line(ReportLine::fact(text));
+        let mut preview = self.line(ReportLine::fact(text));
         if let Some(lacking) = &outline.lacking {
             let (opened, count) = (lacking.opened, lacking.count);
-            plan = plan.line(ReportLine::warning(tr!(
+            preview = preview.line(ReportLine::warning(tr!(
                 "{opened} of {count} parts of this dataset are open.",
                 opened,
                 count
             )));
         }
-        plan
+        preview
     }
 
     /// Checks the destination of a dataset: as [`Self::output`]; one inside another dataset is a
     /// warning.
-    pub fn destination(self, target: &Path, replace: bool) -> Self {
+    pub fn destination(self, destination: &Destination) -> Self {
+        let target = &destination.path;
         let exists = match output_exists(target) {
             Ok(exists) => exists,
             Err(error) => return self.line(ReportLine::error(error.report())),
         };
-        let plan = self.output(target, replace, exists);
+        let preview = self.output(destination, exists);
         // The files to be replaced are already at their final path.
         match dataset_around(target).filter(|_| !exists) {
-            Some(dataset) => plan.line(ReportLine::warning(tr!(
+            Some(dataset) => preview.line(ReportLine::warning(tr!(
                 "This is inside the dataset {path}, whose readers would take the new one for a \
                     part of it.",
                 path = display_path(&dataset)
             ))),
-            None => plan,
+            None => preview,
         }
     }
 
     /// Checks an output: an existing one is an obstacle unless it is replaced.
-    pub fn output(mut self, target: &Path, replace: bool, exists: bool) -> Self {
+    pub fn output(mut self, destination: &Destination, exists: bool) -> Self {
+        let (target, replace) = (&destination.path, destination.replace);
         let shown = display_path(target);
         let free = free_bytes(target)
             .filter(|_| !is_remote(target))
@@ -125,10 +144,13 @@ impl OperationPreview {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
-    fn check(target: &Path, replace: bool) -> OperationPreview {
-        OperationPreview::without_command().destination(target, replace)
+    fn check(path: &Path, replace: bool) -> OperationPreview {
+        let path = path.to_owned();
+        OperationPreview::without_command().destination(&Destination { path, replace })
     }
 
     #[test]

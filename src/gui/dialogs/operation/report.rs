@@ -7,6 +7,7 @@ use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
+use crate::gui::dialogs::view::{DialogEvent, Reply};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -42,7 +43,13 @@ pub struct OperationReport {
 
 /// Part of a report that is more than lines.
 pub trait ReportPage: std::fmt::Debug {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>);
+    /// Draws the page; returns a request that closes the dialog.
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request>;
+
+    /// True when the page has no warning or error.
+    fn is_sound(&self) -> bool {
+        true
+    }
 }
 
 /// Texts of a report.
@@ -56,6 +63,8 @@ pub struct ReportTexts {
     pub close: &'static str,
     /// Accessible name of that button.
     pub close_name: &'static str,
+    /// The button that returns to the form; `None` for none.
+    pub again: Option<&'static str>,
 }
 
 impl Default for ReportTexts {
@@ -65,21 +74,31 @@ impl Default for ReportTexts {
             open: tr!("Open dataset"),
             close: tr!("Close"),
             close_name: tr!("Close the report"),
+            again: None,
         }
     }
 }
 
 impl OperationReport {
-    /// A report without lines.
-    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+    /// A report without remarks.
+    fn new(title: String, lines: Vec<ReportLine>) -> Self {
         Self {
             sound: true,
             title,
-            lines: Vec::new(),
+            lines,
             open: None,
             text: String::new(),
+            texts: ReportTexts::default(),
+            page: None,
+        }
+    }
+
+    /// A report without lines.
+    pub fn with_page(title: String, page: Box<dyn ReportPage>, texts: ReportTexts) -> Self {
+        Self {
             texts,
             page: Some(page),
+            ..Self::new(title, Vec::new())
         }
     }
 
@@ -91,34 +110,28 @@ impl OperationReport {
 
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
-        let samples = count_samples(built);
+        let line = format!("{}, {}", count_samples(built), paint::bytes(built.bytes));
         Self {
-            sound: true,
-            title: display_path(&built.path),
-            lines: vec![ReportLine::good(format!(
-                "{samples}, {}",
-                paint::bytes(built.bytes)
-            ))],
             open: Some(built.path.clone()),
-            text: String::new(),
             texts: ReportTexts {
                 sound: tr!("Written"),
-                open: tr!("Open dataset"),
-                close: tr!("Close"),
                 close_name: tr!("Close the export"),
+                ..ReportTexts::default()
             },
-            page: None,
+            ..Self::new(display_path(&built.path), vec![ReportLine::good(line)])
         }
     }
 
-    /// Draws the report.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
+    /// Draws the report; returns `None` to show the form again.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Option<Next> {
         let t = theme::tokens(ui);
+        let sound = self.sound && self.page.as_ref().is_none_or(|page| page.is_sound());
+        let mut leaving = None;
         let height = (ui.ctx().content_rect().height() - 220.0).clamp(120.0, 480.0);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal(|ui| {
-                let (tone, icon, word) = if self.sound {
+                let (tone, icon, word) = if sound {
                     (Tone::Ok, icons::CHECK, self.texts.sound)
                 } else {
                     (Tone::Warning, icons::WARNING, tr!("Done, with remarks"))
@@ -159,32 +172,35 @@ impl OperationReport {
                         );
                     }
                     if let Some(page) = &mut self.page {
-                        page.ui(ui, cx);
+                        leaving = page.ui(ui, cx);
                     }
                 });
         });
-        let (open, leave, copy) = foot_ui(ui, |ui| {
+        let (open, leave, again, copy) = foot_ui(ui, |ui| {
             let open =
                 self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
-            let mut leave = Button::ghost(self.texts.close)
-                .large()
-                .name(self.texts.close_name);
-            if self.open.is_none() {
-                leave = leave.first();
-            }
+            let leave = if self.open.is_none() && self.texts.again.is_some() {
+                Button::primary(self.texts.close)
+            } else {
+                Button::ghost(self.texts.close)
+            };
+            let leave = leave.large().name(self.texts.close_name);
             let leave = ui.add(leave).clicked();
+            let again = self.texts.again;
+            let again = again.is_some_and(|again| ui.add(Button::ghost(again).large()).clicked());
             let copy = !self.text.is_empty()
                 && ui
                     .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
                     .clicked();
-            (open, leave, copy)
+            (open, leave, again, copy)
         });
-        match (&self.open, open, copy) {
+        Some(match (&self.open, open, copy) {
+            _ if again => return None,
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
             (_, _, true) => Next::Also(Request::Copy(self.text.clone())),
             _ if leave || close => Next::Close,
-            _ => Next::Stay,
-        }
+            _ => leaving.map_or(Next::Stay, Next::Do),
+        })
     }
 }
 
@@ -205,30 +221,25 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
         | AnyOutput::Compile(built)
         | AnyOutput::Histograms(built)
         | AnyOutput::Consolidate(built) => report_written_dataset(built),
-        AnyOutput::Repair(repaired) => repairs(repaired),
-        AnyOutput::Optimise(optimised) => optimisation(optimised),
-        AnyOutput::EditDataset(edited) => edits(edited),
-        AnyOutput::Percentiles(found) => percentiles(found),
-        AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
+        AnyOutput::Repair(repaired) => report_repair(repaired),
+        AnyOutput::Optimise(optimised) => report_optimisation(optimised),
+        AnyOutput::EditDataset(edited) => report_edit(edited),
+        AnyOutput::Percentiles(found) => report_percentiles(found),
+        AnyOutput::PrepareTaco3(prepared) => report_preparation(prepared),
         AnyOutput::EditTortilla(edited) => OperationReport {
-            sound: true,
-            title: display_path(&edited.path),
-            lines: vec![ReportLine::good(tr!(
-                "Footer and collection were written. Sample bytes are unchanged."
-            ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
-            texts: ReportTexts::default(),
-            page: None,
+            ..OperationReport::new(
+                display_path(&edited.path),
+                vec![ReportLine::good(tr!(
+                    "Footer and collection were written. Sample bytes are unchanged."
+                ))],
+            )
         },
         other => OperationReport {
             sound: other.is_sound(),
-            title: String::new(),
-            lines: vec![ReportLine::good(other.summary())],
-            open: None,
             text: text_of(other),
-            texts: ReportTexts::default(),
-            page: None,
+            ..OperationReport::new(String::new(), vec![ReportLine::good(other.summary())])
         },
     }
 }
@@ -238,7 +249,7 @@ fn text_of(output: &dyn OperationOutput) -> String {
     serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
 }
 
-fn edits(edited: &Edited) -> OperationReport {
+fn report_edit(edited: &Edited) -> OperationReport {
     let n = paint::format_grouped_number(edited.replaced as u64);
     let files = tr_n!(
         edited.replaced,
@@ -251,13 +262,12 @@ fn edits(edited: &Edited) -> OperationReport {
         .map(|bytes| format!(", {}", paint::bytes(bytes)))
         .unwrap_or_default();
     OperationReport {
-        sound: true,
-        title: display_path(&edited.path),
-        lines: vec![ReportLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(
+            display_path(&edited.path),
+            vec![ReportLine::good(format!("{files}{size}"))],
+        )
     }
 }
 
@@ -300,16 +310,13 @@ fn report_written_dataset(built: &Built) -> OperationReport {
     );
     OperationReport {
         sound: built.is_sound(),
-        title: display_path(&built.path),
-        lines,
         open: Some(built.path.clone()),
         text: text_of(built),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&built.path), lines)
     }
 }
 
-fn repairs(repaired: &Repaired) -> OperationReport {
+fn report_repair(repaired: &Repaired) -> OperationReport {
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
     let mut lines = vec![ReportLine::good(tr!(
         "{mended} repaired, {left} left",
@@ -334,12 +341,9 @@ fn repairs(repaired: &Repaired) -> OperationReport {
     );
     OperationReport {
         sound: repaired.is_sound(),
-        title: display_path(&repaired.built.path),
-        lines,
         open: Some(repaired.built.path.clone()),
         text: text_of(repaired),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&repaired.built.path), lines)
     }
 }
 
@@ -352,7 +356,7 @@ fn describe_finding(finding: &Finding) -> String {
     )
 }
 
-fn optimisation(done: &Optimised) -> OperationReport {
+fn report_optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
@@ -397,16 +401,13 @@ fn optimisation(done: &Optimised) -> OperationReport {
     }));
     OperationReport {
         sound: done.is_sound(),
-        title: display_path(&done.path),
-        lines,
         open: done.is_dataset.then(|| done.path.clone()),
         text: text_of(done),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(display_path(&done.path), lines)
     }
 }
 
-fn preparation(prepared: &Taco3Prepared) -> OperationReport {
+fn report_preparation(prepared: &Taco3Prepared) -> OperationReport {
     let mut lines = vec![match &prepared.library {
         Some(said) => ReportLine::good(said.trim().to_owned()),
         None => ReportLine::fact(tr!(
@@ -417,22 +418,17 @@ fn preparation(prepared: &Taco3Prepared) -> OperationReport {
     lines.extend(prepared.damaged.iter().map(|path| {
         ReportLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
     }));
+    let folder = prepared.folder.as_deref();
+    let title = folder.map(display_path).unwrap_or_default();
     OperationReport {
         sound: prepared.is_sound(),
-        title: prepared
-            .folder
-            .as_deref()
-            .map(display_path)
-            .unwrap_or_default(),
-        lines,
         open: prepared.output.clone(),
         text: text_of(prepared),
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(title, lines)
     }
 }
 
-fn percentiles(found: &Percentiles) -> OperationReport {
+fn report_percentiles(found: &Percentiles) -> OperationReport {
     let heads: Vec<String> = found
         .percents
         .iter()
@@ -493,13 +489,8 @@ fn percentiles(found: &Percentiles) -> OperationReport {
         n = found.positions.len()
     );
     OperationReport {
-        sound: true,
-        title,
-        lines,
-        open: None,
         text: csv,
-        texts: ReportTexts::default(),
-        page: None,
+        ..OperationReport::new(title, lines)
     }
 }
 

@@ -5,7 +5,6 @@ mod json_pointer;
 pub mod state;
 mod tabs;
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use egui::{Frame, Id, Margin, ScrollArea, Ui, vec2};
@@ -249,15 +248,8 @@ impl Form<'_, '_> {
                 ..TextLook::default()
             },
         );
-        self.list_ui(ui, "licenses", licences(), tr!("Add SPDX id"), false, true);
-        self.list_ui(
-            ui,
-            "tasks",
-            &TASKS.map(str::to_owned),
-            tr!("Add task"),
-            true,
-            true,
-        );
+        self.list_ui(ui, "licenses", &licences(), tr!("Add SPDX id"), false, true);
+        self.list_ui(ui, "tasks", &TASKS, tr!("Add task"), true, true);
         self.contacts_ui(ui, "providers", true);
         self.list_ui(ui, "keywords", &[], tr!("Add keyword"), false, false);
         self.contacts_ui(ui, "curators", false);
@@ -271,7 +263,7 @@ impl Form<'_, '_> {
             &self.cx.studio.report().findings,
             pointer,
             filled,
-            self.cx.session.marks.status.is_checked(),
+            self.cx.session.status.samples.is_checked(),
         )
     }
 
@@ -393,7 +385,7 @@ impl Form<'_, '_> {
         &mut self,
         ui: &mut Ui,
         key: &str,
-        offered: &[String],
+        offered: &[&str],
         hint: &str,
         strict: bool,
         required: bool,
@@ -803,25 +795,22 @@ fn is_at_pointer(finding: &Finding, pointer: &str) -> bool {
 }
 
 /// SPDX identifiers, data licences first.
-fn licences() -> &'static [String] {
-    static LIST: OnceLock<Vec<String>> = OnceLock::new();
-    LIST.get_or_init(|| {
-        let common = [
-            "CC-BY-4.0",
-            "CC0-1.0",
-            "CC-BY-SA-4.0",
-            "CC-BY-NC-4.0",
-            "ODbL-1.0",
-            "PDDL-1.0",
-            "MIT",
-            "Apache-2.0",
-        ];
-        let rest = spdx::identifiers::LICENSES
-            .iter()
-            .map(|license| license.name)
-            .filter(|name| !common.contains(name));
-        common.into_iter().chain(rest).map(str::to_owned).collect()
-    })
+fn licences() -> Vec<&'static str> {
+    let common = [
+        "CC-BY-4.0",
+        "CC0-1.0",
+        "CC-BY-SA-4.0",
+        "CC-BY-NC-4.0",
+        "ODbL-1.0",
+        "PDDL-1.0",
+        "MIT",
+        "Apache-2.0",
+    ];
+    let rest = spdx::identifiers::LICENSES
+        .iter()
+        .map(|license| license.name)
+        .filter(|name| !common.contains(name));
+    common.into_iter().chain(rest).collect()
 }
 
 #[cfg(test)]
@@ -859,7 +848,7 @@ mod tests {
     #[test]
     fn common_licences_come_first_and_once() {
         assert_eq!(licences()[0], "CC-BY-4.0");
-        assert_eq!(licences().iter().filter(|name| *name == "MIT").count(), 1);
+        assert_eq!(licences().iter().filter(|name| **name == "MIT").count(), 1);
         assert!(licences().len() > 300);
     }
 }

@@ -12,7 +12,7 @@ use super::state::Tab;
 use super::{Form, TextLook};
 use crate::draft::Edit;
 use crate::extensions::builtin;
-use crate::extensions::collection::optical::sensors;
+use crate::extensions::collection::optical::sensor_names;
 use crate::extensions::collection::texts::{RAI_QUESTIONS, STRATEGIES};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -285,7 +285,7 @@ impl Form<'_, '_> {
         let why =
             tr!("The bands of the sensor on the spectrum: choose one, or type another sensor's.");
         self.heading(ui, tr!("Sensor and bands"), why);
-        let names: Vec<&str> = sensors().iter().map(|(name, _)| name.as_str()).collect();
+        let names = sensor_names();
         let sensor = text_at(self.collection, "optical:sensor");
         if self.writable {
             let shown = if sensor.is_empty() {

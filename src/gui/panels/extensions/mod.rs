@@ -40,7 +40,7 @@ fn cost_of(name: &str) -> (&'static str, &'static str) {
 }
 
 fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Document) {
-    structure::refresh(cx);
+    structure::update_summary(cx);
     let key = (cx.session.serial, revision(cx.studio));
     let lens = cx.session.structure.summary.clone();
     let roots = document

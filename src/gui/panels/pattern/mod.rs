@@ -10,7 +10,7 @@ use egui::{
     vec2,
 };
 
-use crate::draft::{Alternative, Example, PatternToken, TokenRole};
+use crate::draft::{Alternative, Content, Example, PatternToken, TokenRole, find_pattern};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
 use crate::gui::document_key::revision;
@@ -21,6 +21,7 @@ use crate::gui::widgets::{
     self, Button, EmptyState, FieldNote, RowScroll, Segment, TextField, paint,
 };
 use crate::gui::{drag, icons};
+use crate::jobs::AsyncValue;
 use crate::studio::{Command, Document};
 use state::{LEAST, ListedFiles, PatternPanel};
 
@@ -64,7 +65,7 @@ impl Panel for PatternPanel {
             }
             return;
         }
-        ask(self, cx);
+        update_report(self, cx, draft.content());
         toolbar_ui(ui, self, cx);
         let area = ui.available_rect_before_wrap();
         let head = ui
@@ -93,19 +94,25 @@ impl Panel for PatternPanel {
     }
 }
 
-/// Requests the pattern when the examples or the draft have changed.
-fn ask(panel: &mut PatternPanel, cx: &mut PanelContext<'_>) {
+/// Searches for the pattern when the examples or the draft have changed.
+fn update_report(panel: &mut PatternPanel, cx: &PanelContext<'_>, content: &Content) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some(examples) = panel.examples() else {
-        panel.report = None;
-        panel.asked = None;
+        (panel.report, panel.asked) = (None, None);
+        panel.search = AsyncValue::default();
         return;
     };
-    let wanted = Some((key, examples.clone()));
-    if panel.asked != wanted {
-        panel.asked = wanted;
-        cx.run(Command::FindPattern { examples });
+    let wanted = (key, examples);
+    if panel.asked.as_ref() != Some(&wanted) {
+        panel.asked = Some(wanted.clone());
+        let (content, examples) = (content.clone(), wanted.1.clone());
+        panel
+            .search
+            .update(cx.jobs, wanted, tr!("Look for a pattern"), move |ctx| {
+                find_pattern(&content, &examples, ctx)
+            });
     }
+    panel.take_report();
 }
 
 fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::draft::{Alternative, Example, PatternReport};
-use crate::error::Error;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::widgets::RowScroll;
-use crate::jobs::JobId;
+use crate::jobs::AsyncValue;
 use crate::model::SamplePath;
 
 /// Examples needed to find a pattern.
@@ -53,7 +52,8 @@ pub struct PatternPanel {
     pub(super) rows: Vec<ExampleRow>,
     /// The newest request: revision and examples.
     pub(super) asked: Option<(DocumentKey, Vec<Example>)>,
-    pub(super) job: Option<JobId>,
+    /// The running search for the pattern.
+    pub(super) search: AsyncValue<(DocumentKey, Vec<Example>), PatternReport>,
     pub(super) report: Option<Arc<PatternReport>>,
     /// Index of the chosen alternative, if there are several.
     pub(super) chosen: Option<usize>,
@@ -81,40 +81,24 @@ impl PatternPanel {
             .retain(|row| row.step.is_none_or(|step| step <= steps));
     }
 
-    /// True while the job that matches names to the pattern runs.
-    pub fn is_searching(&self) -> bool {
-        self.job.is_some()
+    /// True while names are matched to the pattern.
+    pub(super) fn is_searching(&self) -> bool {
+        self.search.is_pending()
     }
 
-    /// Records the job that matches names; returns the job that it supersedes.
-    pub fn replace_job(&mut self, job: JobId) -> Option<JobId> {
-        self.job.replace(job)
-    }
-
-    /// Takes the report of the newest job.
-    pub fn take(&mut self, job: Option<JobId>, report: Arc<PatternReport>) {
-        if self.job != job {
-            return;
-        }
-        self.job = None;
-        self.chosen = None;
-        self.scroll = RowScroll::default();
-        self.report = Some(report);
-    }
-
-    /// Records that a job failed or was cancelled. True when it is this panel's job.
-    pub fn fail(&mut self, job: JobId, error: Option<&Error>) -> bool {
-        if self.job != Some(job) {
-            return false;
-        }
-        self.job = None;
-        if let Some(error) = error {
-            self.report = Some(Arc::new(PatternReport {
+    /// Takes the report of the search, once it is there.
+    pub(super) fn take_report(&mut self) {
+        let report = match self.search.take() {
+            Some(Ok(report)) => report,
+            Some(Err(error)) => PatternReport {
                 trouble: Some(error.to_string()),
                 ..PatternReport::default()
-            }));
-        }
-        true
+            },
+            None => return,
+        };
+        self.chosen = None;
+        self.scroll = RowScroll::default();
+        self.report = Some(Arc::new(report));
     }
 
     /// The examples, if all of them are complete.

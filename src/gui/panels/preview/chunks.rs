@@ -12,14 +12,14 @@ use super::names::{number, numbers_apart};
 use super::state::{ChunkPicture, ChunkRange, ChunksState, PreviewPanel};
 use super::transform::Transform;
 use crate::gui::document_key::DocumentKey;
-use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, textures};
-use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
+use crate::ops::{ChunkArray, ChunkPlace, chunks_of, is_streamable, read_chunk};
 use crate::raster::{PixelNumber, Rgba};
-use crate::studio::{Command, Document, RowRef};
+use crate::studio::{Document, RowRef};
 
 /// Most chunks in the list; others are selected on the picture.
 const LISTED: usize = 4096;
@@ -47,6 +47,7 @@ pub fn refresh(
             ..ChunksState::default()
         };
     }
+    state.take_chunk();
     let reader = open.reader.clone();
     state
         .list
@@ -202,7 +203,10 @@ pub fn side_ui(
                 egui::Label::new(theme::rich_text(stored).font(font::mono(11.0)).color(t.tx2))
                     .wrap(),
             );
-            let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
+            let blocked = state
+                .reading
+                .is_pending()
+                .then_some(tr!("A chunk is being read"));
             let button = Button::secondary(tr!("Read chunk"))
                 .icon(icons::DOWNLOAD_SIMPLE)
                 .with_disabled_reason(blocked);
@@ -218,12 +222,14 @@ pub fn side_ui(
         });
     if read && let (Some(path), Some(open)) = (document.path(at), document.opened_dataset()) {
         let state = &mut panel.chunks;
-        state.asked = state.chosen;
         let chunk = format!("{}::{}", path.to_archive(), state.chosen);
-        let input = open.reader.info().path.clone();
-        cx.request(Request::Run(Command::ReadChunk {
-            request: ChunkRequest { input, chunk },
-        }));
+        let (reader, label) = (open.reader.clone(), tr!("Read {chunk}", chunk = &chunk));
+        state.failed = None;
+        state
+            .reading
+            .update(cx.jobs, state.chosen, &label, move |ctx| {
+                read_chunk(reader.as_ref(), &chunk, ctx)
+            });
     }
 }
 

@@ -10,11 +10,11 @@ use super::file_view::FileView;
 use super::picture::{Picture, PictureAnswer};
 use super::picture_request::{BesideKey, plain};
 use super::vector_features::VectorState;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
-use crate::jobs::{AsyncState, AsyncValue, JobContext, JobId, Jobs};
+use crate::jobs::{AsyncState, AsyncValue, JobContext, Jobs};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
     BandChoice, BandDifference, ComplexPart, PixelNumber, PreviewImage, PreviewRequest, Probe,
@@ -67,7 +67,7 @@ pub struct PreviewPanel {
     /// Siblings linked under one view.
     pub linked: LinkedState,
     /// Chunks, if the dataset is streamable.
-    pub chunks: ChunksState,
+    pub(super) chunks: ChunksState,
     /// Contents of a file that is not a raster.
     pub file: FileState,
     /// Features of a vector file.
@@ -209,37 +209,26 @@ pub struct ChunksState {
     pub(super) chosen: u64,
     /// Draw the chunk outlines.
     pub(super) grid: bool,
-    pub(super) job: Option<JobId>,
+    /// The chunk that is being read, by its number.
+    pub(super) reading: AsyncValue<u64, ChunkArray>,
     pub(super) failed: Option<String>,
     /// Number and values of the chunk that was read.
-    pub(super) asked: u64,
     pub(super) read: Option<(u64, Arc<ChunkArray>)>,
     pub(super) seen: AsyncValue<ValueId, Arc<ChunkPicture>>,
     pub(super) texture: Option<(ValueId, TextureHandle)>,
 }
 
 impl ChunksState {
-    /// Records the job that reads a chunk.
-    pub fn record_start(&mut self, job: JobId) {
-        (self.job, self.failed) = (Some(job), None);
-    }
-
-    /// Takes a chunk, if it is that of the newest job.
-    pub fn take(&mut self, job: Option<JobId>, array: ChunkArray) {
-        if self.job != job {
+    /// Takes the chunk that was being read, once it is there.
+    pub(super) fn take_chunk(&mut self) {
+        let Some(index) = self.reading.key().copied() else {
             return;
+        };
+        match self.reading.take() {
+            Some(Ok(array)) => self.read = Some((index, Arc::new(array))),
+            Some(Err(error)) => self.failed = Some(error.sentence()),
+            None => {}
         }
-        self.job = None;
-        self.read = Some((self.asked, Arc::new(array)));
-    }
-
-    /// Records that the job failed or was cancelled. True when it is the newest job.
-    pub fn record_end(&mut self, job: JobId, why: Option<&Error>) -> bool {
-        let own = self.job == Some(job);
-        if own {
-            (self.job, self.failed) = (None, why.map(Error::sentence));
-        }
-        own
     }
 
     pub(super) fn places(&self) -> Option<&Arc<Vec<ChunkPlace>>> {

@@ -77,7 +77,7 @@ impl Panel for ProblemsPanel {
         if report.findings.is_empty() {
             let (title, why) = match (
                 cx.document().is_some(),
-                cx.session.marks.status.is_checked(),
+                cx.session.status.samples.is_checked(),
             ) {
                 (true, true) => (
                     tr!("No problems"),
@@ -92,7 +92,7 @@ impl Panel for ProblemsPanel {
                     tr!("Open a dataset, or drop files to begin one."),
                 ),
             };
-            let icon = if cx.session.marks.status.is_checked() {
+            let icon = if cx.session.status.samples.is_checked() {
                 icons::CHECK_CIRCLE
             } else {
                 icons::WARNING_OCTAGON
@@ -277,8 +277,8 @@ impl Panel for ProblemsPanel {
     }
 
     fn tab_count(&self, cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
-        let marks = &cx.session.marks.status;
-        match (marks.errors, marks.warnings) {
+        let status = &cx.session.status.samples;
+        match (status.errors, status.warnings) {
             (0, 0) => None,
             (0, warnings) => Some((warnings, Tone::Warning)),
             (errors, warnings) => Some((errors + warnings, Tone::Error)),
@@ -288,8 +288,8 @@ impl Panel for ProblemsPanel {
     fn bar_right_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         let (errors, warnings) = (
-            cx.session.marks.status.errors,
-            cx.session.marks.status.warnings,
+            cx.session.status.samples.errors,
+            cx.session.status.samples.warnings,
         );
         ui.add_space(8.0);
         if cx.document().is_some()
@@ -332,7 +332,7 @@ impl Panel for ProblemsPanel {
                     be undone"
             );
             if let Some(document) = cx.document() {
-                structure::refresh(cx);
+                structure::update_summary(cx);
                 structure::want_plans(cx, document);
             }
             let choice = cx
@@ -343,7 +343,7 @@ impl Panel for ProblemsPanel {
             let blocked = cx
                 .session
                 .structure
-                .safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
+                .find_safe_fix_obstacle((cx.session.serial, revision(cx.studio)), &choice);
             if ui
                 .add(
                     Button::primary(tr!("Fix all safe"))

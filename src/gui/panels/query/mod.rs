@@ -266,13 +266,13 @@ fn uses_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
 
 /// Draws the menu entries that copy the statement as a script; returns the script.
 fn python_entries_ui(ui: &mut Ui, cx: &PanelContext<'_>, text: &str) -> Option<String> {
-    let reason = filters::without_python(cx);
+    let reason = filters::find_tacoreader_obstacle(cx);
     let mut script = None;
     if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", reason).clicked() {
-        script = Some(filters::python_of(cx, text));
+        script = Some(filters::build_tacoreader_script(cx, text));
     }
-    if widgets::menu_entry(ui, icons::COPY, filters::MODULE_ENTRY, "", None).clicked() {
-        script = Some(filters::module_script(cx, text));
+    if widgets::menu_entry(ui, icons::COPY, filters::MODULE_SCRIPT_LABEL, "", None).clicked() {
+        script = Some(filters::build_module_script(cx, text));
     }
     if script.is_some() {
         ui.close();

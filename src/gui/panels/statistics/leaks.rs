@@ -1,7 +1,7 @@
-//! Leakage between the parts of a split: counts, and links to the samples. [`Command::Leakage`]
-//! runs the search.
+//! Leakage between the parts of a split: counts, and links to the samples.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
@@ -14,10 +14,11 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, sql};
+use crate::jobs::AsyncValue;
 use crate::model::{FieldSpec, SamplePath};
 use crate::query::Filter;
 use crate::query::copy_as::quoted_text;
-use crate::studio::{Command, Document, RowRef};
+use crate::studio::{Document, RowRef};
 
 /// Usual names of split columns, most likely first.
 const SPLITS: [&str; 3] = ["split", "ml:split", "split:split"];
@@ -73,10 +74,12 @@ pub fn ui(
         .or(usual);
     let mut look = false;
     widgets::section_header(ui, tr!("Leakage between splits"), |ui| {
-        let blocked = match (&column, state.job) {
-            (None, _) => Some(tr!("Choose the column that names the parts first")),
-            (_, Some(_)) => Some(tr!("The search is running")),
-            _ => None,
+        let blocked = match &column {
+            None => Some(tr!("Choose the column that names the parts first")),
+            Some(_) => state
+                .search
+                .is_pending()
+                .then_some(tr!("The search is running")),
         };
         let text = if state.found.is_some() {
             tr!("Look again")
@@ -126,20 +129,29 @@ pub fn ui(
                 ) {
                     state.column = columns.get(index).cloned();
                     (state.found, state.failed) = (None, None);
+                    state.search = AsyncValue::default();
                 }
-                if state.job.is_some() {
+                if state.search.is_pending() {
                     widgets::spinner(ui, 16.0);
                 }
             });
         });
     if look && let Some(column) = column {
         let request = LeakageRequest {
-            column,
+            column: column.clone(),
             ..LeakageRequest::default()
         };
-        cx.run(Command::Leakage { request });
+        let search = document.prepare_leakage_search(request);
+        state.failed = None;
+        state
+            .search
+            .update(cx.jobs, column, tr!("Look for leaks"), search);
     }
-    let state = &panel.leaks;
+    match state.search.take() {
+        Some(Ok(found)) => state.found = Some(Arc::new(found)),
+        Some(Err(error)) => state.failed = Some(error.report()),
+        None => {}
+    }
     if let Some(why) = state.failed.clone() {
         widgets::note_ui(ui, &widgets::FieldNote::Error(why));
     }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::error::Error;
 use crate::extensions::Leakage;
 use crate::extensions::pooled_statistics::PooledReport;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
-use crate::jobs::{AsyncValue, JobId};
+use crate::jobs::AsyncValue;
 use crate::ops::{ColumnSummary, StatsRequest};
 use crate::studio::RowRef;
 
@@ -26,41 +25,19 @@ pub struct StatisticsPanel {
     pub(super) pooled: AsyncValue<(DocumentKey, StatsRequest, Option<ValueId>), Arc<PooledReport>>,
     pub(super) splits: AsyncValue<(DocumentKey, Option<ValueId>), Option<ColumnSummary>>,
     /// Leakage between the splits.
-    pub leaks: LeaksState,
+    pub(super) leaks: LeaksState,
 }
 
 /// State of the section.
 #[derive(Default)]
 pub struct LeaksState {
     pub(super) column: Option<String>,
-    pub(super) job: Option<JobId>,
+    /// The running search, by its column.
+    pub(super) search: AsyncValue<String, Leakage>,
     pub(super) found: Option<Arc<Leakage>>,
     pub(super) failed: Option<String>,
     /// Unfolded kinds of leaks, by their sentence.
     pub(super) open: BTreeSet<String>,
     /// The clicked sample, searched by its path in a job.
     pub(super) jump: AsyncValue<String, RowRef>,
-}
-
-impl LeaksState {
-    /// Records the job.
-    pub fn record_start(&mut self, job: JobId) {
-        (self.job, self.failed) = (Some(job), None);
-    }
-
-    /// Takes the result of the newest job.
-    pub fn take(&mut self, job: Option<JobId>, found: Arc<Leakage>) {
-        if self.job == job {
-            (self.job, self.found) = (None, Some(found));
-        }
-    }
-
-    /// Records that the job failed, or was cancelled (`None`). True when it is the newest job.
-    pub fn record_end(&mut self, job: JobId, why: Option<&Error>) -> bool {
-        let own = self.job == Some(job);
-        if own {
-            (self.job, self.failed) = (None, why.map(Error::report));
-        }
-        own
-    }
 }

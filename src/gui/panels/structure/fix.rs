@@ -28,7 +28,7 @@ const LISTED: usize = 24;
 
 /// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Document) {
-    super::refresh(cx);
+    super::update_summary(cx);
     let key = (cx.session.serial, revision(cx.studio));
     let Some(at) = cx.session.selection.sample else {
         shown_fix.fault = None;

@@ -151,7 +151,7 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
 }
 
 /// Updates the summary to the draft's revision. Called by every panel that shows structure marks.
-pub fn refresh(cx: &mut PanelContext<'_>) {
+pub fn update_summary(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let Some(structure) = cx.document().and_then(Document::structure) else {
         return;
@@ -185,7 +185,7 @@ impl Panel for StructurePanel {
             return;
         };
         if self.view == StructureView::Consistency {
-            refresh(cx);
+            update_summary(cx);
             let lens = cx.session.structure.summary.clone();
             return consistency::ui(ui, self, cx, document, &lens);
         }
@@ -207,7 +207,7 @@ impl Panel for StructurePanel {
             }
             return;
         }
-        refresh(cx);
+        update_summary(cx);
         let lens = cx.session.structure.summary.clone();
         if lens.pattern.is_empty() {
             let add = [tr!("Add folder…")];
@@ -393,7 +393,7 @@ fn safe_ui(
     text: &str,
 ) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
-    let blocked = cx.session.structure.safe_blocked(key, choice);
+    let blocked = cx.session.structure.find_safe_fix_obstacle(key, choice);
     let tip = tr!(
         "Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be \
             undone"

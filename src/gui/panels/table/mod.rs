@@ -41,7 +41,7 @@ impl Panel for TablePanel {
         if document.rows(0) == 0 {
             return empty_ui(ui, cx, document);
         }
-        super::structure::refresh(cx);
+        super::structure::update_summary(cx);
         refresh(self, cx, document);
         toolbar_ui(ui, self, cx, document);
         filters::bar_ui(ui, cx, document, cx.session.selection.level);
@@ -54,7 +54,7 @@ impl Panel for TablePanel {
         let row = selected
             .and_then(|at| row_at_level(document, at, level))
             .and_then(place);
-        let marks = cx.session.marks.status.clone();
+        let status = cx.session.status.samples.clone();
         if let Some(at) = self.reveal.take()
             && let Some(row) = row_at_level(document, at, level)
             && let Some(place) = place(row)
@@ -68,7 +68,7 @@ impl Panel for TablePanel {
             level,
             kinds: &self.kinds,
             columns: &self.columns,
-            marks: &marks,
+            status: &status,
             shown,
             lens: &lens,
         };
@@ -399,7 +399,7 @@ struct ShownLevel<'a> {
     level: usize,
     kinds: &'a [TableKind],
     columns: &'a [TableColumn],
-    marks: &'a SampleStatus,
+    status: &'a SampleStatus,
     /// The rows that match the filter.
     shown: Option<&'a [u32]>,
     lens: &'a StructureSummary,
@@ -487,7 +487,7 @@ impl TableSource for ShownLevel<'_> {
 
     fn mark(&self, row: u64) -> StatusMark {
         let at = self.row_at(row);
-        match self.marks.worst(Some(at)) {
+        match self.status.worst(Some(at)) {
             StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => {
                 StatusMark::Padded
             }
@@ -526,7 +526,7 @@ impl ShownLevel<'_> {
 
     fn choose_sample_mark(&self, at: RowRef) -> PitMark {
         let table = &self.document.tree().levels[at.level];
-        if self.marks.own_mark(at) == StatusMark::Error {
+        if self.status.own_mark(at) == StatusMark::Error {
             PitMark::Wrong
         } else if is_padding(table.id(at.row)) {
             PitMark::Padded

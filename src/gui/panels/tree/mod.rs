@@ -75,7 +75,7 @@ impl Panel for TreePanel {
             tray::height(&mut self.tray, cx, document, area.height())
         };
         let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
-        structure::refresh(cx);
+        structure::update_summary(cx);
         refresh(self, cx, document);
         ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| {
             tree_ui(ui, self, cx, document)
@@ -100,7 +100,7 @@ fn filter_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
         .icon(icons::FUNNEL)
         .hint(tr!("Filter ids, e.g. roi_00* or t02"))
         .show(ui);
-    let problems = cx.session.marks.status.sample_count();
+    let problems = cx.session.status.samples.sample_count();
     let padded = cx.session.totals().padded;
     let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
     if problems > 0 || panel.show == Show::Problems {
@@ -122,12 +122,12 @@ fn filter_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
 /// Rebuilds the outline when the document, the folding or the filter has changed.
 fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
-    let marks = cx.session.marks.status.clone();
+    let status = cx.session.status.samples.clone();
     let kept = cx.studio.filtered_rows().cloned();
     let lens = cx.session.structure.summary.clone();
     follow_chip(panel, cx);
     panel.follow(cx.session.serial, document.tree());
-    cx.session.selection.keep_marks_of(key);
+    cx.session.selection.clear_marked_after_change(key);
     if panel.filter.trim().is_empty() && panel.show == Show::All && kept.is_none() {
         let wanted = Some((key, panel.changes, ValueId::from_arc(&lens)));
         if panel.made_for != wanted {
@@ -153,11 +153,11 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
         key,
         filter.clone(),
         show,
-        ValueId::from_arc(&marks),
+        ValueId::from_arc(&status),
         of,
         if folded { panel.changes } else { 0 },
     );
-    let work_marks = marks.clone();
+    let work_status = status.clone();
     panel
         .filtered
         .update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
@@ -172,7 +172,7 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
                 ));
             }
             let problems: std::collections::HashSet<RowRef> = match show {
-                Show::Problems => work_marks.samples().collect(),
+                Show::Problems => work_status.samples().collect(),
                 _ => Default::default(),
             };
             let mut highest: Option<usize> = None;
@@ -254,7 +254,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
             slot.or_else(|| outline.find(tree, at))
         }
     };
-    let marks = cx.session.marks.status.clone();
+    let status = cx.session.status.samples.clone();
     let (open, root_open) = (&panel.open, panel.root_open);
     let filtered = !panel.filter.trim().is_empty() || panel.show != Show::All;
     let mut scroll = panel.scroll;
@@ -266,7 +266,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
         document,
         outline: &outline,
         lens: &lens,
-        marks: &marks,
+        status: &status,
         open,
         is_root_open: root_open,
         is_filtered: filtered,
@@ -323,7 +323,7 @@ struct ShownTree<'a> {
     document: &'a Document,
     outline: &'a Outline,
     lens: &'a StructureSummary,
-    marks: &'a SampleStatus,
+    status: &'a SampleStatus,
     open: &'a BTreeSet<RowRef>,
     is_root_open: bool,
     /// All samples are unfolded.
@@ -342,7 +342,7 @@ impl ShownTree<'_> {
             (None, Some(at)) if self.document.id(at).is_none() => TreeRow::default(),
             (None, None) => root_row(
                 self.document,
-                self.marks,
+                self.status,
                 self.is_filtered || self.is_root_open,
             ),
             (None, Some(at)) => {
@@ -350,7 +350,7 @@ impl ShownTree<'_> {
                     self.document,
                     self.lens,
                     at,
-                    self.marks.worst(Some(at)),
+                    self.status.worst(Some(at)),
                     self.is_filtered || self.open.contains(&at),
                 );
                 TreeRow {
@@ -417,7 +417,7 @@ fn select(
         return;
     }
     if let Some(gap) = node.gap {
-        cx.session.selection.clear_marks();
+        cx.session.selection.clear_marked();
         return structure::select(cx, document, gap.root, Some(gap.position));
     }
     // A slot of another row is no longer meant.
@@ -451,7 +451,7 @@ fn select(
             selection.range_start = Some(row);
         }
         _ => {
-            selection.clear_marks();
+            selection.clear_marked();
             selection.range_start = Some(row);
         }
     }
@@ -478,14 +478,14 @@ fn gap_row(lens: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeR
     }
 }
 
-fn root_row(document: &Document, marks: &SampleStatus, open: bool) -> TreeRow {
+fn root_row(document: &Document, status: &SampleStatus, open: bool) -> TreeRow {
     TreeRow {
         open: (document.rows(0) > 0).then_some(open),
         icon: icons::TREE_STRUCTURE,
         text: tr!("root").into(),
         strong: true,
         right: paint::format_grouped_number(document.rows(0) as u64),
-        mark: marks.worst(None),
+        mark: status.worst(None),
         ..TreeRow::default()
     }
 }

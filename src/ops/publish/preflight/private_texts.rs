@@ -16,9 +16,10 @@ pub(super) fn look_at_text(
     recogniser: &PrivateText,
     found: &mut PrivateTexts,
 ) {
-    for kind in recogniser.found_in(text) {
+    let kinds = recogniser.found_in(text);
+    if !kinds.is_empty() {
         let name = name.to_owned();
-        found.add(kind, Mend::Column { level, name }, text);
+        found.add(&kinds, Mend::Column { level, name }, text);
     }
 }
 
@@ -31,27 +32,29 @@ pub(super) fn look_at_collection(
     for (key, value) in &collection.fields {
         let is_contact = ["providers", "curators"].contains(&key.as_str());
         texts_of(value, &mut |text| {
-            for kind in recogniser
-                .found_in(text)
-                .into_iter()
-                .filter(|kind| !(is_contact && *kind == CheckKind::Emails))
-            {
-                found.add(kind, Mend::Field(key.clone()), text);
-            }
+            let mut kinds = recogniser.found_in(text);
+            kinds.retain(|kind| !(is_contact && *kind == CheckKind::Emails));
+            found.add(&kinds, Mend::Field(key.clone()), text);
         });
     }
 }
 
-/// Private texts by kind and location: their number, and the first one.
+/// Private texts by kind and location: their number, and the first one, which is empty for a text
+/// with a secret.
 #[derive(Default)]
 pub(super) struct PrivateTexts(BTreeMap<CheckKind, Vec<(Mend, u64, String)>>);
 
 impl PrivateTexts {
-    fn add(&mut self, kind: CheckKind, place: Mend, text: &str) {
-        let places = self.0.entry(kind).or_default();
-        match places.iter_mut().find(|(known, ..)| *known == place) {
-            Some((_, count, _)) => *count += 1,
-            None => places.push((place, 1, example(kind, text))),
+    /// Adds a text in which these kinds were found.
+    fn add(&mut self, kinds: &[CheckKind], place: Mend, text: &str) {
+        let has_secret = kinds.contains(&CheckKind::Credentials);
+        for kind in kinds {
+            let places = self.0.entry(*kind).or_default();
+            match places.iter_mut().find(|(known, ..)| *known == place) {
+                Some((_, count, _)) => *count += 1,
+                None if has_secret => places.push((place.clone(), 1, String::new())),
+                None => places.push((place.clone(), 1, shorten_example(text))),
+            }
         }
     }
 
@@ -131,15 +134,8 @@ impl PrivateTexts {
 /// Maximum length of an example in characters.
 const EXAMPLE: usize = 60;
 
-/// The end of a text as an example; empty for a text with a secret.
-fn example(kind: CheckKind, text: &str) -> String {
-    if kind == CheckKind::Credentials
-        || PrivateText::of_environment()
-            .found_in(text)
-            .contains(&CheckKind::Credentials)
-    {
-        return String::new();
-    }
+/// The end of a text.
+fn shorten_example(text: &str) -> String {
     let count = text.chars().count();
     let end: String = text.chars().skip(count.saturating_sub(EXAMPLE)).collect();
     if count > EXAMPLE {
@@ -182,13 +178,16 @@ mod tests {
 
     #[test]
     fn an_example_shows_no_secret() {
+        let recogniser = PrivateText::of_environment();
+        let example = |text: &str| {
+            let mut found = PrivateTexts::default();
+            look_at_text(text, (0, "path"), &recogniser, &mut found);
+            found.0[&CheckKind::Paths][0].2.clone()
+        };
         assert_eq!(
-            example(
-                CheckKind::Paths,
-                "/home/ana/a.tif?X-Amz-Signature=1 https://h/a?sig=x"
-            ),
+            example("/home/ana/a.tif?X-Amz-Signature=1 https://h/a?sig=x"),
             ""
         );
-        assert!(example(CheckKind::Paths, &"/home/ana/".repeat(20)).starts_with('…'));
+        assert!(example(&"/home/ana/".repeat(20)).starts_with('…'));
     }
 }

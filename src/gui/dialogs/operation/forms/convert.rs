@@ -3,16 +3,14 @@
 
 use egui::Ui;
 
-use crate::container::{BuildOptions, Format, OpenOptions, Parts};
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in, size_in,
-};
+use crate::container::{BuildOptions, Format, Parts};
+use crate::gui::dialogs::operation::dataset_fields::{DatasetOutputField, InputField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields, size_in};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
-use crate::gui::file_dialog::FileRequest;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField};
@@ -22,21 +20,17 @@ use crate::table::{Compression, ParquetOptions};
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Convert {
-    input: String,
-    open: OpenOptions,
-    base: String,
-    output: String,
-    format: Format,
+pub struct ConvertForm {
+    input: InputField,
+    output: DatasetOutputField,
     compression: Compression,
     part_size: String,
     group_by: String,
     index: Option<Format>,
     damaged: bool,
-    replace: bool,
 }
 
-impl Convert {
+impl ConvertForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
@@ -46,27 +40,18 @@ impl Convert {
             (Format::Zip, ".tacozip")
         };
         Self {
-            input: start.input_text(),
-            base: start
-                .open
-                .base_path
-                .as_ref()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
-            open: start.open.clone(),
-            output: start.output_text("-converted", ending),
-            format,
+            input: InputField::new(start),
+            output: DatasetOutputField::new(start.output_text("-converted", ending), format),
             compression: Compression::Zstd,
             part_size: String::new(),
             group_by: String::new(),
             index: None,
             damaged: false,
-            replace: false,
         }
     }
 }
 
-impl OperationForm for Convert {
+impl OperationForm for ConvertForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::ARROWS_LEFT_RIGHT,
@@ -85,15 +70,10 @@ impl OperationForm for Convert {
         fields: &mut OperationFields<'_>,
         _cx: &mut PanelContext<'_>,
     ) {
-        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        fields::format_ui(ui, &mut self.format, &mut self.output);
-        fields.path(
-            ui,
-            tr!("Output"),
-            &mut self.output,
-            "",
-            FileRequest::ToolOutput,
-        );
+        let hint = tr!("a dataset of 2.0");
+        self.input.ui(ui, fields, tr!("Dataset"), hint);
+        self.output.labelled_formats_ui(ui);
+        self.output.output.ui(ui, fields, tr!("Output"), "");
         fields::draw_labelled_line(ui, tr!("Compress tables with"), |ui| {
             let codecs = [
                 Segment::new(Compression::Zstd, "zstd"),
@@ -126,17 +106,14 @@ impl OperationForm for Convert {
                 widgets::draw_segments(ui, "convert-index", &mut self.index, &kinds);
             });
         }
-        fields::base_path(ui, fields, &self.input, &mut self.base);
-        fields::keep_damaged(ui, &mut self.damaged);
-        fields::replace(ui, &mut self.replace);
+        self.input.base_ui(ui, fields);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
+        self.output.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions {
-            base_path: path_in(&self.base),
-            ..self.open.clone()
-        };
-        let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
+        let (input, open) = (self.input.path()?, self.input.open_options());
+        let named = self.output.build_options()?;
         let group_by = fields::split_names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
@@ -146,26 +123,23 @@ impl OperationForm for Convert {
             group_by,
         };
         let options = BuildOptions {
-            target,
-            format: self.format,
             parquet: ParquetOptions {
                 compression: self.compression,
                 ..ParquetOptions::default()
             },
-            overwrite: self.replace,
             parts: split.then_some(parts),
-            on_damage: fields::damage(self.damaged),
-            text_columns: false,
+            on_damage: fields::choose_damage_handling(self.damaged),
+            ..named
         };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &open, ctx)?;
-            let (target, replace) = (options.target.clone(), options.overwrite);
+            let output = Destination::of_dataset(&options);
             let grouped = options
                 .parts
                 .as_ref()
                 .map(|parts| parts.group_by.clone())
                 .unwrap_or_default();
-            let mut plan = OperationPreview::new(Command::operate(ConvertRequest {
+            let mut preview = OperationPreview::new(Command::operate(ConvertRequest {
                 input,
                 open,
                 options,
@@ -176,15 +150,15 @@ impl OperationForm for Convert {
                     "Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to \
                         2.0… first."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
             if let Some(name) = grouped.iter().find(|name| !has_root_column(&outline, name)) {
                 let why = tr!("Level 0 has no column {name}", name);
-                plan = plan.line(ReportLine::error(why.clone())).obstacle(why);
+                preview = preview.line(ReportLine::error(why.clone())).obstacle(why);
             }
-            Ok(plan.destination(&target, replace))
+            Ok(preview.destination(&output))
         }))
     }
 }

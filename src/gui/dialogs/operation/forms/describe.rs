@@ -7,15 +7,16 @@ use egui::Ui;
 
 use crate::container::OpenOptions;
 use crate::export::Catalogue;
-use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, need_reader};
+use crate::gui::dialogs::operation::dataset_fields::OutputField;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, need_reader};
 use crate::gui::dialogs::operation::form::{
     ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dropped_paths;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, text_style};
+use crate::gui::theme;
 use crate::gui::widgets::{self, TextField};
 use crate::ops::{DescribeRequest, outline_of};
 use crate::studio::{Command, Event};
@@ -28,10 +29,9 @@ pub struct DescribeForm {
     folder: PathBuf,
     id: String,
     form: Catalogue,
-    target: String,
+    output: OutputField,
     url: String,
     level: Option<usize>,
-    replace: bool,
 }
 
 /// Purpose of a format.
@@ -97,10 +97,9 @@ impl DescribeForm {
             folder: start.folder.clone(),
             id: id.to_owned(),
             form,
-            target: start.folder.join(name_of(form, id)).display().to_string(),
+            output: OutputField::new(start.folder.join(name_of(form, id)).display().to_string()),
             url: String::new(),
             level: None,
-            replace: false,
         })
     }
 
@@ -109,24 +108,25 @@ impl DescribeForm {
             return;
         }
         // A typed folder is kept; the name follows the format.
-        let folder = dropped_paths::parse_path(&self.target)
+        let folder = dropped_paths::parse_path(&self.output.text)
             .parent()
             .map_or_else(|| self.folder.clone(), Path::to_owned);
         self.form = form;
-        self.target = folder.join(name_of(form, &self.id)).display().to_string();
+        self.output.text = folder.join(name_of(form, &self.id)).display().to_string();
     }
 
     /// # Errors
     /// A message for the user when no destination is typed.
     fn request(&self) -> Result<DescribeRequest, String> {
+        let Destination { path, replace } = self.output.destination()?;
         Ok(DescribeRequest {
             input: self.input.clone(),
             open: self.open.clone(),
             form: self.form,
-            output: need_output(&self.target)?,
+            output: path,
             url: Some(self.url.trim().to_owned()).filter(|url| !url.is_empty()),
             level: self.level,
-            overwrite: self.replace,
+            overwrite: replace,
         })
     }
 
@@ -160,8 +160,8 @@ impl OperationForm for DescribeForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
-            run: None,
             stop: tr!("Stop the description"),
+            ..ButtonNames::default()
         }
     }
 
@@ -187,11 +187,10 @@ impl OperationForm for DescribeForm {
                     self.choose_form(form);
                 }
             }
-            ui.label(
-                theme::rich_text(purpose(self.form))
-                    .text_style(text_style("small12"))
-                    .color(theme::tokens(ui).tx2),
-            );
+            ui.label(theme::style_small_text(
+                purpose(self.form),
+                theme::tokens(ui).tx2,
+            ));
         });
         let levels = cx
             .document()
@@ -207,22 +206,19 @@ impl OperationForm for DescribeForm {
             .mono()
             .hint(tr!("where the dataset is downloaded; optional"))
             .show(ui);
-        TextField::new(tr!("Destination"), &mut self.target)
-            .mono()
-            .name(tr!("Destination of the description"))
-            .show(ui);
-        fields::replace(ui, &mut self.replace);
+        self.output
+            .named_ui(ui, tr!("Destination of the description"));
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let request = self.request()?;
+        let (request, output) = (self.request()?, self.output.destination()?);
         let reader = need_reader(cx)?;
         Ok(Box::new(move |_| {
             let outline = outline_of(reader.as_ref());
             let exists = description_exists(request.form, &request.output);
-            let (output, replace) = (request.output.clone(), request.overwrite);
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
-            Ok(plan.output(&output, replace, exists))
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
+            Ok(preview.output(&output, exists))
         }))
     }
 
@@ -245,8 +241,11 @@ mod tests {
             ..OperationStart::default()
         })
         .expect("a dataset is open");
-        assert_eq!(Path::new(&form.target), Path::new("/home/set-card.html"));
-        form.target = "/elsewhere/page.html".into();
+        assert_eq!(
+            Path::new(&form.output.text),
+            Path::new("/home/set-card.html")
+        );
+        form.output.text = "/elsewhere/page.html".into();
         form.choose_form(Catalogue::Croissant);
         assert_eq!(
             form.request().map(|request| request.output),

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use crate::container::{BuildOptions, Format, OnDamage, OpenOptions};
+use crate::container::{Format, OpenOptions};
 use crate::gui::dialogs::frame::lacking_ui;
-use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, need_reader};
+use crate::gui::dialogs::operation::dataset_fields::DatasetOutputField;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, need_reader};
 use crate::gui::dialogs::operation::form::{
     ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dialogs::operation::report::OperationReport;
 use crate::gui::dialogs::view::written_dataset;
 use crate::gui::filters::{chip_text, tally_text};
@@ -18,10 +19,9 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::sql::chooses_rows;
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, TextField};
+use crate::gui::widgets;
 use crate::ops::{ExportRequest, MissingParts, RowChoice, outline_of};
 use crate::studio::{Command, Document, Event};
-use crate::table::ParquetOptions;
 
 /// Rows, destination and options.
 #[derive(Debug)]
@@ -30,13 +30,11 @@ pub struct SubsetForm {
     open: OpenOptions,
     sql: Option<String>,
     with_sql: bool,
-    format: Format,
-    target: String,
+    output: DatasetOutputField,
     keep_padding: bool,
     keep_siblings: bool,
     /// Put the dataset's name before ids that several joined datasets share.
     prefix_ids: bool,
-    replace: bool,
     /// Continue without missing parts.
     allow_missing_parts: bool,
 }
@@ -69,12 +67,10 @@ impl SubsetForm {
             open: start.open.clone(),
             with_sql: start.sql.as_deref().is_some_and(chooses_rows),
             sql: start.sql.clone(),
-            format: Format::Zip,
-            target: target.display().to_string(),
+            output: DatasetOutputField::new(target.display().to_string(), Format::Zip),
             keep_padding: false,
             keep_siblings: true,
             prefix_ids: false,
-            replace: false,
             allow_missing_parts: false,
         })
     }
@@ -85,15 +81,7 @@ impl SubsetForm {
         Ok(ExportRequest {
             input: self.input.clone(),
             open: self.open.clone(),
-            options: BuildOptions {
-                text_columns: false,
-                target: need_output(&self.target)?,
-                format: self.format,
-                parquet: ParquetOptions::default(),
-                overwrite: self.replace,
-                parts: None,
-                on_damage: OnDamage::Stop,
-            },
+            options: self.output.build_options()?,
             rows: RowChoice {
                 filters: cx.studio.filters().to_vec(),
                 sql: self.sql.clone().filter(|_| self.with_sql),
@@ -162,8 +150,8 @@ impl OperationForm for SubsetForm {
 
     fn button_names(&self) -> ButtonNames {
         ButtonNames {
-            run: None,
             stop: tr!("Stop the export"),
+            ..ButtonNames::default()
         }
     }
 
@@ -182,11 +170,9 @@ impl OperationForm for SubsetForm {
         cx: &mut PanelContext<'_>,
     ) {
         self.rows_ui(ui, cx);
-        fields::draw_formats(ui, "subset-format", &mut self.format, &mut self.target);
-        TextField::new(tr!("Destination"), &mut self.target)
-            .mono()
-            .name(tr!("Destination of the subset"))
-            .show(ui);
+        self.output.formats_ui(ui);
+        let output = &mut self.output.output;
+        output.named_ui(ui, tr!("Destination of the subset"));
         widgets::checkbox(
             ui,
             &mut self.keep_siblings,
@@ -197,7 +183,7 @@ impl OperationForm for SubsetForm {
             let text = tr!("Prefix ids that several datasets share with the dataset's name");
             widgets::checkbox(ui, &mut self.prefix_ids, text);
         }
-        fields::replace(ui, &mut self.replace);
+        self.output.output.replace_ui(ui);
         let note = tr!("The subset records its source dataset and the date of the export.");
         ui.label(theme::style_small_text(note, theme::tokens(ui).tx3));
         if let Some(lacking) = find_missing_parts(cx) {
@@ -211,13 +197,13 @@ impl OperationForm for SubsetForm {
         let reader = need_reader(cx)?;
         Ok(Box::new(move |_| {
             let outline = outline_of(reader.as_ref());
-            let (target, replace) = (request.options.target.clone(), request.options.overwrite);
-            let plan = OperationPreview::new(Command::operate(request))
+            let output = Destination::of_dataset(&request.options);
+            let preview = OperationPreview::new(Command::operate(request))
                 .outline(&outline)
-                .destination(&target, replace);
+                .destination(&output);
             Ok(match obstacle {
-                Some(obstacle) => plan.obstacle(obstacle),
-                None => plan,
+                Some(obstacle) => preview.obstacle(obstacle),
+                None => preview,
             })
         }))
     }

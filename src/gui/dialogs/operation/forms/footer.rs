@@ -8,9 +8,8 @@ use egui::{ScrollArea, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
 use crate::container::{Format, read_collection_file};
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields, path_in};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
@@ -41,9 +40,8 @@ const FIXED: [&str; 6] = [
 const MADE: [&str; 2] = ["taco:", "_tacocat"];
 
 /// Input and changes.
-pub struct Footer {
-    input: String,
-    opened: String,
+pub struct FooterForm {
+    input: InputField,
     contents: AsyncValue<PathBuf, EditableContents>,
     /// The level whose columns change.
     level: usize,
@@ -57,11 +55,10 @@ pub struct Footer {
     /// A TACO becomes a TORTILLA, or a TORTILLA a TACO.
     other_generation: bool,
     in_place: bool,
-    output: String,
-    replace: bool,
+    output: OutputField,
 }
 
-impl std::fmt::Debug for Footer {
+impl std::fmt::Debug for FooterForm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The inputs of the preview.
         let Self {
@@ -74,7 +71,6 @@ impl std::fmt::Debug for Footer {
             other_generation,
             in_place,
             output,
-            replace,
             ..
         } = self;
         write!(
@@ -89,14 +85,13 @@ impl std::fmt::Debug for Footer {
                 collection,
                 other_generation,
                 in_place,
-                output,
-                replace
+                output
             )
         )
     }
 }
 
-impl Footer {
+impl FooterForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let ending = start
@@ -104,8 +99,7 @@ impl Footer {
             .as_ref()
             .and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
         Self {
-            input: start.input_text(),
-            opened: start.input_text(),
+            input: InputField::new(start),
             contents: AsyncValue::default(),
             level: 0,
             dropped: BTreeSet::new(),
@@ -115,14 +109,13 @@ impl Footer {
             collection: String::new(),
             other_generation: false,
             in_place: true,
-            output: start.output_text("-edited", &ending.unwrap_or_default()),
-            replace: false,
+            output: OutputField::new(start.output_text("-edited", &ending.unwrap_or_default())),
         }
     }
 
     /// Contents of the typed input; `None` until they are read.
     fn read(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
-        let path = path_in(&self.input)?;
+        let path = self.input.path().ok()?;
         let place = path.clone();
         self.contents
             .update(cx.jobs, path.clone(), tr!("Read the footer"), move |ctx| {
@@ -380,7 +373,7 @@ fn way_line(way: &EditWay) -> ReportLine {
     }
 }
 
-impl OperationForm for Footer {
+impl OperationForm for FooterForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::PENCIL_SIMPLE,
@@ -400,14 +393,10 @@ impl OperationForm for Footer {
         fields: &mut OperationFields<'_>,
         cx: &mut PanelContext<'_>,
     ) {
-        let before = self.input.clone();
-        fields.dataset(
-            ui,
-            tr!("Dataset"),
-            &mut self.input,
-            tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts"),
-        );
-        if before != self.input {
+        let before = self.input.text.clone();
+        let hint = tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts");
+        self.input.ui(ui, fields, tr!("Dataset"), hint);
+        if before != self.input.text {
             self.dropped.clear();
             self.fields.clear();
             self.other_generation = false;
@@ -439,23 +428,17 @@ impl OperationForm for Footer {
             });
         }
         if !self.in_place {
-            fields.path(
-                ui,
-                tr!("Copy"),
-                &mut self.output,
-                "",
-                FileRequest::ToolOutput,
-            );
-            fields::replace(ui, &mut self.replace);
+            self.output.ui(ui, fields, tr!("Copy"), "");
+            self.output.replace_ui(ui);
         }
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let input = need_input(&self.input)?;
-        let output = if self.in_place {
+        let input = self.input.path()?;
+        let destination = if self.in_place {
             None
         } else {
-            Some(need_output(&self.output)?)
+            Some(self.output.destination()?)
         };
         let set: Map<String, Json> = if self.other_generation {
             Map::new()
@@ -475,11 +458,7 @@ impl OperationForm for Footer {
             self.dropped.iter().cloned().collect::<Vec<_>>(),
             path_in(&self.table),
         );
-        let (collection, other, overwrite) = (
-            path_in(&self.collection),
-            self.other_generation,
-            self.replace,
-        );
+        let (collection, other) = (path_in(&self.collection), self.other_generation);
         let level = self.level;
         Ok(Box::new(move |ctx| {
             let contents = editable_contents(&input, ctx)?;
@@ -533,7 +512,8 @@ impl OperationForm for Footer {
                 && given.is_none()
                 && !other;
             let lacks = become_generation == Some(Generation::Taco) && given.is_none();
-            let place = output.clone();
+            let output = destination.as_ref().map(|output| output.path.clone());
+            let overwrite = destination.as_ref().is_some_and(|output| output.replace);
             let command = match become_generation {
                 Some(_) => Command::operate(EditRequest {
                     input: input.clone(),
@@ -565,36 +545,36 @@ impl OperationForm for Footer {
                     Command::operate(request)
                 }
             };
-            let mut plan = OperationPreview::new(command);
-            plan.lines = lines;
-            plan = match place {
-                Some(target) => plan.destination(&target, overwrite),
+            let mut preview = OperationPreview::new(command);
+            preview.lines = lines;
+            preview = match destination {
+                Some(output) => preview.destination(&output),
                 None => {
                     let path = display_path(&input);
-                    plan.line(ReportLine::warning(tr!(
+                    preview.line(ReportLine::warning(tr!(
                         "Changes {path} in place; every sample stays byte for byte",
                         path
                     )))
                 }
             };
             Ok(if nothing {
-                plan.obstacle(tr!("Nothing is changed yet"))
+                preview.obstacle(tr!("Nothing is changed yet"))
             } else if lacks {
-                plan.obstacle(tr!("Name the JSON file of the collection"))
+                preview.obstacle(tr!("Name the JSON file of the collection"))
             } else {
-                plan
+                preview
             })
         }))
     }
 
     /// An open file that was changed is opened again, as its reader has the old footer.
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
-        let changed = self.in_place && self.input == self.opened;
+        let changed = self.in_place && self.input.is_opened();
         let Some(open) = studio.document().and_then(Document::opened_dataset) else {
             return Vec::new();
         };
         let path = &open.reader.info().path;
-        if !changed || path_in(&self.opened).as_ref() != Some(path) {
+        if !changed || self.input.path().ok().as_ref() != Some(path) {
             return Vec::new();
         }
         vec![Request::Run(Command::OpenWith {

@@ -2,15 +2,12 @@
 
 use egui::Ui;
 
-use crate::container::OpenOptions;
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::preview::OperationPreview;
-use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment};
@@ -19,35 +16,24 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Histograms {
-    input: String,
-    open: OpenOptions,
-    base: String,
-    output: String,
+pub struct HistogramsForm {
+    input: InputField,
+    output: OutputField,
     scale: Scale,
-    replace: bool,
 }
 
-impl Histograms {
+impl HistogramsForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
-            input: start.input_text(),
-            base: start
-                .open
-                .base_path
-                .as_ref()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
-            open: start.open.clone(),
-            output: start.output_text("-histograms", ".tortilla"),
+            input: InputField::new(start),
+            output: OutputField::new(start.output_text("-histograms", ".tortilla")),
             scale: Scale::Dataset,
-            replace: false,
         }
     }
 }
 
-impl OperationForm for Histograms {
+impl OperationForm for HistogramsForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::CHART_BAR,
@@ -67,19 +53,10 @@ impl OperationForm for Histograms {
         fields: &mut OperationFields<'_>,
         _cx: &mut PanelContext<'_>,
     ) {
-        fields.dataset(
-            ui,
-            tr!("Dataset"),
-            &mut self.input,
-            tr!("a dataset of any generation"),
-        );
-        fields.path(
-            ui,
-            tr!("Histogram file"),
-            &mut self.output,
-            tr!("a file that ends in .tortilla"),
-            FileRequest::ToolOutput,
-        );
+        let hint = tr!("a dataset of any generation");
+        self.input.ui(ui, fields, tr!("Dataset"), hint);
+        let hint = tr!("a file that ends in .tortilla");
+        self.output.ui(ui, fields, tr!("Histogram file"), hint);
         fields::draw_labelled_line(ui, tr!("Values share their bins"), |ui| {
             let scales = [
                 Segment::new(Scale::Dataset, tr!("over the whole dataset")),
@@ -87,35 +64,32 @@ impl OperationForm for Histograms {
             ];
             widgets::draw_segments(ui, "histogram-scale", &mut self.scale, &scales);
         });
-        fields::base_path(ui, fields, &self.input, &mut self.base);
-        fields::replace(ui, &mut self.replace);
+        self.input.base_ui(ui, fields);
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions {
-            base_path: path_in(&self.base),
-            ..self.open.clone()
-        };
-        let (input, output) = (need_input(&self.input)?, need_output(&self.output)?);
+        let input = self.input.path()?;
+        let output = self.output.destination()?;
         let request = HistogramRequest {
             input,
-            open,
-            output,
+            open: self.input.open_options(),
+            output: output.path.clone(),
             scale: self.scale,
-            overwrite: self.replace,
+            overwrite: output.replace,
         };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
-            let (target, replace) = (request.output.clone(), request.overwrite);
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
-            let plan = plan.destination(&target, replace);
-            let named = target
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let preview = preview.destination(&output);
+            let named = output
+                .path
                 .extension()
                 .is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
             Ok(if named {
-                plan
+                preview
             } else {
-                plan.obstacle(tr!("The name has to end in .tortilla"))
+                preview.obstacle(tr!("The name has to end in .tortilla"))
             })
         }))
     }

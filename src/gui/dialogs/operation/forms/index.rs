@@ -6,12 +6,13 @@ use std::path::Path;
 use egui::Ui;
 
 use crate::container::{ConsolidateOptions, Format};
-use crate::gui::dialogs::operation::fields::{self, OperationFields, need_output, paths_in};
+use crate::gui::dialogs::operation::dataset_fields::OutputField;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, paths_in};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -30,9 +31,8 @@ pub struct IndexForm {
     inputs: String,
     /// Output proposed from the inputs.
     proposed: String,
-    output: String,
+    output: OutputField,
     format: Format,
-    replace: bool,
 }
 
 impl IndexForm {
@@ -51,9 +51,8 @@ impl IndexForm {
         Self {
             inputs,
             proposed: String::new(),
-            output: String::new(),
+            output: OutputField::new(String::new()),
             format: Format::Tacocat,
-            replace: false,
         }
     }
 
@@ -66,8 +65,8 @@ impl IndexForm {
             Format::Tacollection => folder.join("TACOLLECTION.json").display().to_string(),
             _ => folder.display().to_string(),
         });
-        if self.output == self.proposed {
-            self.output = proposal.clone().unwrap_or_default();
+        if self.output.text == self.proposed {
+            self.output.text = proposal.clone().unwrap_or_default();
         }
         self.proposed = proposal.unwrap_or_default();
     }
@@ -112,8 +111,8 @@ impl OperationForm for IndexForm {
         } else {
             FileRequest::ToolFolder
         };
-        fields.path(ui, tr!("Write into"), &mut self.output, "", request);
-        fields::replace(ui, &mut self.replace);
+        fields.path(ui, tr!("Write into"), &mut self.output.text, "", request);
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -121,48 +120,49 @@ impl OperationForm for IndexForm {
         if inputs.is_empty() {
             return Err(tr!("Choose the ZIPs").into());
         }
+        let Destination { path, replace } = self.output.destination()?;
         let options = ConsolidateOptions {
             inputs,
-            target: need_output(&self.output)?,
+            target: path,
             format: self.format,
             parquet: ParquetOptions::default(),
-            overwrite: self.replace,
+            overwrite: replace,
             skip_schema_check: false,
         };
         Ok(Box::new(move |ctx| {
-            let preview = index_preview(&options, ctx)?;
-            let rows: usize = preview.zips.iter().map(|(_, rows)| rows).sum();
+            let found = index_preview(&options, ctx)?;
+            let rows: usize = found.zips.iter().map(|(_, rows)| rows).sum();
             let (n, rows) = (
-                paint::format_grouped_number(preview.zips.len() as u64),
+                paint::format_grouped_number(found.zips.len() as u64),
                 paint::format_grouped_number(rows as u64),
             );
             let folder = display_path(folder_of_index(&options));
-            let place = match options.format {
+            let path = match options.format {
                 Format::Tacocat => options.target.join(".tacocat"),
                 Format::TacocatFile => options.target.join("__TACOCAT__"),
                 _ => options.target.clone(),
             };
-            let replace = options.overwrite;
-            let mut plan = OperationPreview::new(Command::operate(ConsolidateRequest { options }));
+            let mut preview =
+                OperationPreview::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
-                preview.zips.len(),
+                found.zips.len(),
                 "{n} ZIP with {rows} samples of level 0",
                 "{n} ZIPs with {rows} samples of level 0",
                 n,
                 rows
             );
-            plan = plan.line(ReportLine::fact(text));
-            for (path, rows) in preview.zips.iter().take(LISTED) {
-                plan = plan.line(ReportLine::row(format!(
+            preview = preview.line(ReportLine::fact(text));
+            for (path, rows) in found.zips.iter().take(LISTED) {
+                preview = preview.line(ReportLine::row(format!(
                     "{}  {}",
                     display_path(path),
                     paint::format_grouped_number(*rows as u64)
                 )));
             }
-            if preview.elsewhere > 0 {
-                let n = paint::format_grouped_number(preview.elsewhere as u64);
-                plan = plan.line(ReportLine::warning(tr_n!(
-                    preview.elsewhere,
+            if found.elsewhere > 0 {
+                let n = paint::format_grouped_number(found.elsewhere as u64);
+                preview = preview.line(ReportLine::warning(tr_n!(
+                    found.elsewhere,
                     "{n} ZIP is not in {folder}, where readers look for it: move it there, or name \
                         its folder whenever you open the index",
                     "{n} ZIPs are not in {folder}, where readers look for them: move them there, \
@@ -172,8 +172,8 @@ impl OperationForm for IndexForm {
                 )));
             }
             // An index is inside the set of its parts.
-            let exists = place.symlink_metadata().is_ok();
-            Ok(plan.output(&place, replace, exists))
+            let exists = path.symlink_metadata().is_ok();
+            Ok(preview.output(&Destination { path, replace }, exists))
         }))
     }
 }

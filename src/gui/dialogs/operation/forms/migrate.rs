@@ -7,16 +7,15 @@ use std::path::PathBuf;
 use egui::{Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use serde_json::{Map, Value as Json};
 
-use crate::container::{BuildOptions, Format, OnDamage};
+use crate::container::{BuildOptions, Format};
 use crate::gui::dialogs::frame::lacking_ui;
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_output, parse_json_or_text,
-};
+use crate::gui::dialogs::operation::dataset_fields::DatasetOutputField;
+use crate::gui::dialogs::operation::fields::{self, OperationFields, parse_json_or_text};
 use crate::gui::dialogs::operation::form::{
     ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
@@ -30,7 +29,6 @@ use crate::ops::{
     Migrated, Operation, OperationOutput,
 };
 use crate::studio::{Command, Event};
-use crate::table::ParquetOptions;
 use crate::text::list_first;
 
 /// Width of the dialog in points.
@@ -61,9 +59,7 @@ pub struct MigrateForm {
     refused: Option<Migrated>,
     fill_missing: bool,
     keep_ids: bool,
-    format: Format,
-    target: String,
-    replace: bool,
+    output: DatasetOutputField,
     /// Continue without missing parts.
     allow_missing_parts: bool,
 }
@@ -105,9 +101,7 @@ impl MigrateForm {
             refused: None,
             fill_missing: false,
             keep_ids: false,
-            format: Format::Zip,
-            target,
-            replace: false,
+            output: DatasetOutputField::new(target, Format::Zip),
             allow_missing_parts: false,
         })
     }
@@ -223,6 +217,7 @@ impl OperationForm for MigrateForm {
         ButtonNames {
             run: Some(tr!("Write the new dataset")),
             stop: tr!("Stop moving"),
+            ..ButtonNames::default()
         }
     }
 
@@ -255,13 +250,11 @@ impl OperationForm for MigrateForm {
             ui.spacing_mut().item_spacing.x = 16.0;
             widgets::checkbox(ui, &mut self.fill_missing, tr!("Pad what roots lack"));
             widgets::checkbox(ui, &mut self.keep_ids, tr!("Keep ids as they are"));
-            fields::draw_formats(ui, "migrate-format", &mut self.format, &mut self.target);
-            fields::replace(ui, &mut self.replace);
+            self.output.formats_ui(ui);
+            self.output.output.replace_ui(ui);
         });
-        TextField::new(tr!("Destination"), &mut self.target)
-            .mono()
-            .name(tr!("Destination of the new dataset"))
-            .show(ui);
+        let output = &mut self.output.output;
+        output.named_ui(ui, tr!("Destination of the new dataset"));
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -279,16 +272,9 @@ impl OperationForm for MigrateForm {
             None
         };
         let names = self.table.list_filled(plan).join(", ");
-        let (target, replace) = (need_output(&self.target)?, self.replace);
-        let command = Command::operate(self.request(Some(BuildOptions {
-            text_columns: false,
-            target: target.clone(),
-            format: self.format,
-            parquet: ParquetOptions::default(),
-            overwrite: replace,
-            parts: None,
-            on_damage: OnDamage::Stop,
-        })));
+        let options = self.output.build_options()?;
+        let output = Destination::of_dataset(&options);
+        let command = Command::operate(self.request(Some(options)));
         Ok(Box::new(move |_| {
             let mut preview = OperationPreview::new(command);
             if !names.is_empty() {
@@ -298,14 +284,13 @@ impl OperationForm for MigrateForm {
             if let Some(obstacle) = obstacle {
                 preview = preview.obstacle(obstacle);
             }
-            Ok(preview.destination(&target, replace))
+            Ok(preview.destination(&output))
         }))
     }
 
     fn key(&self, _cx: &PanelContext<'_>) -> String {
         let (plan, is_refused) = (self.plan.key(), self.refused.is_some());
-        let output = (&self.target, self.format, self.replace);
-        let parts = self.allow_missing_parts;
+        let (output, parts) = (&self.output, self.allow_missing_parts);
         format!(
             "{:?}",
             (self.request(None), plan, is_refused, output, parts)
@@ -330,6 +315,7 @@ impl OperationForm for MigrateForm {
             open: tr!("Open the new dataset"),
             close: tr!("Close"),
             close_name: tr!("Close the move"),
+            ..ReportTexts::default()
         };
         let report = OperationReport::with_page(display_path(&built.path), Box::new(page), texts);
         OperationEnd::Report(report.with_output(built.path.clone(), migrated.as_ref()))
@@ -344,10 +330,11 @@ struct MigratedPage {
 }
 
 impl ReportPage for MigratedPage {
-    fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, _cx: &mut PanelContext<'_>) -> Option<Request> {
         self.table.tabs_ui(ui, &self.plan);
         ui.spacing_mut().item_spacing.y = 0.0;
         ui.add_enabled_ui(false, |ui| self.table.part_ui(ui, &self.plan));
+        None
     }
 }
 
@@ -733,7 +720,8 @@ mod tests {
             ..OperationStart::default()
         })
         .expect("an input");
-        assert_eq!(Path::new(&form.target), Path::new("/out/old.tacozip"));
+        let target = &form.output.output.text;
+        assert_eq!(Path::new(target), Path::new("/out/old.tacozip"));
         let request = form.wanted_plan(false).expect("there is no plan");
         form.plan.update(&Jobs::quiet(), request, "plan", |_| {
             Err(Error::internal("is not read"))

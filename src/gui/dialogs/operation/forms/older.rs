@@ -1,18 +1,15 @@
 //! Form of Write older generation: writes a dataset or draft as TORTILLA 0.5 or TACO 0.2.
 
-use std::path::PathBuf;
-
 use egui::Ui;
 
 use crate::container::{OpenOptions, TortillaOptions, read_collection_file};
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in, size_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField, SampleField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields, path_in, size_in};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -23,61 +20,55 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Older {
+pub struct OlderForm {
     /// True when the draft is written instead of a file.
     draft: bool,
-    input: String,
-    opened: String,
+    input: InputField,
     generation: Generation,
-    output: String,
+    output: OutputField,
     collection: String,
-    ids: String,
-    filtered: bool,
+    samples: SampleField,
     part_size: String,
     stream: bool,
     allow_non_tog: bool,
     allow_missing_parts: bool,
     damaged: bool,
-    replace: bool,
 }
 
-impl Older {
+impl OlderForm {
     /// Initial values for the draft or the opened dataset; for the selected sample only, if opened
     /// from a sample's menu.
     pub fn new(start: &OperationStart) -> Self {
         Self {
             draft: start.draft,
-            input: start.input_text(),
-            opened: start.input_text(),
+            input: InputField::new(start),
             generation: Generation::Tortilla,
-            output: start.output_text("-compiled", ".tortilla"),
+            output: OutputField::new(start.output_text("-compiled", ".tortilla")),
             collection: String::new(),
-            ids: start.sample.clone().unwrap_or_default(),
-            filtered: false,
+            samples: SampleField::new(start),
             part_size: String::new(),
             stream: false,
             allow_non_tog: false,
             allow_missing_parts: false,
             damaged: false,
-            replace: false,
         }
     }
 
-    fn options(&self, target: PathBuf) -> Result<TortillaOptions, String> {
+    fn options(&self, output: &Destination) -> Result<TortillaOptions, String> {
         Ok(TortillaOptions {
             text_form: false,
-            target,
+            target: output.path.clone(),
             collection: None,
             part_bytes: size_in(&self.part_size)?,
             stream: self.stream,
             allow_non_tog: self.allow_non_tog,
-            overwrite: self.replace,
-            on_damage: fields::damage(self.damaged),
+            overwrite: output.replace,
+            on_damage: fields::choose_damage_handling(self.damaged),
         })
     }
 }
 
-impl OperationForm for Older {
+impl OperationForm for OlderForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::CLOCK_COUNTER_CLOCKWISE,
@@ -98,12 +89,8 @@ impl OperationForm for Older {
         cx: &mut PanelContext<'_>,
     ) {
         if !self.draft {
-            fields.dataset(
-                ui,
-                tr!("Dataset"),
-                &mut self.input,
-                tr!("a dataset of any generation, or one of its parts"),
-            );
+            let hint = tr!("a dataset of any generation, or one of its parts");
+            self.input.ui(ui, fields, tr!("Dataset"), hint);
         }
         let before = self.generation;
         fields::draw_labelled_line(ui, tr!("Write as"), |ui| {
@@ -114,27 +101,16 @@ impl OperationForm for Older {
             widgets::draw_segments(ui, "older-kind", &mut self.generation, &kinds);
         });
         if before != self.generation {
-            let bare = self
-                .output
-                .trim_end_matches(".tortilla")
-                .trim_end_matches(".taco")
-                .to_owned();
-            self.output = format!(
-                "{bare}{}",
-                if self.generation == Generation::Taco {
-                    ".taco"
-                } else {
-                    ".tortilla"
-                }
-            );
+            let text = &mut self.output.text;
+            let bare = text.trim_end_matches(".tortilla").trim_end_matches(".taco");
+            let ending = if self.generation == Generation::Taco {
+                ".taco"
+            } else {
+                ".tortilla"
+            };
+            *text = format!("{bare}{ending}");
         }
-        fields.path(
-            ui,
-            tr!("Output"),
-            &mut self.output,
-            "",
-            FileRequest::ToolOutput,
-        );
+        self.output.ui(ui, fields, tr!("Output"), "");
         if self.generation == Generation::Taco {
             let hint = tr!("a JSON file; empty for the input's own");
             fields.path(
@@ -146,12 +122,7 @@ impl OperationForm for Older {
             );
         }
         if !self.draft {
-            let ids = TextField::new(tr!("Only these samples"), &mut self.ids).mono();
-            ids.hint(tr!("ids of level 0, separated by commas; empty for all"))
-                .show(ui);
-            if !cx.studio.filters().is_empty() && self.input == self.opened {
-                widgets::checkbox(ui, &mut self.filtered, tr!("Only the rows of the filter"));
-            }
+            self.samples.ui(ui, cx, &self.input);
         }
         fields::draw_labelled_line(ui, tr!("Split into parts"), |ui| {
             let size = TextField::new(tr!("Data in a part"), &mut self.part_size)
@@ -179,13 +150,14 @@ impl OperationForm for Older {
                 tr!("Continue without the missing parts"),
             );
         }
-        fields::keep_damaged(ui, &mut self.damaged);
-        fields::replace(ui, &mut self.replace);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let target = need_output(&self.output)?;
-        let ending = target
+        let output = self.output.destination()?;
+        let ending = output
+            .path
             .extension()
             .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
             .unwrap_or_default();
@@ -197,7 +169,7 @@ impl OperationForm for Older {
         if ending != wanted {
             return Err(tr!("The name has to end in .{ending}", ending = wanted));
         }
-        let (mut options, replace) = (self.options(target.clone())?, self.replace);
+        let mut options = self.options(&output)?;
         let collection = path_in(&self.collection).filter(|_| self.generation == Generation::Taco);
         if self.draft {
             let document = cx.document().filter(|document| document.draft().is_some());
@@ -216,18 +188,18 @@ impl OperationForm for Older {
                     "Reads: the draft, {n} samples of level 0",
                     n
                 );
-                let plan = OperationPreview::new(Command::WriteTortilla { options })
+                let preview = OperationPreview::new(Command::WriteTortilla { options })
                     .line(ReportLine::fact(text));
-                let plan = plan.destination(&target, replace);
+                let preview = preview.destination(&output);
                 Ok(if rows == 0 {
-                    plan.obstacle(tr!("The draft has no samples yet"))
+                    preview.obstacle(tr!("The draft has no samples yet"))
                 } else {
-                    plan
+                    preview
                 })
             }));
         }
-        let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
-        let (input, allow_missing_parts) = (need_input(&self.input)?, self.allow_missing_parts);
+        let rows = self.samples.rows(cx, &self.input);
+        let (input, allow_missing_parts) = (self.input.path()?, self.allow_missing_parts);
         let is_taco = self.generation == Generation::Taco;
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &OpenOptions::default(), ctx)?;
@@ -244,29 +216,25 @@ impl OperationForm for Older {
                 allow_missing_parts,
                 rows,
             };
-            let mut plan = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let mut preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             if lacks {
-                plan = plan.obstacle(tr!("Parts of the dataset are missing"));
+                preview = preview.obstacle(tr!("Parts of the dataset are missing"));
             }
             if is_taco && !collected {
                 let why = tr!(
                     "A .taco needs a collection, and this TORTILLA has none. Name a JSON file with \
                         one."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("A collection is needed"));
             }
-            Ok(plan.destination(&target, replace))
+            Ok(preview.destination(&output))
         }))
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        let filters = if self.filtered {
-            format!("{:?}", cx.studio.filters())
-        } else {
-            String::new()
-        };
+        let filters = self.samples.filter_key(cx);
         let draft = if self.draft {
             format!("{:?}", (cx.session.serial, revision(cx.studio)))
         } else {

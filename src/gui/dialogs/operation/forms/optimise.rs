@@ -3,16 +3,13 @@
 
 use egui::Ui;
 
-use crate::container::OpenOptions;
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
-use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField, paint};
@@ -23,21 +20,18 @@ use crate::table::ParquetOptions;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Optimise {
-    input: String,
-    open: OpenOptions,
-    base: String,
-    output: String,
+pub struct OptimiseForm {
+    input: InputField,
+    output: OutputField,
     block: u32,
     effort: String,
     again: bool,
     variable: String,
     stream: bool,
     damaged: bool,
-    replace: bool,
 }
 
-impl Optimise {
+impl OptimiseForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let ending = match &start.input {
@@ -52,32 +46,24 @@ impl Optimise {
             block_size, level, ..
         } = TogOptions::default();
         Self {
-            input: start.input_text(),
-            base: start
-                .open
-                .base_path
-                .as_ref()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
-            open: start.open.clone(),
-            output: start.output_text("-optimised", &ending),
+            input: InputField::new(start),
+            output: OutputField::new(start.output_text("-optimised", &ending)),
             block: block_size,
             effort: level.to_string(),
             again: false,
             variable: String::new(),
             stream: false,
             damaged: false,
-            replace: false,
         }
     }
 
     fn is_first_generation(&self) -> bool {
-        let name = self.output.trim().to_ascii_lowercase();
+        let name = self.output.text.trim().to_ascii_lowercase();
         name.ends_with(".tortilla") || name.ends_with(".taco")
     }
 }
 
-impl OperationForm for Optimise {
+impl OperationForm for OptimiseForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::GAUGE,
@@ -97,19 +83,10 @@ impl OperationForm for Optimise {
         fields: &mut OperationFields<'_>,
         _cx: &mut PanelContext<'_>,
     ) {
-        fields.dataset(
-            ui,
-            tr!("Rasters"),
-            &mut self.input,
-            tr!("a raster, a folder of rasters, or a dataset of any generation"),
-        );
-        fields.path(
-            ui,
-            tr!("Output"),
-            &mut self.output,
-            tr!("a file or folder of the same kind"),
-            FileRequest::ToolOutput,
-        );
+        let hint = tr!("a raster, a folder of rasters, or a dataset of any generation");
+        self.input.ui(ui, fields, tr!("Rasters"), hint);
+        let hint = tr!("a file or folder of the same kind");
+        self.output.ui(ui, fields, tr!("Output"), hint);
         fields::draw_labelled_line(ui, tr!("Tiles"), |ui| {
             let sizes = [128u32, 256, 512, 1024].map(|size| (size, size.to_string()));
             let sizes: Vec<Segment<'_, u32>> = sizes
@@ -144,9 +121,9 @@ impl OperationForm for Optimise {
                 tr!("Streamable: one chain of tables for all levels"),
             );
         }
-        fields::base_path(ui, fields, &self.input, &mut self.base);
-        fields::keep_damaged(ui, &mut self.damaged);
-        fields::replace(ui, &mut self.replace);
+        self.input.base_ui(ui, fields);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
+        self.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -156,13 +133,12 @@ impl OperationForm for Optimise {
             .parse::<u8>()
             .ok()
             .filter(|effort| (1..=22).contains(effort));
+        let input = self.input.path()?;
+        let output = self.output.destination()?;
         let request = OptimiseRequest {
-            input: need_input(&self.input)?,
-            output: need_output(&self.output)?,
-            open: OpenOptions {
-                base_path: path_in(&self.base),
-                ..self.open.clone()
-            },
+            input,
+            output: output.path.clone(),
+            open: self.input.open_options(),
             tog: TogOptions {
                 block_size: self.block,
                 level: effort.ok_or_else(|| {
@@ -177,8 +153,8 @@ impl OperationForm for Optimise {
             variable: Some(self.variable.trim())
                 .filter(|name| !name.is_empty())
                 .map(Into::into),
-            overwrite: self.replace,
-            on_damage: fields::damage(self.damaged),
+            overwrite: output.replace,
+            on_damage: fields::choose_damage_handling(self.damaged),
             text_columns: false,
         };
         Ok(Box::new(move |ctx| {
@@ -190,7 +166,6 @@ impl OperationForm for Optimise {
                 copied,
                 is_dataset,
             } = optimise_preview(&request, ctx)?;
-            let (target, replace) = (request.output.clone(), request.overwrite);
             let n = paint::format_grouped_number(files);
             let what = if is_dataset {
                 tr_n!(
@@ -210,17 +185,17 @@ impl OperationForm for Optimise {
                 already,
                 copied
             );
-            let plan = OperationPreview::new(Command::operate(request))
+            let preview = OperationPreview::new(Command::operate(request))
                 .line(ReportLine::fact(what))
                 .line(ReportLine::fact(of));
-            let plan = if to_write == 0 && looked_at == files {
-                plan.line(ReportLine::warning(tr!(
+            let preview = if to_write == 0 && looked_at == files {
+                preview.line(ReportLine::warning(tr!(
                     "Nothing is left to optimise; the output is a copy"
                 )))
             } else {
-                plan
+                preview
             };
-            Ok(plan.destination(&target, replace))
+            Ok(preview.destination(&output))
         }))
     }
 }

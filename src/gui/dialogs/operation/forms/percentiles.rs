@@ -3,7 +3,8 @@
 use egui::Ui;
 
 use crate::container::OpenOptions;
-use crate::gui::dialogs::operation::fields::{self, OperationFields, need_input};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, SampleField};
+use crate::gui::dialogs::operation::fields::OperationFields;
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
@@ -22,26 +23,19 @@ const SCALE_COLUMN: &str = "histogram:minimum";
 /// Input and options.
 #[derive(Debug)]
 pub struct PercentilesForm {
-    input: String,
-    /// The opened dataset; its filter can choose the samples.
-    opened: String,
+    input: InputField,
     percents: String,
-    ids: String,
-    filtered: bool,
+    samples: SampleField,
     each: bool,
 }
 
 impl PercentilesForm {
     /// Initial values for the opened dataset, if it holds histograms.
     pub fn new(start: &OperationStart) -> Self {
-        let opened = start.input_text();
-        let ids = start.sample.clone().unwrap_or_default();
         Self {
-            input: opened.clone(),
-            opened,
+            input: InputField::new(start),
             percents: "2.5, 98.5".into(),
-            ids,
-            filtered: false,
+            samples: SampleField::new(start),
             each: false,
         }
     }
@@ -86,31 +80,23 @@ impl OperationForm for PercentilesForm {
         fields.path(
             ui,
             tr!("Histogram file"),
-            &mut self.input,
+            &mut self.input.text,
             tr!("a .tortilla that Histograms wrote"),
             FileRequest::ToolFile,
         );
         TextField::new(tr!("Percentages"), &mut self.percents)
             .mono()
             .show(ui);
-        TextField::new(tr!("Only these samples"), &mut self.ids)
-            .mono()
-            .hint(tr!("ids of level 0, separated by commas; empty for all"))
-            .show(ui);
-        if !cx.studio.filters().is_empty() && self.input == self.opened {
-            widgets::checkbox(ui, &mut self.filtered, tr!("Only the rows of the filter"));
-        }
+        self.samples.ui(ui, cx, &self.input);
         widgets::checkbox(ui, &mut self.each, tr!("Each sample of level 0 by itself"));
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
-        let (input, percents) = (need_input(&self.input)?, self.percents()?);
         // Histograms of single samples are not drawn, as there are too many.
         let request = PercentileRequest {
-            input,
-            percents,
-            rows,
+            input: self.input.path()?,
+            percents: self.percents()?,
+            rows: self.samples.rows(cx, &self.input),
             each: self.each,
             histogram: !self.each,
         };
@@ -121,26 +107,22 @@ impl OperationForm for PercentilesForm {
                 .iter()
                 .flatten()
                 .any(|field| field.name == SCALE_COLUMN);
-            let plan = OperationPreview::new(Command::operate(request)).outline(&outline);
+            let preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             Ok(if has {
-                plan
+                preview
             } else {
                 let why = tr!(
                     "This dataset holds no histograms. Histograms… in the menu Tools writes a \
                             .tortilla of them."
                 );
-                plan.line(ReportLine::error(why))
+                preview
+                    .line(ReportLine::error(why))
                     .obstacle(tr!("The input holds no histograms"))
             })
         }))
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        let filters = if self.filtered {
-            format!("{:?}", cx.studio.filters())
-        } else {
-            String::new()
-        };
-        format!("{self:?}{filters}")
+        format!("{self:?}{}", self.samples.filter_key(cx))
     }
 }

@@ -4,16 +4,14 @@
 use egui::Ui;
 
 use crate::consent::format_program;
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField};
+use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dialogs::operation::report::describe_taco3;
-use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField};
@@ -22,34 +20,32 @@ use crate::studio::Command;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct PrepareTaco3 {
-    input: String,
-    folder: String,
+pub struct PrepareTaco3Form {
+    input: InputField,
+    folder: OutputField,
     lacking: LackingFiles,
     run: bool,
-    output: String,
+    output: OutputField,
     python: String,
     damaged: bool,
-    replace: bool,
 }
 
-impl PrepareTaco3 {
+impl PrepareTaco3Form {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
-            input: start.input_text(),
-            folder: start.output_text("-taco3", ""),
+            input: InputField::new(start),
+            folder: OutputField::new(start.output_text("-taco3", "")),
             lacking: LackingFiles::default(),
             run: false,
-            output: start.output_text("", ".zip"),
+            output: OutputField::new(start.output_text("", ".zip")),
             python: "python3".into(),
             damaged: false,
-            replace: false,
         }
     }
 }
 
-impl OperationForm for PrepareTaco3 {
+impl OperationForm for PrepareTaco3Form {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::ARROW_FAT_LINE_UP,
@@ -69,19 +65,9 @@ impl OperationForm for PrepareTaco3 {
         fields: &mut OperationFields<'_>,
         _cx: &mut PanelContext<'_>,
     ) {
-        fields.dataset(
-            ui,
-            tr!("Dataset"),
-            &mut self.input,
-            tr!("a dataset of 2.0, a .tortilla or a .taco"),
-        );
-        fields.path(
-            ui,
-            tr!("Folder"),
-            &mut self.folder,
-            "",
-            FileRequest::ToolOutput,
-        );
+        let hint = tr!("a dataset of 2.0, a .tortilla or a .taco");
+        self.input.ui(ui, fields, tr!("Dataset"), hint);
+        self.folder.ui(ui, fields, tr!("Folder"), "");
         fields::draw_labelled_line(ui, tr!("Where a file is missing"), |ui| {
             let ways = [
                 Segment::new(LackingFiles::Placeholder, tr!("a file of one byte")),
@@ -95,13 +81,8 @@ impl OperationForm for PrepareTaco3 {
             tr!("Run the library at once: pip install 'taco-eo[writer]'"),
         );
         if self.run {
-            fields.path(
-                ui,
-                tr!("Dataset of TACO 3"),
-                &mut self.output,
-                tr!("NAME.zip, or a folder"),
-                FileRequest::ToolOutput,
-            );
+            let hint = tr!("NAME.zip, or a folder");
+            self.output.ui(ui, fields, tr!("Dataset of TACO 3"), hint);
             fields::draw_labelled_line(ui, tr!("Python with the library"), |ui| {
                 TextField::new(tr!("Python with the library"), &mut self.python)
                     .hide_label()
@@ -110,15 +91,14 @@ impl OperationForm for PrepareTaco3 {
                     .show(ui);
             });
         }
-        fields::keep_damaged(ui, &mut self.damaged);
-        fields::replace(ui, &mut self.replace);
+        fields::keep_damaged_ui(ui, &mut self.damaged);
+        self.folder.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let run = if self.run {
             Some(LibraryRun {
-                output: path_in(&self.output)
-                    .ok_or_else(|| tr!("Name the file to write").to_owned())?,
+                output: self.output.destination()?.path,
                 python: Some(self.python.trim())
                     .filter(|python| !python.is_empty())
                     .unwrap_or("python3")
@@ -127,13 +107,15 @@ impl OperationForm for PrepareTaco3 {
         } else {
             None
         };
+        let input = self.input.path()?;
+        let Destination { path, replace } = self.folder.destination()?;
         let request = Taco3Request {
-            input: need_input(&self.input)?,
-            target: Some(need_output(&self.folder)?),
-            overwrite: self.replace,
+            input,
+            target: Some(path),
+            overwrite: replace,
             lacking: self.lacking,
             collection: Default::default(),
-            on_damage: fields::damage(self.damaged),
+            on_damage: fields::choose_damage_handling(self.damaged),
             allow_missing_parts: false,
             run,
         };
@@ -149,21 +131,21 @@ impl OperationForm for PrepareTaco3 {
                 .iter()
                 .chain(request.run.as_ref().map(|run| &run.output))
                 .cloned()
+                .map(|path| Destination { path, replace })
                 .collect();
-            let replace = request.overwrite;
             let programs = request.programs();
-            let mut plan = OperationPreview::new(Command::operate(request));
+            let mut preview = OperationPreview::new(Command::operate(request));
             let start = |command: Vec<String>| {
                 ReportLine::warning(tr!("Starts: {program}", program = format_program(&command)))
             };
-            plan.lines.extend(programs.into_iter().map(start));
-            plan.lines.extend(describe_taco3(&prepared));
+            preview.lines.extend(programs.into_iter().map(start));
+            preview.lines.extend(describe_taco3(&prepared));
             if !prepared.is_possible() {
-                plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
+                preview = preview.obstacle(tr!("TACO 3 can't hold this tree"));
             }
             Ok(targets
                 .iter()
-                .fold(plan, |plan, target| plan.destination(target, replace)))
+                .fold(preview, |preview, target| preview.destination(target)))
         }))
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use egui::Ui;
 
 use crate::container::OpenOptions;
+use crate::gui::dialogs::operation::checks::{check_counts_ui, check_ui};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
     ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
@@ -14,8 +15,8 @@ use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, note_ui, paint};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::AsyncValue;
 use crate::model::is_remote;
@@ -221,45 +222,11 @@ impl PublishForm {
             if waits {
                 drop(widgets::spinner(ui, 16.0))
             } else {
-                drop(
-                    ui.label(
-                        theme::rich_text(tr!("Not checked yet"))
-                            .text_style(text_style("small12"))
-                            .color(t.tx3),
-                    ),
-                )
+                drop(ui.label(theme::style_small_text(tr!("Not checked yet"), t.tx3)))
             }
             return;
         };
-        ui.horizontal_wrapped(|ui| {
-            let [passes, notes, blocks] =
-                [CheckLevel::Pass, CheckLevel::Warning, CheckLevel::Blocks]
-                    .map(|level| found.count(level));
-            for (tone, icon, number, text) in [
-                (
-                    Tone::Ok,
-                    icons::CHECK,
-                    passes,
-                    tr_n!(passes, "{n} pass", "{n} pass", n = passes),
-                ),
-                (
-                    Tone::Warning,
-                    icons::WARNING,
-                    notes,
-                    tr_n!(notes, "{n} warning", "{n} warnings", n = notes),
-                ),
-                (
-                    Tone::Error,
-                    icons::WARNING_OCTAGON,
-                    blocks,
-                    tr_n!(blocks, "{n} block", "{n} block", n = blocks),
-                ),
-            ] {
-                if number > 0 {
-                    widgets::badge(ui, tone, Some(icon), &text);
-                }
-            }
-        });
+        check_counts_ui(ui, found.checks.iter().map(|check| check.level));
         let mut group = None;
         for check in &found.checks {
             if group.replace(check.kind.group()) != Some(check.kind.group()) {
@@ -269,7 +236,7 @@ impl PublishForm {
                         .color(t.tx3),
                 );
             }
-            self.check_ui(ui, fields, cx, check);
+            self.publish_check_ui(ui, fields, cx, check);
         }
         if let Some(line) = self.request().command_line() {
             widgets::heading(ui, tr!("The same from the command line"));
@@ -281,7 +248,7 @@ impl PublishForm {
         }
     }
 
-    fn check_ui(
+    fn publish_check_ui(
         &mut self,
         ui: &mut Ui,
         fields: &mut OperationFields<'_>,
@@ -289,69 +256,46 @@ impl PublishForm {
         check: &PublishCheck,
     ) {
         let t = theme::tokens(ui);
-        let (icon, color) = match check.level {
-            CheckLevel::Pass => (icons::CHECK_CIRCLE, t.ok),
-            CheckLevel::Warning => (icons::WARNING, t.warn),
-            CheckLevel::Blocks => (icons::WARNING_OCTAGON, t.err),
+        let title = if check.figure.is_empty() {
+            check.message.clone()
+        } else {
+            format!("{} ({})", check.message, check.figure)
         };
-        let small = |text: String| theme::rich_text(text).text_style(text_style("small12"));
-        ui.horizontal_top(|ui| {
-            ui.label(theme::rich_text(icon).font(font::icon(13.0)).color(color));
-            let text = if check.figure.is_empty() {
-                check.message.clone()
-            } else {
-                format!("{} ({})", check.message, check.figure)
-            };
-            ui.add(
-                egui::Label::new(small(text).color(if check.level == CheckLevel::Blocks {
-                    t.err
-                } else {
-                    t.tx
-                }))
-                .wrap(),
-            );
-        });
-        if check.level == CheckLevel::Pass {
-            return;
-        }
-        for place in check
-            .places
-            .iter()
-            .take(if check.level == CheckLevel::Blocks {
-                3
-            } else {
-                1
-            })
-        {
-            ui.add(
-                egui::Label::new(theme::rich_text(place).font(font::mono(11.0)).color(t.tx2))
-                    .wrap(),
-            );
-        }
-        if let Some(mend) = &check.mend {
-            ui.add(egui::Label::new(small(mend.sentence()).color(t.tx2)).wrap());
-            if let Some(pane) = pane_of(mend).filter(|_| cx.document().is_some())
-                && widgets::link(ui, &tr!("Show {place}", place = pane.title())).clicked()
-            {
-                *fields.leaving = Some(Request::Show(pane));
+        let blocks = check.level == CheckLevel::Blocks;
+        check_ui(ui, Some(check.level), &title, |ui| {
+            if check.level == CheckLevel::Pass {
+                return;
             }
-        }
-        if check.kind.may_be_accepted() && (check.level == CheckLevel::Blocks || check.accepted) {
-            let mut accepted = self.accept.contains(&check.kind);
-            if widgets::checkbox(
-                ui,
-                &mut accepted,
-                &tr!("Publish all the same: {kind}", kind = check.kind.name()),
-            )
-            .changed()
-            {
-                self.accept.retain(|kind| *kind != check.kind);
-                if accepted {
-                    self.accept.push(check.kind);
+            for place in check.places.iter().take(if blocks { 3 } else { 1 }) {
+                let place = theme::rich_text(place).font(font::mono(11.0)).color(t.tx2);
+                ui.add(egui::Label::new(place).wrap());
+            }
+            if let Some(mend) = &check.mend {
+                let sentence = theme::style_small_text(mend.sentence(), t.tx2);
+                ui.add(egui::Label::new(sentence).wrap());
+                if let Some(pane) = pane_of(mend).filter(|_| cx.document().is_some())
+                    && widgets::link(ui, &tr!("Show {place}", place = pane.title())).clicked()
+                {
+                    *fields.leaving = Some(Request::Show(pane));
                 }
-                self.ask_checks();
-                *fields.outdates_note = true;
             }
+            if check.kind.may_be_accepted() && (blocks || check.accepted) {
+                self.acceptance_ui(ui, fields, check.kind);
+            }
+        });
+    }
+
+    /// Draws the choice to publish all the same.
+    fn acceptance_ui(&mut self, ui: &mut Ui, fields: &mut OperationFields<'_>, kind: CheckKind) {
+        let mut accepted = self.accept.contains(&kind);
+        let text = tr!("Publish all the same: {kind}", kind = kind.name());
+        if widgets::checkbox(ui, &mut accepted, &text).changed() {
+            self.accept.retain(|other| *other != kind);
+            if accepted {
+                self.accept.push(kind);
+            }
+            self.ask_checks();
+            *fields.outdates_note = true;
         }
     }
 }
@@ -383,6 +327,7 @@ impl OperationForm for PublishForm {
         ButtonNames {
             run: Some(tr!("Publish now")),
             stop: tr!("Stop publishing"),
+            ..ButtonNames::default()
         }
     }
 
@@ -446,16 +391,17 @@ impl OperationForm for PublishForm {
             .ok_or_else(|| tr!("Check first").to_owned())?;
         let command = Command::operate(self.request());
         Ok(Box::new(move |_| {
-            let mut plan = OperationPreview::new(command);
+            let mut preview = OperationPreview::new(command);
             let blocks = |check: &&PublishCheck| check.level == CheckLevel::Blocks;
             let first = found.checks.iter().find(blocks);
-            plan.lines
+            preview
+                .lines
                 .extend(first.map(|check| ReportLine::error(&check.message)));
-            plan.lines.extend(list_files_and_cost(&found));
+            preview.lines.extend(list_files_and_cost(&found));
             Ok(if found.may_publish() {
-                plan
+                preview
             } else {
-                plan.obstacle(tr!("A check blocks publishing"))
+                preview.obstacle(tr!("A check blocks publishing"))
             })
         }))
     }
@@ -481,9 +427,9 @@ impl OperationForm for PublishForm {
             }),
             ReportTexts {
                 sound: tr!("Published"),
-                open: tr!("Open dataset"),
                 close: tr!("Done"),
                 close_name: tr!("Done"),
+                ..ReportTexts::default()
             },
         ))
     }
@@ -498,7 +444,7 @@ struct PublishedPage {
 }
 
 impl ReportPage for PublishedPage {
-    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
         let published = &self.published;
         let t = theme::tokens(ui);
         let opened = &published.opened;
@@ -535,14 +481,7 @@ impl ReportPage for PublishedPage {
             kept = published.kept_files,
             compared = opened.compared
         );
-        ui.add(
-            egui::Label::new(
-                theme::rich_text(text)
-                    .text_style(text_style("small12"))
-                    .color(t.tx2),
-            )
-            .wrap(),
-        );
+        ui.add(egui::Label::new(theme::style_small_text(text, t.tx2)).wrap());
         if !published.upload_commands.is_empty() {
             widgets::heading(ui, tr!("Upload with the host's own client"));
             let lines = published.upload_commands.join("\n");
@@ -562,9 +501,7 @@ impl ReportPage for PublishedPage {
             .map(|(index, snippet)| Segment::new(index, snippet.reader))
             .collect();
         widgets::draw_segments(ui, "publish-snippet", &mut self.snippet, &segments);
-        let Some(snippet) = published.snippets.get(self.snippet) else {
-            return;
-        };
+        let snippet = published.snippets.get(self.snippet)?;
         widgets::code_ui(ui, snippet.code.trim_end());
         ui.horizontal_wrapped(|ui| {
             if ui
@@ -580,6 +517,7 @@ impl ReportPage for PublishedPage {
                 cx.request(Request::Copy(published.address.clone()));
             }
         });
+        None
     }
 }
 

@@ -4,57 +4,44 @@ use std::collections::BTreeMap;
 
 use egui::Ui;
 
-use crate::container::{self, BuildOptions, Format, OnDamage, OpenOptions};
+use crate::container::{self, Format};
 use crate::error::Cause;
-use crate::gui::dialogs::operation::fields::{
-    self, OperationFields, need_input, need_output, path_in,
-};
+use crate::gui::dialogs::operation::dataset_fields::{DatasetOutputField, InputField};
+use crate::gui::dialogs::operation::fields::OperationFields;
 use crate::gui::dialogs::operation::form::{
     OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
-use crate::gui::file_dialog::FileRequest;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::paint;
 use crate::model::Severity;
 use crate::ops::{RepairRequest, is_other_generation, outline_of};
 use crate::studio::Command;
-use crate::table::ParquetOptions;
 use crate::validate;
 
 /// Input and options.
 #[derive(Debug)]
-pub struct Repair {
-    input: String,
-    open: OpenOptions,
-    base: String,
-    output: String,
-    format: Format,
-    replace: bool,
+pub struct RepairForm {
+    input: InputField,
+    output: DatasetOutputField,
 }
 
-impl Repair {
+impl RepairForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         Self {
-            input: start.input_text(),
-            base: start
-                .open
-                .base_path
-                .as_ref()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
-            open: start.open.clone(),
-            output: start.output_text("-repaired", ".tacozip"),
-            format: Format::Zip,
-            replace: false,
+            input: InputField::new(start),
+            output: DatasetOutputField::new(
+                start.output_text("-repaired", ".tacozip"),
+                Format::Zip,
+            ),
         }
     }
 }
 
-impl OperationForm for Repair {
+impl OperationForm for RepairForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::FIRST_AID_KIT,
@@ -74,50 +61,30 @@ impl OperationForm for Repair {
         fields: &mut OperationFields<'_>,
         _cx: &mut PanelContext<'_>,
     ) {
-        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
-        fields::format_ui(ui, &mut self.format, &mut self.output);
-        fields.path(
-            ui,
-            tr!("Copy"),
-            &mut self.output,
-            "",
-            FileRequest::ToolOutput,
-        );
-        fields::base_path(ui, fields, &self.input, &mut self.base);
-        fields::replace(ui, &mut self.replace);
+        let hint = tr!("a dataset of 2.0");
+        self.input.ui(ui, fields, tr!("Dataset"), hint);
+        self.output.labelled_formats_ui(ui);
+        self.output.output.ui(ui, fields, tr!("Copy"), "");
+        self.input.base_ui(ui, fields);
+        self.output.output.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions {
-            base_path: path_in(&self.base),
-            ..self.open.clone()
+        let request = RepairRequest {
+            input: self.input.path()?,
+            open: self.input.open_options(),
+            options: self.output.build_options()?,
         };
-        let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
-        let options = BuildOptions {
-            text_columns: false,
-            target,
-            format: self.format,
-            parquet: ParquetOptions::default(),
-            overwrite: self.replace,
-            parts: None,
-            on_damage: OnDamage::Stop,
-        };
+        let output = Destination::of_dataset(&request.options);
         Ok(Box::new(move |ctx| {
-            let reader = match container::open_with(&input, &open, ctx) {
+            let reader = match container::open_with(&request.input, &request.open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
-                    let (target, replace) = (options.target.clone(), options.overwrite);
-                    let plan = OperationPreview::new(Command::operate(RepairRequest {
-                        input,
-                        open,
-                        options,
-                    }));
+                    let preview = OperationPreview::new(Command::operate(request));
                     let text = tr!(
                         "Another program wrote this ZIP again: it is unpacked and written with all \
                             of its metadata."
                     );
-                    return Ok(plan
-                        .line(ReportLine::fact(text))
-                        .destination(&target, replace));
+                    return Ok(preview.line(ReportLine::fact(text)).destination(&output));
                 }
                 opened => opened?,
             };
@@ -131,26 +98,20 @@ impl OperationForm for Repair {
                     .or_insert((finding.severity, 0, finding.rule.what()))
                     .1 += 1;
             }
-            let (target, replace) = (options.target.clone(), options.overwrite);
-            let mut plan = OperationPreview::new(Command::operate(RepairRequest {
-                input,
-                open,
-                options,
-            }))
-            .outline(&outline);
+            let mut preview = OperationPreview::new(Command::operate(request)).outline(&outline);
             for (code, (severity, count, what)) in rules {
                 let text = format!(
                     "{code} × {}: {}",
                     paint::format_grouped_number(count as u64),
                     crate::text::translate_text(what)
                 );
-                plan = plan.line(if severity == Severity::Error {
+                preview = preview.line(if severity == Severity::Error {
                     ReportLine::error(text)
                 } else {
                     ReportLine::warning(text)
                 });
             }
-            plan = plan.line(if report.findings.is_empty() {
+            preview = preview.line(if report.findings.is_empty() {
                 ReportLine::good(tr!(
                     "The quick check finds no fault. Repair reads every byte and may find more."
                 ))
@@ -163,11 +124,11 @@ impl OperationForm for Repair {
                 let why = tr!(
                     "Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first."
                 );
-                plan = plan
+                preview = preview
                     .line(ReportLine::error(why))
                     .obstacle(tr!("The dataset is of another generation"));
             }
-            Ok(plan.destination(&target, replace))
+            Ok(preview.destination(&output))
         }))
     }
 }

@@ -23,7 +23,7 @@ const LISTED: usize = 40;
 
 /// Inputs and options.
 #[derive(Debug)]
-pub struct Several {
+pub struct SeveralForm {
     inputs: String,
     base: String,
     mode: JoinMode,
@@ -31,7 +31,7 @@ pub struct Several {
     otherwise: Option<Command>,
 }
 
-impl Several {
+impl SeveralForm {
     /// Initial values for the open document.
     pub fn new(start: &OperationStart) -> Self {
         let paths: Vec<PathBuf> = start
@@ -40,14 +40,8 @@ impl Several {
             .chain(&start.open.with)
             .cloned()
             .collect();
-        let base = start
-            .open
-            .base_path
-            .as_ref()
-            .map(|path| path.display().to_string())
-            .unwrap_or_default();
         Self {
-            base,
+            base: start.base_text(),
             mode: start.open.mode,
             ..Self::from_paths(&paths, None)
         }
@@ -69,7 +63,7 @@ impl Several {
     }
 }
 
-impl OperationForm for Several {
+impl OperationForm for SeveralForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::STACK,
@@ -126,13 +120,13 @@ impl OperationForm for Several {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
             let n = paint::format_grouped_number(options.with.len() as u64 + 1);
-            let mut plan = OperationPreview::new(Command::OpenWith {
+            let mut preview = OperationPreview::new(Command::OpenWith {
                 path,
                 options: Box::new(options),
             })
             .outline(&outline);
             if several {
-                plan = plan.line(match outline.changes.len() {
+                preview = preview.line(match outline.changes.len() {
                     0 => ReportLine::good(tr!("All {n} datasets have the same columns", n)),
                     changes => ReportLine::warning(tr_n!(
                         changes,
@@ -143,9 +137,9 @@ impl OperationForm for Several {
                 });
             }
             for change in outline.changes.iter().take(LISTED) {
-                plan = plan.line(ReportLine::row(change.to_string()));
+                preview = preview.line(ReportLine::row(change.to_string()));
             }
-            Ok(plan)
+            Ok(preview)
         }))
     }
 

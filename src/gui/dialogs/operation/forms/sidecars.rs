@@ -8,7 +8,7 @@ use egui::Ui;
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
 use crate::gui::dialogs::operation::line::ReportLine;
-use crate::gui::dialogs::operation::preview::OperationPreview;
+use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -39,7 +39,7 @@ impl Default for SidecarsForm {
 }
 
 /// What `count` sidecars of a kind hold.
-fn contents(kind: Sidecar, count: usize) -> String {
+fn describe_contents(kind: Sidecar, count: usize) -> String {
     let n = paint::format_grouped_number(count as u64);
     match kind {
         Sidecar::Mask => tr_n!(
@@ -66,7 +66,7 @@ fn contents(kind: Sidecar, count: usize) -> String {
     }
 }
 
-fn rasters(count: usize) -> String {
+fn count_rasters(count: usize) -> String {
     tr_n!(
         count,
         "{n} raster",
@@ -75,7 +75,7 @@ fn rasters(count: usize) -> String {
     )
 }
 
-fn files(count: usize) -> String {
+fn count_files(count: usize) -> String {
     tr_n!(
         count,
         "{n} file",
@@ -86,7 +86,7 @@ fn files(count: usize) -> String {
 
 /// Lines about what is found: how many files, what they hold, and the first of them.
 fn found_lines(
-    plan: OperationPreview,
+    preview: OperationPreview,
     found: &[RasterWithSidecars],
     choice: Sidecars,
 ) -> OperationPreview {
@@ -98,13 +98,13 @@ fn found_lines(
     let count = kinds.values().sum();
     let held: Vec<String> = kinds
         .into_iter()
-        .map(|(kind, count)| contents(kind, count))
+        .map(|(kind, count)| describe_contents(kind, count))
         .collect();
     let held = held.join(", ");
-    let mut plan = plan.line(ReportLine::fact(tr!(
+    let mut preview = preview.line(ReportLine::fact(tr!(
         "{rasters} with {files} beside them: {held}",
-        rasters = rasters(found.len()),
-        files = files(count),
+        rasters = count_rasters(found.len()),
+        files = count_files(count),
         held
     )));
     for raster in found.iter().take(NAMED) {
@@ -116,19 +116,19 @@ fn found_lines(
                 .filter_map(|(path, _)| Some(path.file_name()?.to_string_lossy().into_owned()))
                 .collect(),
         };
-        plan = plan.line(ReportLine::row(format!(
+        preview = preview.line(ReportLine::row(format!(
             "{}: {}",
             raster.path,
             names.join(", ")
         )));
     }
     if found.len() > NAMED {
-        plan = plan.line(ReportLine::row(tr!(
+        preview = preview.line(ReportLine::row(tr!(
             "and {n} more",
             n = paint::format_grouped_number((found.len() - NAMED) as u64)
         )));
     }
-    plan
+    preview
 }
 
 impl OperationForm for SidecarsForm {
@@ -232,9 +232,9 @@ impl OperationForm for SidecarsForm {
                         "Readers do not see what the sidecars hold, and statistics are computed \
                             without it."
                     );
-                    let plan = found_lines(OperationPreview::without_command(), &found, choice)
+                    let preview = found_lines(OperationPreview::without_command(), &found, choice)
                         .line(ReportLine::warning(text));
-                    plan.line(ReportLine::fact(tr!(
+                    preview.line(ReportLine::fact(tr!(
                         "The sidecars stay beside their rasters, and the problem stays in the list \
                             as a warning."
                     )))
@@ -249,7 +249,7 @@ impl OperationForm for SidecarsForm {
                         roots.len()
                     };
                     let all = dataset.root.samples.len();
-                    let plan =
+                    let preview =
                         found_lines(OperationPreview::new(Command::PackSidecars), &found, choice);
                     if roots < all
                         && dataset
@@ -262,42 +262,46 @@ impl OperationForm for SidecarsForm {
                             paint::format_grouped_number(roots as u64),
                             paint::format_grouped_number(all as u64),
                         );
-                        plan.line(ReportLine::warning(tr!(
+                        preview.line(ReportLine::warning(tr!(
                             "{roots} of {all} roots have sidecars: the others lack these samples \
                                 afterwards, which Problems offers to pad.",
                             roots,
                             all
                         )))
                     } else {
-                        plan
+                        preview
                     }
                 }
                 Sidecars::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
                     let Some(copies) = typed.or_else(|| proposed_copies(&dataset)) else {
-                        let plan = found_lines(OperationPreview::without_command(), &found, choice);
-                        return Ok(plan.obstacle(tr!("Name a folder for the copies")));
+                        let preview =
+                            found_lines(OperationPreview::without_command(), &found, choice);
+                        return Ok(preview.obstacle(tr!("Name a folder for the copies")));
                     };
                     let command = Command::BurnInSidecars {
                         copies: copies.clone(),
                     };
-                    let mut plan = found_lines(OperationPreview::new(command), &found, choice);
+                    let mut preview = found_lines(OperationPreview::new(command), &found, choice);
                     if copied < found.len() {
-                        let n = rasters(found.len() - copied);
-                        plan = plan.line(ReportLine::warning(tr!(
+                        let n = count_rasters(found.len() - copied);
+                        preview = preview.line(ReportLine::warning(tr!(
                             "{n} of other formats keep their bytes: only GeoTIFFs are written",
                             n
                         )));
                     }
                     if copied == 0 {
-                        return Ok(plan.obstacle(tr!("There is no raster to copy")));
+                        return Ok(preview.obstacle(tr!("There is no raster to copy")));
                     }
                     let text = tr!(
                         "Values that extensions computed from these rasters stay: run the \
                             extensions again afterwards."
                     );
-                    plan.destination(&copies, false)
-                        .line(ReportLine::fact(text))
+                    let copies = Destination {
+                        path: copies,
+                        replace: false,
+                    };
+                    preview.destination(&copies).line(ReportLine::fact(text))
                 }
             })
         }))

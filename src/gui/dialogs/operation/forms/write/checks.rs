@@ -1,67 +1,87 @@
-//! The middle column of the write dialog: the estimate and the preconditions. A check that blocks
-//! gives the reason and a link; slow checks run in jobs.
+//! The estimate and the checks before a dataset is written. A check that blocks gives the reason
+//! and a link; slow checks run in jobs.
 
 use std::path::PathBuf;
 
-use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::choices::{Choices, WriteContainer};
 use crate::container::{
-    Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, output_exists,
+    Assembly, BuildOptions, PlannedPart, dataset_around, foreign_in, output_exists,
 };
 use crate::draft::Unplaced;
 use crate::files::free_bytes;
 use crate::gui::action::Action;
+use crate::gui::dialogs::operation::checks::{check_counts_ui, check_ui};
 use crate::gui::document_key::{DocumentKey, revision};
-use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::collection::has_places;
 use crate::gui::sample_status::finding_sample;
-use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Tone, paint};
+use crate::gui::theme::{self, font};
+use crate::gui::widgets::{self, Button, paint};
 use crate::jobs::AsyncValue;
 use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity, is_remote};
+use crate::ops::publish::CheckLevel;
 use crate::studio::Document;
 use crate::validate;
 
+#[derive(Debug)]
 pub struct CheckLine {
     /// `None` while pending.
-    state: Option<Tone>,
+    level: Option<CheckLevel>,
     title: String,
     detail: String,
-    /// True when this blocks writing.
-    pub blocks: bool,
     /// The finding that it links to.
     jump: Option<Finding>,
 }
 
 impl CheckLine {
-    fn new(state: Tone, title: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn new(level: CheckLevel, title: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
-            state: Some(state),
+            level: Some(level),
             title: title.into(),
             detail: detail.into(),
-            blocks: state == Tone::Error,
             jump: None,
         }
     }
 
-    fn waiting(title: &str) -> Self {
+    pub fn waiting(title: &str) -> Self {
         Self {
-            state: None,
+            level: None,
             title: title.into(),
             detail: String::new(),
-            blocks: true,
             jump: None,
         }
+    }
+
+    /// True when it prevents writing, also while it is pending.
+    fn is_blocking(&self) -> bool {
+        self.level.is_none_or(|level| level == CheckLevel::Blocks)
     }
 
     /// The reason shown in the footer of the dialog.
-    pub fn reason(&self) -> String {
-        match self.state {
+    fn reason(&self) -> String {
+        match self.level {
             None => tr!("still looking").into(),
             Some(_) => self.title.clone(),
         }
+    }
+}
+
+/// Says what prevents writing; `None` for nothing.
+pub fn describe_blocking(lines: &[CheckLine]) -> Option<String> {
+    let blocking: Vec<&CheckLine> = lines.iter().filter(|line| line.is_blocking()).collect();
+    match blocking.as_slice() {
+        [] => None,
+        [one] => Some(tr!(
+            "1 check blocks writing: {reason}",
+            reason = one.reason()
+        )),
+        [first, ..] => Some(tr!(
+            "{n} checks block writing. First: {reason}",
+            n = blocking.len(),
+            reason = first.reason()
+        )),
     }
 }
 
@@ -132,7 +152,7 @@ fn unplaced_line(tray: &[Unplaced]) -> Option<CheckLine> {
         "{names}: give them a place in the hierarchy, or leave them out.",
         names = names.join(", ")
     );
-    Some(CheckLine::new(Tone::Warning, title, detail))
+    Some(CheckLine::new(CheckLevel::Warning, title, detail))
 }
 
 fn file_name(file: &Unplaced) -> String {
@@ -143,7 +163,7 @@ fn file_name(file: &Unplaced) -> String {
         .into_owned()
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Checks {
     sources: AsyncValue<DocumentKey, Report>,
     disk: AsyncValue<(String, WriteContainer), Disk>,
@@ -153,10 +173,6 @@ pub struct Checks {
     parts_wanted: Option<(DocumentKey, String)>,
     disk_wanted: Option<(String, WriteContainer)>,
     key: DocumentKey,
-    /// Requests that keep the dialog open.
-    pub requests: Vec<Request>,
-    /// A request that closes the dialog.
-    pub leave: Option<Request>,
 }
 
 impl Checks {
@@ -187,7 +203,7 @@ impl Checks {
             .update(cx.jobs, self.key, tr!("Sizes"), move |_| {
                 Ok(sizes_of(&dataset, words))
             });
-        let wanted = (choices.target.trim().to_owned(), choices.container);
+        let wanted = (choices.output.text.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
@@ -240,14 +256,18 @@ impl Checks {
     ) -> Vec<CheckLine> {
         let mut lines = Vec::new();
         if let Some(wrong) = wrong {
-            lines.push(CheckLine::new(Tone::Error, wrong, ""));
+            lines.push(CheckLine::new(CheckLevel::Blocks, wrong, ""));
         }
         let Some(document) = cx.document().filter(|document| document.draft().is_some()) else {
-            lines.push(CheckLine::new(Tone::Error, tr!("No draft is open"), ""));
+            lines.push(CheckLine::new(
+                CheckLevel::Blocks,
+                tr!("No draft is open"),
+                "",
+            ));
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.marks.status.is_checked() {
+        if cx.studio.is_checking() || !cx.session.status.samples.is_checked() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);
@@ -315,7 +335,7 @@ impl Checks {
             .and_then(|wanted| self.parts.get(wanted))
         {
             lines.push(CheckLine::new(
-                Tone::Error,
+                CheckLevel::Blocks,
                 error.to_string(),
                 error.hints().join("; "),
             ));
@@ -329,7 +349,7 @@ impl Checks {
                 "{n} padded samples hold no pixels",
                 n
             );
-            lines.push(CheckLine::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(CheckLevel::Warning, title, detail));
         }
         lines.extend(
             document
@@ -351,7 +371,7 @@ impl Checks {
                     ),
                 )
             };
-            lines.push(CheckLine::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(CheckLevel::Warning, title, detail));
         }
         lines
     }
@@ -359,19 +379,26 @@ impl Checks {
     fn sources_lines(&self) -> Vec<CheckLine> {
         let report = match self.sources.get(&self.key) {
             None => return vec![CheckLine::waiting(tr!("Source files are being looked at"))],
-            Some(Err(error)) => return vec![CheckLine::new(Tone::Error, error.to_string(), "")],
+            Some(Err(error)) => {
+                return vec![CheckLine::new(CheckLevel::Blocks, error.to_string(), "")];
+            }
             Some(Ok(report)) => report,
         };
         let lines = [
-            summarize_rule(report, Rule::SourceMissing, Tone::Error, |count, n| {
-                tr_n!(
-                    count,
-                    "{n} source file can't be read",
-                    "{n} source files can't be read",
-                    n
-                )
-            }),
-            summarize_rule(report, Rule::RasterRead, Tone::Warning, |count, n| {
+            summarize_rule(
+                report,
+                Rule::SourceMissing,
+                CheckLevel::Blocks,
+                |count, n| {
+                    tr_n!(
+                        count,
+                        "{n} source file can't be read",
+                        "{n} source files can't be read",
+                        n
+                    )
+                },
+            ),
+            summarize_rule(report, Rule::RasterRead, CheckLevel::Warning, |count, n| {
                 tr_n!(
                     count,
                     "{n} raster can't be opened",
@@ -379,7 +406,7 @@ impl Checks {
                     n
                 )
             }),
-            summarize_rule(report, Rule::FileTorn, Tone::Error, |count, n| {
+            summarize_rule(report, Rule::FileTorn, CheckLevel::Blocks, |count, n| {
                 tr_n!(
                     count,
                     "{n} raster or table has parts in other files",
@@ -387,14 +414,19 @@ impl Checks {
                     n
                 )
             }),
-            summarize_rule(report, Rule::SidecarLeft, Tone::Warning, |count, n| {
-                tr_n!(
-                    count,
-                    "{n} raster leaves a mask or georeference behind in a sidecar",
-                    "{n} rasters leave masks or georeferences behind in sidecars",
-                    n
-                )
-            }),
+            summarize_rule(
+                report,
+                Rule::SidecarLeft,
+                CheckLevel::Warning,
+                |count, n| {
+                    tr_n!(
+                        count,
+                        "{n} raster leaves a mask or georeference behind in a sidecar",
+                        "{n} rasters leave masks or georeferences behind in sidecars",
+                        n
+                    )
+                },
+            ),
         ];
         let mut lines: Vec<CheckLine> = lines.into_iter().flatten().collect();
         let others: Vec<&Finding> = report
@@ -411,7 +443,7 @@ impl Checks {
         }
         if lines.is_empty() {
             lines.push(CheckLine::new(
-                Tone::Ok,
+                CheckLevel::Pass,
                 tr!("All source files can be read, and all rasters opened"),
                 "",
             ));
@@ -420,8 +452,12 @@ impl Checks {
     }
 
     fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<CheckLine> {
-        if choices.target.trim().is_empty() {
-            return vec![CheckLine::new(Tone::Error, tr!("Type where to write"), "")];
+        if choices.output.text.trim().is_empty() {
+            return vec![CheckLine::new(
+                CheckLevel::Blocks,
+                tr!("Type where to write"),
+                "",
+            )];
         }
         let Some(disk) = self.disk_now() else {
             return vec![CheckLine::waiting(tr!(
@@ -429,26 +465,26 @@ impl Checks {
             ))];
         };
         let mut lines = Vec::new();
-        match (&disk.refused, disk.there, choices.replace) {
+        match (&disk.refused, disk.there, choices.output.replace) {
             (Some(why), ..) => lines.push(CheckLine::new(
-                Tone::Error,
+                CheckLevel::Blocks,
                 tr!("Nothing can be written at the destination"),
                 why.text(),
             )),
             (None, true, false) => {
                 lines.push(CheckLine::new(
-                    Tone::Error,
+                    CheckLevel::Blocks,
                     tr!("The destination exists already"),
                     tr!("Choose another name, or replace it."),
                 ));
             }
             (None, true, true) => lines.push(CheckLine::new(
-                Tone::Warning,
+                CheckLevel::Warning,
                 tr!("What is at the destination will be replaced"),
                 "",
             )),
             (None, false, _) => lines.push(CheckLine::new(
-                Tone::Ok,
+                CheckLevel::Pass,
                 tr!("The destination is writable and empty"),
                 "",
             )),
@@ -459,7 +495,7 @@ impl Checks {
                 "{path}: its readers would take the new one for a part of it.",
                 path = dataset.display()
             );
-            lines.push(CheckLine::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(CheckLevel::Warning, title, detail));
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
             let text = tr!(
@@ -470,7 +506,11 @@ impl Checks {
             // Margin for tables and archive records.
             let enough = free > needed + needed / 50;
             lines.push(CheckLine::new(
-                if enough { Tone::Ok } else { Tone::Error },
+                if enough {
+                    CheckLevel::Pass
+                } else {
+                    CheckLevel::Blocks
+                },
                 text,
                 "",
             ));
@@ -478,69 +518,45 @@ impl Checks {
         lines
     }
 
-    /// Draws the column.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[CheckLine]) {
-        let t = theme::tokens(ui);
+    /// Draws the column; returns a request that closes the dialog.
+    pub fn ui(
+        &self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        lines: &[CheckLine],
+    ) -> Option<Request> {
         self.estimate_ui(ui, cx);
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
-        ui.painter()
-            .hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
-        ui.horizontal(|ui| {
-            widgets::heading(ui, tr!("Pre-flight checks"));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.spacing_mut().item_spacing.x = 4.0;
-                let count =
-                    |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
-                let [notes, blocks, passes] =
-                    [count(Tone::Warning), count(Tone::Error), count(Tone::Ok)];
-                for (tone, icon, number, text) in [
-                    (
-                        Tone::Warning,
-                        icons::WARNING,
-                        notes,
-                        tr_n!(notes, "{n} note", "{n} notes", n = notes),
-                    ),
-                    (
-                        Tone::Error,
-                        icons::WARNING_OCTAGON,
-                        blocks,
-                        tr_n!(blocks, "{n} block", "{n} block", n = blocks),
-                    ),
-                    (
-                        Tone::Ok,
-                        icons::CHECK,
-                        passes,
-                        tr_n!(passes, "{n} pass", "{n} pass", n = passes),
-                    ),
-                ] {
-                    if number > 0 {
-                        widgets::badge(ui, tone, Some(icon), &text);
-                    }
-                }
-            });
-        });
+        ui.painter().hline(
+            rect.x_range(),
+            rect.center().y,
+            Stroke::new(1.0, theme::tokens(ui).line2),
+        );
+        widgets::heading(ui, tr!("Pre-flight checks"));
+        check_counts_ui(ui, lines.iter().filter_map(|line| line.level));
+        let mut clicked = None;
         for line in lines {
-            if let Some(finding) = line_ui(ui, line) {
-                if is_of_sidecars(finding) {
-                    self.leave = Some(Request::Do(Action::Sidecars));
-                    continue;
-                }
-                // The problem list contains the findings about sources.
-                let list = Request::Do(if is_of_source(finding) {
-                    Action::Validate
-                } else {
-                    Action::ShowProblems
-                });
-                // The request to leave comes last, so that its panel is in front.
-                if let Location::Collection(field) = &finding.at {
-                    self.requests.push(list);
-                    self.leave = Some(Request::CollectionField(field.clone()));
-                } else {
-                    let at = finding_sample(finding);
-                    self.requests.extend(at.map(|at| Request::Select(Some(at))));
-                    self.leave = Some(list);
-                }
+            clicked = line_ui(ui, line).or(clicked);
+        }
+        let finding = clicked?;
+        if is_of_sidecars(finding) {
+            return Some(Request::Do(Action::Sidecars));
+        }
+        // The problem list contains the findings about sources.
+        let list = Request::Do(if is_of_source(finding) {
+            Action::Validate
+        } else {
+            Action::ShowProblems
+        });
+        // The request to leave comes last, so that its panel is in front.
+        if let Location::Collection(field) = &finding.at {
+            cx.request(list);
+            Some(Request::CollectionField(field.clone()))
+        } else {
+            if let Some(at) = finding_sample(finding) {
+                cx.request(Request::Select(Some(at)));
             }
+            Some(list)
         }
     }
 
@@ -576,14 +592,7 @@ impl Checks {
                 ),
                 None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
             };
-            ui.add(
-                egui::Label::new(
-                    theme::rich_text(text)
-                        .text_style(text_style("small12"))
-                        .color(t.tx2),
-                )
-                .truncate(),
-            );
+            ui.add(egui::Label::new(theme::style_small_text(text, t.tx2)).truncate());
         });
         let Some(Ok(sizes)) = self.sizes.get(&self.key) else {
             return;
@@ -631,7 +640,7 @@ impl Checks {
 fn summarize_rule(
     report: &Report,
     rule: Rule,
-    tone: Tone,
+    level: CheckLevel,
     title: impl FnOnce(usize, String) -> String,
 ) -> Option<CheckLine> {
     let own: Vec<&Finding> = report
@@ -647,7 +656,7 @@ fn summarize_rule(
         .map(|finding| finding.at.to_string())
         .collect();
     let mut line = CheckLine::new(
-        tone,
+        level,
         title(count, paint::format_grouped_number(count as u64)),
         places.join(", "),
     );
@@ -675,7 +684,7 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine
         .map(|finding| **finding)
         .or(findings.first().copied());
     let Some(worst) = worst else {
-        return CheckLine::new(Tone::Ok, title, detail);
+        return CheckLine::new(CheckLevel::Pass, title, detail);
     };
     let number = if errors.is_empty() {
         findings.len()
@@ -692,13 +701,13 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine
             )
         ),
     };
-    let tone = if errors.is_empty() {
-        Tone::Warning
+    let level = if errors.is_empty() {
+        CheckLevel::Warning
     } else {
-        Tone::Error
+        CheckLevel::Blocks
     };
     let mut line = CheckLine::new(
-        tone,
+        level,
         format!("{}: {}{more}", worst.rule, worst.message),
         worst.at.to_string(),
     );
@@ -708,68 +717,23 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine
 
 /// Draws a check; returns the finding when its link was clicked.
 fn line_ui<'a>(ui: &mut Ui, line: &'a CheckLine) -> Option<&'a Finding> {
-    let t = theme::tokens(ui);
-    let (icon, color) = match line.state {
-        Some(Tone::Ok) => (icons::CHECK_CIRCLE, t.ok),
-        Some(Tone::Warning) => (icons::WARNING, t.warn),
-        None => (icons::CLOCK, t.tx3),
-        Some(_) => (icons::WARNING_OCTAGON, t.err),
-    };
-    let bad = line.state == Some(Tone::Error);
-    let (fill, border) = if bad {
-        (t.errbg, t.errline)
-    } else {
-        (Color32::TRANSPARENT, Color32::TRANSPARENT)
-    };
-    let margin = if bad {
-        Margin::symmetric(8, 6)
-    } else {
-        Margin::symmetric(0, 0)
-    };
     let mut clicked = None;
-    Frame::NONE
-        .fill(fill)
-        .stroke(Stroke::new(if bad { 1.0 } else { 0.0 }, border))
-        .corner_radius(4)
-        .inner_margin(margin)
-        .show(ui, |ui| {
-            ui.set_width(ui.available_width());
-            ui.horizontal_top(|ui| {
-                ui.spacing_mut().item_spacing = vec2(7.0, 3.0);
-                ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
-                ui.vertical(|ui| {
-                    let title = theme::rich_text(&line.title)
-                        .font(font::regular(12.5))
-                        .color(if bad { t.err } else { t.tx });
-                    ui.add(egui::Label::new(title).wrap());
-                    if !line.detail.is_empty() {
-                        let detail = theme::rich_text(&line.detail)
-                            .font(font::regular(11.5))
-                            .color(t.tx2);
-                        ui.add(egui::Label::new(detail).wrap());
-                    }
-                    if let Some(finding) = &line.jump
-                        && bad
-                        && ui
-                            .add(
-                                Button::secondary(tr!("Show"))
-                                    .name(tr!("Show {place}", place = finding.at)),
-                            )
-                            .clicked()
-                    {
-                        clicked = Some(finding);
-                    }
-                    if let Some(finding) =
-                        line.jump.as_ref().filter(|finding| is_of_sidecars(finding))
-                        && ui
-                            .add(Button::secondary(tr!("Pack, burn in or leave…")))
-                            .clicked()
-                    {
-                        clicked = Some(finding);
-                    }
-                });
-            });
-        });
+    check_ui(ui, line.level, &line.title, |ui| {
+        if !line.detail.is_empty() {
+            let detail = theme::rich_text(&line.detail)
+                .font(font::regular(11.5))
+                .color(theme::tokens(ui).tx2);
+            ui.add(egui::Label::new(detail).wrap());
+        }
+        let Some(finding) = &line.jump else { return };
+        let show = Button::secondary(tr!("Show")).name(tr!("Show {place}", place = finding.at));
+        let is_bad = line.level == Some(CheckLevel::Blocks);
+        let sidecars = Button::secondary(tr!("Pack, burn in or leave…"));
+        if is_bad && ui.add(show).clicked() || is_of_sidecars(finding) && ui.add(sidecars).clicked()
+        {
+            clicked = Some(finding);
+        }
+    });
     clicked
 }
 
@@ -844,18 +808,6 @@ fn disk_of(path: &std::path::Path, container: WriteContainer) -> Disk {
         inside,
         free: free_bytes(path),
     }
-}
-
-/// Names of files written beside the parts.
-pub fn index_names(options: &BuildOptions) -> Vec<&'static str> {
-    let formats = options.parts.iter().flat_map(|parts| &parts.consolidate);
-    formats
-        .map(|format| match format {
-            Format::Tacocat => ".tacocat",
-            Format::TacocatFile => "__TACOCAT__",
-            _ => "TACOLLECTION.json",
-        })
-        .collect()
 }
 
 #[cfg(test)]
