@@ -21,6 +21,8 @@ use crate::error::Error;
 const FRAME_ROWS_MAX: usize = 1 << 28;
 /// Maximum sum of frame sizes copied for an aggregate of the engine: 512 MiB of numbers.
 const COPIED_ROWS_MAX: usize = 1 << 26;
+/// Beginnings of the aggregates that are 0 of a frame without rows.
+const ZERO_OF_NO_ROWS: [&str; 3] = ["CAST(count(", "regr_count(", "entropy("];
 /// Column with the number of a frame.
 const RANGE: &str = "__range";
 
@@ -520,12 +522,13 @@ impl WindowDefinition {
         for (at, known) in known.iter().enumerate() {
             before[at + 1] = before[at] + u32::from(*known);
         }
-        let count = |(start, end): (usize, usize)| before[end] - before[start];
-        let frames: Vec<(usize, usize)> = (0..rows.order.len())
-            .map(|at| self.frame(rows, at))
+        let frames: Vec<FrameParts> = (0..rows.order.len())
+            .map(|at| self.frame_parts(rows, at))
             .collect();
+        let of_part = |part: &Range<usize>| before[part.end] - before[part.start];
+        let count = |frame: &FrameParts| frame.iter().map(of_part).sum::<u32>();
         let Some(values) = values.filter(|_| self.function != WindowFunction::Count) else {
-            let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
+            let counts = frames.iter().map(|frame| Some(i64::from(count(frame))));
             return Ok(restore_row_order(rows, counts)
                 .collect::<Int64Chunked>()
                 .into_column());
@@ -543,8 +546,9 @@ impl WindowDefinition {
                 .enumerate()
                 .for_each(|(rank, row)| ranks[row as usize] = rank as u32);
             let rank = |at: usize| ranks[rows.order[at] as usize];
-            let better = |best, at| pick_better_rank(best, at, &known, rank, greatest);
-            let best = fold_frames(&frames, None, better)?;
+            let place = |at: usize| known[at].then_some(at);
+            let better = |one, other| pick_better_rank(one, other, rank, greatest);
+            let best = self.fold_parts(&frames, None, place, better)?;
             let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
             best.into_iter().enumerate().for_each(|(at, best)| {
                 found[rows.order[at] as usize] = best.map(|best| rows.order[best])
@@ -572,16 +576,17 @@ impl WindowDefinition {
             for (at, row) in rows.order.iter().enumerate() {
                 sums[at + 1] = sums[at] + numbers[*row as usize];
             }
-            let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
+            let of_part = |part: &Range<usize>| sums[part.end] - sums[part.start];
+            let sum = |frame: &FrameParts| frame.iter().map(of_part).sum::<i128>();
             if self.function == WindowFunction::Avg {
-                let mean = |frame: &(usize, usize)| {
-                    (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)))
+                let mean = |frame: &FrameParts| {
+                    (count(frame) > 0).then(|| sum(frame) as f64 / f64::from(count(frame)))
                 };
                 return Ok(restore_row_order(rows, frames.iter().map(mean))
                     .collect::<Float64Chunked>()
                     .into_column());
             }
-            let whole = |frame: &(usize, usize)| fit_sum(sum(frame), count(*frame));
+            let whole = |frame: &FrameParts| fit_sum(sum(frame), count(frame));
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
             return Ok(restore_row_order(rows, sums.into_iter())
                 .collect::<Int64Chunked>()
@@ -590,12 +595,32 @@ impl WindowDefinition {
         let values = values.cast(&DataType::Float64)?;
         let values = values.f64()?;
         let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
-        let sums = fold_frames(&frames, 0.0, |sum: f64, at| sum + number(at))?;
-        let value =
-            |(frame, sum): (&(usize, usize), f64)| self.compute_mean_or_sum(sum, count(*frame));
+        let sums = self.fold_parts(&frames, 0.0, number, |one, other| one + other)?;
+        let value = |(frame, sum): (&FrameParts, f64)| self.compute_mean_or_sum(sum, count(frame));
         Ok(restore_row_order(rows, frames.iter().zip(sums).map(value))
             .collect::<Float64Chunked>()
             .into_column())
+    }
+
+    /// Joins the values of the rows of each frame, beginning with `start`.
+    fn fold_parts<T: Copy>(
+        &self,
+        frames: &[FrameParts],
+        start: T,
+        value: impl Fn(usize) -> T,
+        join: impl Fn(T, T) -> T,
+    ) -> PolarsResult<Vec<T>> {
+        if self.exclusion.is_none() {
+            let whole: Vec<(usize, usize)> = frames
+                .iter()
+                .map(|[frame, ..]| (frame.start, frame.end))
+                .collect();
+            return fold_frames(&whole, start, |joined, at| join(joined, value(at)));
+        }
+        let tree = RangeTree::build((0..frames.len()).map(value).collect(), start, &join);
+        let of_part = |part: &Range<usize>| tree.fold(part, &join);
+        let fold = |frame: &FrameParts| frame.iter().map(of_part).fold(start, &join);
+        Ok(frames.iter().map(fold).collect())
     }
 
     /// The aggregate of `count` numbers with this sum; `None` of no numbers.
@@ -666,12 +691,13 @@ impl WindowDefinition {
             .column("value")?
             .as_materialized_series()
             .take(&IdxCa::from_iter(found))?;
-        // Of a frame without rows a count is 0.
-        Ok(if sql.starts_with("CAST(count(") {
-            values.fill_null(FillNullStrategy::Zero)?.into_column()
-        } else {
-            values.into_column()
-        })
+        Ok(
+            if ZERO_OF_NO_ROWS.iter().any(|name| sql.starts_with(name)) {
+                values.fill_null(FillNullStrategy::Zero)?.into_column()
+            } else {
+                values.into_column()
+            },
+        )
     }
 }
 
@@ -792,16 +818,52 @@ fn find_changes(sorted: &DataFrame, names: &[PlSmallStr]) -> PolarsResult<Vec<bo
 }
 
 fn pick_better_rank(
-    best: Option<usize>,
-    at: usize,
-    known: &[bool],
+    one: Option<usize>,
+    other: Option<usize>,
     rank: impl Fn(usize) -> u32,
     greatest: bool,
 ) -> Option<usize> {
-    match best {
-        _ if !known[at] => best,
-        Some(best) if (rank(best) > rank(at)) == greatest => Some(best),
-        _ => Some(at),
+    match (one, other) {
+        (Some(best), Some(at)) if (rank(best) > rank(at)) == greatest => Some(best),
+        (best, None) => best,
+        (_, at) => at,
+    }
+}
+
+/// Joined values of runs of rows, of which any range takes a few: the nodes of a binary tree, with
+/// the children of node `n` at `2n` and `2n + 1`, and the values of the rows in the second half.
+struct RangeTree<T> {
+    nodes: Vec<T>,
+    start: T,
+}
+
+impl<T: Copy> RangeTree<T> {
+    fn build(values: Vec<T>, start: T, join: impl Fn(T, T) -> T) -> Self {
+        let count = values.len();
+        let mut nodes = vec![start; count];
+        nodes.extend(values);
+        for at in (1..count).rev() {
+            nodes[at] = join(nodes[2 * at], nodes[2 * at + 1]);
+        }
+        Self { nodes, start }
+    }
+
+    fn fold(&self, range: &Range<usize>, join: impl Fn(T, T) -> T) -> T {
+        let count = self.nodes.len() / 2;
+        let (mut from, mut to) = (range.start + count, range.end + count);
+        let mut joined = self.start;
+        while from < to {
+            if from % 2 == 1 {
+                joined = join(joined, self.nodes[from]);
+                from += 1;
+            }
+            if to % 2 == 1 {
+                to -= 1;
+                joined = join(joined, self.nodes[to]);
+            }
+            (from, to) = (from / 2, to / 2);
+        }
+        joined
     }
 }
 

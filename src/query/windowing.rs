@@ -211,11 +211,7 @@ fn window(
     let refused = |summary: String, hint: &str| {
         Err(engine.source.locate(Error::usage(summary).hint(hint), span))
     };
-    let excludes = spec
-        .partition_by
-        .iter()
-        .any(|key| read_exclusion(key).is_some());
-    let plain = !call.distinct && call.order.is_empty() && !excludes;
+    let plain = !call.distinct && call.order.is_empty();
     let mut arguments = call.arguments.clone();
     let kind = match name.as_str() {
         "row_number" => F::RowNumber,
@@ -300,8 +296,8 @@ fn window(
         .partition_by
         .iter()
         .cloned()
-        .partition(|key| read_exclusion(key).is_some());
-    let exclusion = excluded.first().and_then(read_exclusion);
+        .partition(|key| read_exclusion_mark(key).is_some());
+    let exclusion = excluded.first().and_then(read_exclusion_mark);
     let partition = keys.len();
     let mut inputs = keys;
     for key in &spec.order_by {
@@ -365,7 +361,7 @@ fn window(
 }
 
 /// The rows that a frame leaves out, by the mark in PARTITION BY.
-fn read_exclusion(key: &Expr) -> Option<FrameExclusion> {
+fn read_exclusion_mark(key: &Expr) -> Option<FrameExclusion> {
     let Expr::Function(function) = key else {
         return None;
     };
