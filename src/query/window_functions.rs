@@ -13,6 +13,7 @@ use super::function_registry;
 use super::functions::add_interval;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
+use super::time_range::MICROS_OF_DAY;
 use super::time_texts::IntervalParts;
 use super::whole_numbers::too_large;
 use crate::error::Error;
@@ -113,6 +114,8 @@ struct PartitionedRows {
     peers: Vec<(u32, u32)>,
     /// Numeric order key, ascending within each partition; NaN for null.
     keys: Vec<f64>,
+    /// What a distance of 1 between keys is: of dates, whose keys are microseconds, a day.
+    key_unit: f64,
     /// First position of each group of peers.
     group_starts: Vec<u32>,
 }
@@ -217,6 +220,7 @@ impl WindowDefinition {
                 parts: whole.clone(),
                 peers: whole,
                 keys: Vec::new(),
+                key_unit: 1.0,
                 group_starts: vec![0],
             });
         }
@@ -244,15 +248,26 @@ impl WindowDefinition {
             .zip(&part_begins)
             .for_each(|(peer, part)| *peer |= part);
         let order = sorted.column("row")?.idx()?.iter().flatten().collect();
+        let mut key_unit = 1.0;
         let keys = match self.order.as_slice() {
             [(descending, _)] if self.frame.units == FrameUnits::Range && self.has_offsets() => {
                 let key = sorted.column(&names[self.partition])?;
                 let key = match key.dtype() {
-                    dtype if dtype.is_temporal() => key
-                        .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
-                        .cast(&DataType::Int64)?,
+                    dtype if dtype.is_temporal() => {
+                        if *dtype == DataType::Date && self.has_distances(|one| one.fract() == 0.0)
+                        {
+                            key_unit = MICROS_OF_DAY as f64;
+                        } else if !self.has_distances(|one| one == 0.0) {
+                            return Err(refusal(
+                                "a distance between times is an interval: RANGE BETWEEN INTERVAL \
+                                    7 DAYS PRECEDING AND CURRENT ROW",
+                            ));
+                        }
+                        key.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
+                            .cast(&DataType::Int64)?
+                    }
                     _ if self.has_interval() => {
-                        return Err(refusal("a frame of months is over times in ORDER BY"));
+                        return Err(refusal("a frame of intervals is over times in ORDER BY"));
                     }
                     _ => key.clone(),
                 };
@@ -272,6 +287,7 @@ impl WindowDefinition {
             parts: spans(&part_begins),
             peers: spans(&peer_begins),
             keys,
+            key_unit,
             group_starts,
         })
     }
@@ -287,6 +303,16 @@ impl WindowDefinition {
         [self.frame.start, self.frame.end]
             .iter()
             .any(|bound| matches!(bound, FrameBound::Interval(_)))
+    }
+
+    /// True when the distances of the frame that are numbers are all such.
+    fn has_distances(&self, is_such: fn(f64) -> bool) -> bool {
+        [self.frame.start, self.frame.end]
+            .iter()
+            .all(|bound| match bound {
+                FrameBound::Offset(offset) => is_such(*offset),
+                FrameBound::Interval(_) | FrameBound::Unbounded => true,
+            })
     }
 
     fn has_offsets(&self) -> bool {
@@ -732,7 +758,7 @@ fn find_first_type(arguments: &[Field]) -> DataType {
 /// The position where RANGE starts or ends, `offset` of the key away from the row at `at`.
 fn find_range_place(rows: &PartitionedRows, at: usize, offset: f64, is_start: bool) -> usize {
     let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
-    let wanted = (offset != 0.0 && !key.is_nan()).then_some(key + offset);
+    let wanted = (offset != 0.0 && !key.is_nan()).then_some(key + offset * rows.key_unit);
     find_key_place(rows, at, wanted, is_start)
 }
 

@@ -611,3 +611,42 @@ fn bars_are_drawn() {
         ]]),
     )]);
 }
+
+#[test]
+fn distances_between_dates_are_days() {
+    let dates = "(VALUES (DATE '2023-01-01'), (DATE '2023-01-02'), (DATE '2023-01-09'), (NULL)) \
+        t(x)";
+    let counts = |frame: &str| {
+        rows(&format!(
+            "SELECT count(*) OVER (ORDER BY x RANGE BETWEEN {frame}) FROM {dates} ORDER BY x"
+        ))
+    };
+    assert_eq!(
+        counts("1 PRECEDING AND CURRENT ROW"),
+        [json!([1]), json!([2]), json!([1]), json!([1])]
+    );
+    assert_eq!(
+        counts("1 PRECEDING AND INTERVAL 7 DAYS FOLLOWING"),
+        [json!([2]), json!([3]), json!([1]), json!([1])]
+    );
+    for sql in [
+        "SELECT sum(1) OVER (ORDER BY x RANGE 1 PRECEDING) FROM (VALUES (TIMESTAMP '2023-01-01')) \
+            t(x)",
+        "SELECT sum(1) OVER (ORDER BY x RANGE 1.5 PRECEDING) FROM (VALUES (DATE '2023-01-01')) \
+            t(x)",
+        "SELECT sum(1) OVER (ORDER BY x RANGE INTERVAL 1 DAY PRECEDING) FROM (VALUES (1)) t(x)",
+    ] {
+        report(sql);
+    }
+}
+
+#[test]
+fn buckets_of_months_begin_with_a_month() {
+    all(&[(
+        "SELECT time_bucket(INTERVAL 1 MONTH, DATE '2023-05-12', DATE '2023-01-15')::VARCHAR, \
+            time_bucket(INTERVAL 3 MONTH, DATE '2023-05-12', DATE '2023-02-15')::VARCHAR, \
+            time_bucket(INTERVAL 1 YEAR, DATE '2023-05-12', DATE '2022-04-15')::VARCHAR, \
+            time_bucket(INTERVAL 2 MONTH, DATE '2022-11-12', DATE '2023-02-15')::VARCHAR",
+        json!([["2023-05-01", "2023-05-01", "2023-04-01", "2022-10-01"]]),
+    )]);
+}
