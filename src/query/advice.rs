@@ -7,21 +7,8 @@ use strsim::levenshtein;
 use super::function_registry;
 
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 6] = [
+const INSTEAD: [(&str, &str); 3] = [
     ("rowid", "rows are numbered by \"internal:current_id\""),
-    (
-        "setseed(",
-        "an order that is the same every time: ORDER BY hash(id)",
-    ),
-    (
-        "equi_width_bins(",
-        "bins of one width: SELECT floor(x / 10) * 10 AS bin, count(*) FROM data GROUP BY bin \
-            ORDER BY bin",
-    ),
-    (
-        "histogram_exact(",
-        "count values: SELECT x, count(*) FROM data GROUP BY x ORDER BY x",
-    ),
     (
         "approx_top_k(",
         "the most frequent values: SELECT x, count(*) AS n FROM data GROUP BY x ORDER BY n DESC \

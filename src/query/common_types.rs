@@ -2,7 +2,9 @@
 
 use polars::prelude::*;
 
-use super::duckdb_arithmetic::{apply_duckdb_arithmetic, is_of_mixed_signs, narrowing_function};
+use super::duckdb_arithmetic::{
+    apply_duckdb_arithmetic, as_zoned_times, is_of_mixed_signs, narrowing_function,
+};
 use super::list_functions::elementwise;
 use super::nested_values::{cast_to, common_type, is_nested};
 
@@ -26,7 +28,7 @@ pub(super) fn with_common_types(
             apply_duckdb_arithmetic(right.clone())?.collect_schema()?,
         );
     }
-    let mut casts = Vec::new();
+    let (mut casts, mut zoned_times) = (Vec::new(), Vec::new());
     for (name, one) in of_left.iter() {
         // The engine that compares rows has no type for both.
         if of_right
@@ -36,12 +38,18 @@ pub(super) fn with_common_types(
             casts.push(narrowing_function(DataType::Int64).call(vec![col(name.clone())]));
             continue;
         }
-        let Some(other) = of_right
-            .get(name)
-            .filter(|other| *other != one && (is_nested(one) || is_nested(other)))
-        else {
+        let Some(other) = of_right.get(name).filter(|other| *other != one) else {
             continue;
         };
+        // Of two columns of times one has a zone.
+        let column = col(name.clone());
+        if let Some(zoned) = as_zoned_times(&[&column, &column], &[one.clone(), other.clone()]) {
+            zoned_times.push(zoned);
+            continue;
+        }
+        if !is_nested(one) && !is_nested(other) {
+            continue;
+        }
         let dtype = common_type(&[one.clone(), other.clone()])?;
         let of = dtype.clone();
         let cast = elementwise(
@@ -50,6 +58,12 @@ pub(super) fn with_common_types(
             move |columns| Ok(cast_to(&columns[0], &dtype)?.into_column()),
         );
         casts.push(cast.call(vec![col(name.clone())]));
+    }
+    for zoned in zoned_times {
+        if let [of_left, of_right] = zoned.as_slice() {
+            left = left.with_columns([of_left.clone()]);
+            right = right.with_columns([of_right.clone()]);
+        }
     }
     Ok(if casts.is_empty() {
         (left, right)

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use polars::prelude::{LazyFrame, Schema};
 use polars::sql::SQLContext;
 use sqlparser::ast::Expr;
-use sqlparser::tokenizer::TokenWithSpan;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::duckdb_semantics::{Extras, Semantics, column, is_null};
 use super::engine_errors::engine_error;
@@ -29,6 +29,8 @@ pub(super) struct SqlEngine<'a> {
     /// Functions generated for this statement.
     pub extras: Extras,
     now: DateTime<Utc>,
+    /// The seed of `random()`, which `setseed` gives.
+    seed: Option<f64>,
 }
 
 impl<'a> SqlEngine<'a> {
@@ -44,6 +46,7 @@ impl<'a> SqlEngine<'a> {
             numbers: Cell::new(0),
             extras: Extras::default(),
             now: Utc::now(),
+            seed: find_seed(tokens),
         }
     }
 
@@ -54,6 +57,7 @@ impl<'a> SqlEngine<'a> {
             schema,
             extras: &self.extras,
             now: self.now,
+            seed: self.seed,
         }
     }
 
@@ -127,6 +131,22 @@ impl<'a> SqlEngine<'a> {
             self.print(condition, &mut frame)?
         };
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))
+    }
+}
+
+/// The number of the call of `setseed` in a statement.
+fn find_seed(tokens: &[TokenWithSpan]) -> Option<f64> {
+    let at = tokens.iter().position(|token| {
+        matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case("setseed"))
+    })?;
+    let mut behind = tokens[at + 1..].iter().map(|token| &token.token);
+    let Some(Token::LParen) = behind.next() else {
+        return None;
+    };
+    match (behind.next()?, behind.next()?) {
+        (Token::Number(text, _), _) => text.parse().ok(),
+        (Token::Minus, Token::Number(text, _)) => text.parse().ok().map(|number: f64| -number),
+        _ => None,
     }
 }
 

@@ -12,8 +12,8 @@ use super::list_functions::elementwise;
 use super::scan::fault;
 use super::tables::Tables;
 use super::time_range::{
-    ArrowType, TimeRange, counts_in_range, days_in_range, intervals_in_range, is_count, is_text,
-    no_time, texts_in_range, unit_of_counts,
+    ArrowType, TimeRange, counts_in_range, days_in_range, intervals_in_range, is_count,
+    is_text_array_type, no_time, texts_in_range, unit_of_counts,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{
@@ -330,7 +330,7 @@ impl Filter {
             ));
         }
         // Older TACO versions store points as text.
-        let text = is_text(&field.dtype);
+        let text = is_text_array_type(&field.dtype);
         if !text && !is_binary(&field.dtype) {
             let summary = format!(
                 "column {} is {}, not WKB geometries",
@@ -362,7 +362,7 @@ impl Filter {
             },
         };
         let readable = |dtype: &ArrowType| {
-            dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype)
+            dtype.is_integer() || dtype.is_nested() || is_text_array_type(dtype) || is_binary(dtype)
         };
         let known = |field: &&FieldSpec| {
             footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype)
@@ -418,7 +418,7 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Microsecond, _) => 1_000_000,
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
             ArrowType::Date32 | ArrowType::Date64 => return Ok(days_in_range(&field.name, range)),
-            text if is_text(text) => return Ok(texts_in_range(&field.name, range)),
+            text if is_text_array_type(text) => return Ok(texts_in_range(&field.name, range)),
             dtype if is_count(dtype) => {
                 return Ok(counts_in_range(field, unit_of_counts(field)?, range));
             }

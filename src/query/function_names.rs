@@ -3,7 +3,7 @@
 use super::{duckdb_functions, functions, list_functions, spatial_functions};
 
 /// Aggregate functions.
-pub(super) const AGGREGATES: [&str; 78] = [
+pub(super) const AGGREGATES: [&str; 81] = [
     "any_value",
     "approx_count_distinct",
     "approx_quantile",
@@ -82,6 +82,9 @@ pub(super) const AGGREGATES: [&str; 78] = [
     "weighted_avg",
     "wavg",
     "histogram",
+    "histogram_exact",
+    "json_group_array",
+    "json_group_object",
 ];
 
 /// Window functions, which require OVER.
@@ -176,11 +179,8 @@ pub(super) const ENGINE: [&str; 71] = [
 
 /// Scalar functions as templates over their arguments `_0`, `_1`, ….
 pub(super) const SPELLED: &[(&str, &str)] = &[
-    ("add", "(_0 + _1)"),
-    ("subtract", "(_0 - _1)"),
-    ("multiply", "(_0 * _1)"),
-    ("divide", "(_0 // _1)"),
     ("fdiv", "floor(CAST(_0 AS DOUBLE) / _1)"),
+    ("bar", "bar_of_width(_0, _1, _2, _3)"),
     ("date", "CAST(_0 AS DATE)"),
     ("make_date", "(DATE '1970-01-01' + to_days(_0))::DATE"),
     ("make_timestamp", "time_of_micros(_0)"),
@@ -224,7 +224,6 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("datepart", "date_part(_0, _1)"),
     ("greatest_common_divisor", "gcd(_0, _1)"),
     ("least_common_multiple", "lcm(_0, _1)"),
-    ("date_add", "(_0 + _1)"),
     ("list_append", "list_concat(_0, list_value(_1))"),
     ("list_prepend", "list_concat(list_value(_0), _1)"),
     ("split", "string_to_array(_0, _1)"),
@@ -296,6 +295,15 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("year", "date_part('year', _0)"),
 ];
 
+/// Functions of two arguments that are operators, by their template.
+pub(super) const OPERATORS: [(&str, &str); 5] = [
+    ("add", "(_0 + _1)"),
+    ("date_add", "(_0 + _1)"),
+    ("divide", "(_0 // _1)"),
+    ("multiply", "(_0 * _1)"),
+    ("subtract", "(_0 - _1)"),
+];
+
 /// List functions that take a lambda.
 pub(super) const LAMBDA_FUNCTIONS: [&str; 11] = [
     "apply",
@@ -315,7 +323,7 @@ pub(super) const LAMBDA_FUNCTIONS: [&str; 11] = [
 pub(super) const DUCKDB_VERSION: &str = "v1.4.4";
 
 /// Functions with special handling.
-pub(super) const OTHERS: [&str; 19] = [
+pub(super) const OTHERS: [&str; 20] = [
     "current_date",
     "current_localtimestamp",
     "current_timestamp",
@@ -329,6 +337,7 @@ pub(super) const OTHERS: [&str; 19] = [
     "now",
     "random",
     "regexp_full_match",
+    "setseed",
     "struct_update",
     "today",
     "transaction_timestamp",
@@ -339,7 +348,7 @@ pub(super) const OTHERS: [&str; 19] = [
 
 /// Names of all supported functions.
 pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
-    let spelled = SPELLED.iter().map(|(name, _)| *name);
+    let spelled = SPELLED.iter().chain(&OPERATORS).map(|(name, _)| *name);
     let ours = spatial_functions::names()
         .chain(duckdb_functions::names())
         .chain(list_functions::names())

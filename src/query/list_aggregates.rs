@@ -27,7 +27,7 @@ const AGGREGATES: [(&str, &str); 14] = [
     ("skewness", "skewness"),
 ];
 
-fn find_aggregate(name: &str) -> Option<&'static str> {
+fn find_list_aggregate(name: &str) -> Option<&'static str> {
     AGGREGATES
         .iter()
         .find(|(known, _)| *known == name)
@@ -36,12 +36,12 @@ fn find_aggregate(name: &str) -> Option<&'static str> {
 
 /// True for the lower-case name of an aggregate that [`list_aggregate`] computes.
 pub(super) fn is_list_aggregate(name: &str) -> bool {
-    find_aggregate(name).is_some()
+    find_list_aggregate(name).is_some()
 }
 
 /// A function that computes an aggregate of the elements of each list; null for a null list.
 pub(super) fn list_aggregate(called: &str, name: &str) -> UserDefinedFunction {
-    let aggregate = find_aggregate(name).unwrap_or_default();
+    let aggregate = find_list_aggregate(name).unwrap_or_default();
     elementwise(
         called,
         move |dtypes| duckdb_functions::aggregate_type(aggregate, &element_type(dtypes)?),

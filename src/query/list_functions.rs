@@ -384,6 +384,16 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
     let dtype = comparable_type(lists.elements.dtype(), columns[1].dtype())?;
     let keys = order_keys(&lists.elements.clone().into_column(), &dtype)?;
     let values = order_keys(&columns[1], &dtype)?;
+    // One list is that of all rows.
+    if lists.len() == 1
+        && let Some(places) = lists.row(0)
+    {
+        let known: HashSet<&[u8]> = places.filter_map(|place| keys.get(place)).collect();
+        let found = values
+            .iter()
+            .map(|value| value.map(|value| known.contains(value)));
+        return Ok(BooleanChunked::from_iter(found).into_column());
+    }
     let mut found = Vec::with_capacity(row_count(columns));
     for row in 0..row_count(columns) {
         let value = values.get(broadcast_row(values.len(), row));

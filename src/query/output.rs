@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, DataType, Series};
 use serde_json::Value as Json;
 
 use super::arrow_convert;
-use super::time_range::is_text;
+use super::time_range::is_text_array_type;
 use crate::error::{Error, Result};
 use crate::model::dtype_name;
 use crate::table::{DecodeBudget, LevelTable, cell_json};
@@ -210,8 +210,8 @@ fn is_formula(text: &str) -> bool {
 
 fn is_text_column(dtype: &FileType) -> bool {
     match dtype {
-        FileType::Dictionary(_, values) => is_text(values),
-        other => is_text(other),
+        FileType::Dictionary(_, values) => is_text_array_type(values),
+        other => is_text_array_type(other),
     }
 }
 

@@ -191,7 +191,7 @@ pub(super) fn intervals_in_range(interval: &IntervalColumns, range: TimeRange) -
         .unwrap_or_else(|| end.is_not_null())
 }
 
-pub(super) fn is_text(dtype: &ArrowType) -> bool {
+pub(super) fn is_text_array_type(dtype: &ArrowType) -> bool {
     matches!(
         dtype,
         ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View

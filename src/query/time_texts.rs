@@ -344,14 +344,6 @@ impl IntervalParts {
         Some(())
     }
 
-    /// Microseconds of days of 24 hours; `None` with months, which have none.
-    pub(super) fn fixed_micros(self) -> Option<i64> {
-        self.days
-            .checked_mul(DAY)?
-            .checked_add(self.micros)
-            .filter(|_| self.months == 0)
-    }
-
     /// The sum, part by part; `None` beyond 64 bits.
     pub(super) fn checked_add(self, other: Self) -> Option<Self> {
         Some(Self {

@@ -16,6 +16,9 @@ pub(super) const ASOF: &str = "__asof";
 /// arguments.
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
+/// Functions in FROM that stand for `(DESCRIBE …)` and `(SUMMARIZE …)`, of a subquery.
+pub(super) const DESCRIBE: &str = "__describe";
+pub(super) const SUMMARIZE: &str = "__summarize";
 
 /// Function that the dialect writes for `#1`: the column of FROM that has this number.
 pub(super) const POSITION: &str = "__position";
@@ -190,18 +193,67 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
+/// The function that stands for `(DESCRIBE …)` or `(SUMMARIZE …)`, a table or a query, and the
+/// place of the closing bracket.
+fn find_described(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
+    let [open, verb, subject, ..] = tokens else {
+        return None;
+    };
+    let name = if is_word(Some(verb), "DESCRIBE") {
+        DESCRIBE
+    } else if is_word(Some(verb), "SUMMARIZE") {
+        SUMMARIZE
+    } else {
+        return None;
+    };
+    let begins_query =
+        is_keyword(Some(subject), Keyword::SELECT) || is_keyword(Some(subject), Keyword::WITH);
+    let is_name = matches!(subject.token, Token::Word(_));
+    let end = find_closing_bracket(tokens)?;
+    let is_described = begins_query || is_name && end == 3;
+    (open.token == Token::LParen && is_described).then_some((name, end))
+}
+
+/// The place of the bracket that closes the first token.
+fn find_closing_bracket(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0usize;
+    tokens.iter().position(|token| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
 /// Marks ASOF joins in their condition and EXCLUDE of frames in PARTITION BY, writes `#1` and
 /// patterns behind `*` as calls, writes POSITIONAL JOIN as STRAIGHT_JOIN, rewrites
 /// `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops
-/// `[NOT] MATERIALIZED`, as every WITH is planned in one way.
+/// `[NOT] MATERIALIZED`, as every WITH is planned in one way. `(DESCRIBE …)` and `(SUMMARIZE …)`
+/// become functions in FROM.
 pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut waits_for_condition = false;
+    let mut ends_of_described: Vec<usize> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let next = |ahead: usize| tokens.get(at + ahead);
         let span = token.span;
-        if is_keyword(Some(token), Keyword::LIMIT)
+        if ends_of_described.pop_if(|end| *end == at).is_some() {
+            found.push(token.clone());
+        }
+        if let Some((name, end)) = find_described(&tokens[at..]) {
+            let open = || TokenWithSpan::new(Token::LParen, span);
+            found.extend([word(name, Keyword::NoKeyword, span), open(), open()]);
+            if end == 3 {
+                let star = TokenWithSpan::new(Token::Mul, span);
+                let select = word("SELECT", Keyword::SELECT, span);
+                found.extend([select, star, word("FROM", Keyword::FROM, span)]);
+            }
+            ends_of_described.push(at + end);
+            at += 2;
+        } else if is_keyword(Some(token), Keyword::LIMIT)
             && let Some(
                 number @ TokenWithSpan {
                     token: Token::Number(..),

@@ -13,6 +13,7 @@ use super::function_registry;
 use super::functions::add_interval;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
+use super::time_range::MICROS_OF_DAY;
 use super::time_texts::IntervalParts;
 use super::whole_numbers::too_large;
 use crate::error::Error;
@@ -21,6 +22,8 @@ use crate::error::Error;
 const FRAME_ROWS_MAX: usize = 1 << 28;
 /// Maximum sum of frame sizes copied for an aggregate of the engine: 512 MiB of numbers.
 const COPIED_ROWS_MAX: usize = 1 << 26;
+/// Beginnings of the aggregates that are 0 of a frame without rows.
+const ZERO_OF_NO_ROWS: [&str; 3] = ["CAST(count(", "regr_count(", "entropy("];
 /// Column with the number of a frame.
 const RANGE: &str = "__range";
 
@@ -111,6 +114,8 @@ struct PartitionedRows {
     peers: Vec<(u32, u32)>,
     /// Numeric order key, ascending within each partition; NaN for null.
     keys: Vec<f64>,
+    /// What a distance of 1 between keys is: of dates, whose keys are microseconds, a day.
+    key_unit: f64,
     /// First position of each group of peers.
     group_starts: Vec<u32>,
 }
@@ -215,6 +220,7 @@ impl WindowDefinition {
                 parts: whole.clone(),
                 peers: whole,
                 keys: Vec::new(),
+                key_unit: 1.0,
                 group_starts: vec![0],
             });
         }
@@ -242,15 +248,26 @@ impl WindowDefinition {
             .zip(&part_begins)
             .for_each(|(peer, part)| *peer |= part);
         let order = sorted.column("row")?.idx()?.iter().flatten().collect();
+        let mut key_unit = 1.0;
         let keys = match self.order.as_slice() {
             [(descending, _)] if self.frame.units == FrameUnits::Range && self.has_offsets() => {
                 let key = sorted.column(&names[self.partition])?;
                 let key = match key.dtype() {
-                    dtype if dtype.is_temporal() => key
-                        .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
-                        .cast(&DataType::Int64)?,
+                    dtype if dtype.is_temporal() => {
+                        if *dtype == DataType::Date && self.has_distances(|one| one.fract() == 0.0)
+                        {
+                            key_unit = MICROS_OF_DAY as f64;
+                        } else if !self.has_distances(|one| one == 0.0) {
+                            return Err(refusal(
+                                "a distance between times is an interval: RANGE BETWEEN INTERVAL \
+                                    7 DAYS PRECEDING AND CURRENT ROW",
+                            ));
+                        }
+                        key.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
+                            .cast(&DataType::Int64)?
+                    }
                     _ if self.has_interval() => {
-                        return Err(refusal("a frame of months is over times in ORDER BY"));
+                        return Err(refusal("a frame of intervals is over times in ORDER BY"));
                     }
                     _ => key.clone(),
                 };
@@ -270,6 +287,7 @@ impl WindowDefinition {
             parts: spans(&part_begins),
             peers: spans(&peer_begins),
             keys,
+            key_unit,
             group_starts,
         })
     }
@@ -285,6 +303,16 @@ impl WindowDefinition {
         [self.frame.start, self.frame.end]
             .iter()
             .any(|bound| matches!(bound, FrameBound::Interval(_)))
+    }
+
+    /// True when the distances of the frame that are numbers are all such.
+    fn has_distances(&self, is_such: fn(f64) -> bool) -> bool {
+        [self.frame.start, self.frame.end]
+            .iter()
+            .all(|bound| match bound {
+                FrameBound::Offset(offset) => is_such(*offset),
+                FrameBound::Interval(_) | FrameBound::Unbounded => true,
+            })
     }
 
     fn has_offsets(&self) -> bool {
@@ -520,12 +548,13 @@ impl WindowDefinition {
         for (at, known) in known.iter().enumerate() {
             before[at + 1] = before[at] + u32::from(*known);
         }
-        let count = |(start, end): (usize, usize)| before[end] - before[start];
-        let frames: Vec<(usize, usize)> = (0..rows.order.len())
-            .map(|at| self.frame(rows, at))
+        let frames: Vec<FrameParts> = (0..rows.order.len())
+            .map(|at| self.frame_parts(rows, at))
             .collect();
+        let of_part = |part: &Range<usize>| before[part.end] - before[part.start];
+        let count = |frame: &FrameParts| frame.iter().map(of_part).sum::<u32>();
         let Some(values) = values.filter(|_| self.function != WindowFunction::Count) else {
-            let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
+            let counts = frames.iter().map(|frame| Some(i64::from(count(frame))));
             return Ok(restore_row_order(rows, counts)
                 .collect::<Int64Chunked>()
                 .into_column());
@@ -543,8 +572,9 @@ impl WindowDefinition {
                 .enumerate()
                 .for_each(|(rank, row)| ranks[row as usize] = rank as u32);
             let rank = |at: usize| ranks[rows.order[at] as usize];
-            let better = |best, at| pick_better_rank(best, at, &known, rank, greatest);
-            let best = fold_frames(&frames, None, better)?;
+            let place = |at: usize| known[at].then_some(at);
+            let better = |one, other| pick_better_rank(one, other, rank, greatest);
+            let best = self.fold_parts(&frames, None, place, better)?;
             let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
             best.into_iter().enumerate().for_each(|(at, best)| {
                 found[rows.order[at] as usize] = best.map(|best| rows.order[best])
@@ -572,16 +602,17 @@ impl WindowDefinition {
             for (at, row) in rows.order.iter().enumerate() {
                 sums[at + 1] = sums[at] + numbers[*row as usize];
             }
-            let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
+            let of_part = |part: &Range<usize>| sums[part.end] - sums[part.start];
+            let sum = |frame: &FrameParts| frame.iter().map(of_part).sum::<i128>();
             if self.function == WindowFunction::Avg {
-                let mean = |frame: &(usize, usize)| {
-                    (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)))
+                let mean = |frame: &FrameParts| {
+                    (count(frame) > 0).then(|| sum(frame) as f64 / f64::from(count(frame)))
                 };
                 return Ok(restore_row_order(rows, frames.iter().map(mean))
                     .collect::<Float64Chunked>()
                     .into_column());
             }
-            let whole = |frame: &(usize, usize)| fit_sum(sum(frame), count(*frame));
+            let whole = |frame: &FrameParts| fit_sum(sum(frame), count(frame));
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
             return Ok(restore_row_order(rows, sums.into_iter())
                 .collect::<Int64Chunked>()
@@ -590,12 +621,32 @@ impl WindowDefinition {
         let values = values.cast(&DataType::Float64)?;
         let values = values.f64()?;
         let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
-        let sums = fold_frames(&frames, 0.0, |sum: f64, at| sum + number(at))?;
-        let value =
-            |(frame, sum): (&(usize, usize), f64)| self.compute_mean_or_sum(sum, count(*frame));
+        let sums = self.fold_parts(&frames, 0.0, number, |one, other| one + other)?;
+        let value = |(frame, sum): (&FrameParts, f64)| self.compute_mean_or_sum(sum, count(frame));
         Ok(restore_row_order(rows, frames.iter().zip(sums).map(value))
             .collect::<Float64Chunked>()
             .into_column())
+    }
+
+    /// Joins the values of the rows of each frame, beginning with `start`.
+    fn fold_parts<T: Copy>(
+        &self,
+        frames: &[FrameParts],
+        start: T,
+        value: impl Fn(usize) -> T,
+        join: impl Fn(T, T) -> T,
+    ) -> PolarsResult<Vec<T>> {
+        if self.exclusion.is_none() {
+            let whole: Vec<(usize, usize)> = frames
+                .iter()
+                .map(|[frame, ..]| (frame.start, frame.end))
+                .collect();
+            return fold_frames(&whole, start, |joined, at| join(joined, value(at)));
+        }
+        let tree = RangeTree::build((0..frames.len()).map(value).collect(), start, &join);
+        let of_part = |part: &Range<usize>| tree.fold(part, &join);
+        let fold = |frame: &FrameParts| frame.iter().map(of_part).fold(start, &join);
+        Ok(frames.iter().map(fold).collect())
     }
 
     /// The aggregate of `count` numbers with this sum; `None` of no numbers.
@@ -666,12 +717,13 @@ impl WindowDefinition {
             .column("value")?
             .as_materialized_series()
             .take(&IdxCa::from_iter(found))?;
-        // Of a frame without rows a count is 0.
-        Ok(if sql.starts_with("CAST(count(") {
-            values.fill_null(FillNullStrategy::Zero)?.into_column()
-        } else {
-            values.into_column()
-        })
+        Ok(
+            if ZERO_OF_NO_ROWS.iter().any(|name| sql.starts_with(name)) {
+                values.fill_null(FillNullStrategy::Zero)?.into_column()
+            } else {
+                values.into_column()
+            },
+        )
     }
 }
 
@@ -706,7 +758,7 @@ fn find_first_type(arguments: &[Field]) -> DataType {
 /// The position where RANGE starts or ends, `offset` of the key away from the row at `at`.
 fn find_range_place(rows: &PartitionedRows, at: usize, offset: f64, is_start: bool) -> usize {
     let key = rows.keys.get(at).copied().unwrap_or(f64::NAN);
-    let wanted = (offset != 0.0 && !key.is_nan()).then_some(key + offset);
+    let wanted = (offset != 0.0 && !key.is_nan()).then_some(key + offset * rows.key_unit);
     find_key_place(rows, at, wanted, is_start)
 }
 
@@ -792,16 +844,52 @@ fn find_changes(sorted: &DataFrame, names: &[PlSmallStr]) -> PolarsResult<Vec<bo
 }
 
 fn pick_better_rank(
-    best: Option<usize>,
-    at: usize,
-    known: &[bool],
+    one: Option<usize>,
+    other: Option<usize>,
     rank: impl Fn(usize) -> u32,
     greatest: bool,
 ) -> Option<usize> {
-    match best {
-        _ if !known[at] => best,
-        Some(best) if (rank(best) > rank(at)) == greatest => Some(best),
-        _ => Some(at),
+    match (one, other) {
+        (Some(best), Some(at)) if (rank(best) > rank(at)) == greatest => Some(best),
+        (best, None) => best,
+        (_, at) => at,
+    }
+}
+
+/// Joined values of runs of rows, of which any range takes a few: the nodes of a binary tree, with
+/// the children of node `n` at `2n` and `2n + 1`, and the values of the rows in the second half.
+struct RangeTree<T> {
+    nodes: Vec<T>,
+    start: T,
+}
+
+impl<T: Copy> RangeTree<T> {
+    fn build(values: Vec<T>, start: T, join: impl Fn(T, T) -> T) -> Self {
+        let count = values.len();
+        let mut nodes = vec![start; count];
+        nodes.extend(values);
+        for at in (1..count).rev() {
+            nodes[at] = join(nodes[2 * at], nodes[2 * at + 1]);
+        }
+        Self { nodes, start }
+    }
+
+    fn fold(&self, range: &Range<usize>, join: impl Fn(T, T) -> T) -> T {
+        let count = self.nodes.len() / 2;
+        let (mut from, mut to) = (range.start + count, range.end + count);
+        let mut joined = self.start;
+        while from < to {
+            if from % 2 == 1 {
+                joined = join(joined, self.nodes[from]);
+                from += 1;
+            }
+            if to % 2 == 1 {
+                to -= 1;
+                joined = join(joined, self.nodes[to]);
+            }
+            (from, to) = (from / 2, to / 2);
+        }
+        joined
     }
 }
 

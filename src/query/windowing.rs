@@ -211,11 +211,7 @@ fn window(
     let refused = |summary: String, hint: &str| {
         Err(engine.source.locate(Error::usage(summary).hint(hint), span))
     };
-    let excludes = spec
-        .partition_by
-        .iter()
-        .any(|key| read_exclusion(key).is_some());
-    let plain = !call.distinct && call.order.is_empty() && !excludes;
+    let plain = !call.distinct && call.order.is_empty();
     let mut arguments = call.arguments.clone();
     let kind = match name.as_str() {
         "row_number" => F::RowNumber,
@@ -300,8 +296,8 @@ fn window(
         .partition_by
         .iter()
         .cloned()
-        .partition(|key| read_exclusion(key).is_some());
-    let exclusion = excluded.first().and_then(read_exclusion);
+        .partition(|key| read_exclusion_mark(key).is_some());
+    let exclusion = excluded.first().and_then(read_exclusion_mark);
     let partition = keys.len();
     let mut inputs = keys;
     for key in &spec.order_by {
@@ -365,7 +361,7 @@ fn window(
 }
 
 /// The rows that a frame leaves out, by the mark in PARTITION BY.
-fn read_exclusion(key: &Expr) -> Option<FrameExclusion> {
+fn read_exclusion_mark(key: &Expr) -> Option<FrameExclusion> {
     let Expr::Function(function) = key else {
         return None;
     };
@@ -408,27 +404,27 @@ fn read_frame_bound(
         WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => {
             FrameBound::Unbounded
         }
-        WindowFrameBound::Preceding(Some(expr)) => match months_of(expr, by_range) {
+        WindowFrameBound::Preceding(Some(expr)) => match read_frame_interval(expr, by_range) {
             Some(parts) => parts.checked_neg().map_or_else(
                 || Err(refuse_distance(source, expr)),
                 |parts| Ok(FrameBound::Interval(parts)),
             )?,
             None => FrameBound::Offset(-read_frame_distance(source, expr, by_range)?),
         },
-        WindowFrameBound::Following(Some(expr)) => match months_of(expr, by_range) {
+        WindowFrameBound::Following(Some(expr)) => match read_frame_interval(expr, by_range) {
             Some(parts) => FrameBound::Interval(parts),
             None => FrameBound::Offset(read_frame_distance(source, expr, by_range)?),
         },
     })
 }
 
-/// An interval with months that a frame reaches, which has no sign.
-fn months_of(expr: &Expr, by_range: bool) -> Option<IntervalParts> {
+/// An interval that a frame reaches, which has no sign.
+fn read_frame_interval(expr: &Expr, by_range: bool) -> Option<IntervalParts> {
     let Expr::Interval(interval) = strip_parentheses(expr) else {
         return None;
     };
     let parts = interval_parts(interval)?;
-    let is_forward = parts.months > 0 && parts.days >= 0 && parts.micros >= 0;
+    let is_forward = parts.months >= 0 && parts.days >= 0 && parts.micros >= 0;
     (by_range && is_forward).then_some(parts)
 }
 
@@ -445,18 +441,12 @@ fn refuse_distance(source: StatementSource, expr: &Expr) -> Error {
     source.locate(error, expr.span())
 }
 
-/// Frame offset: rows, units of a number, or microseconds.
+/// Frame offset: rows, units of a number, or days between dates.
 fn distance(expr: &Expr) -> Option<f64> {
-    match strip_parentheses(expr) {
-        Expr::Interval(interval) => interval_parts(interval)?
-            .fixed_micros()
-            .filter(|micros| *micros >= 0)
-            .map(|micros| micros as f64),
-        other => find_number_text(other)?
-            .parse()
-            .ok()
-            .filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
-    }
+    find_number_text(expr)?
+        .parse()
+        .ok()
+        .filter(|distance: &f64| distance.is_finite() && *distance >= 0.0)
 }
 
 /// The text of a written number, which may be in quotes.

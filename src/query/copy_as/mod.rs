@@ -19,7 +19,9 @@ use super::filter::{
 };
 use super::source_span::StatementSource;
 use super::statement_parser;
-use super::time_range::{TimeBound, TimeRange, is_count, is_text, no_time, unit_of_counts};
+use super::time_range::{
+    TimeBound, TimeRange, is_count, is_text_array_type, no_time, unit_of_counts,
+};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
 use crate::model::FieldSpec;
@@ -474,7 +476,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
                 last.map(|last| (Comparison::LessOrEqual, day(last.micros))),
             ]))
         }
-        text if is_text(text) => {
+        text if is_text_array_type(text) => {
             let day = |bound| require_day(bound, &field.name);
             Test::DaysOfText {
                 column: &field.name,

@@ -143,7 +143,7 @@ fn is_unzoned(dtype: &DataType) -> bool {
 }
 
 /// Times of which some have a zone and others have none: in DuckDB all have it. `None` for others.
-pub(super) fn as_zoned_times(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
+pub(in crate::query) fn as_zoned_times(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     let zoned = dtypes.iter().find(|dtype| is_zoned(dtype))?;
     let is_time = |dtype: &DataType| is_zoned(dtype) || is_unzoned(dtype) || dtype.is_null();
     if !dtypes.iter().any(is_unzoned) || !dtypes.iter().all(is_time) {

@@ -19,8 +19,8 @@ use crate::query::list_functions::elementwise;
 use crate::query::plan_inputs::map_inputs;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
 use comparisons::{
-    as_floats, as_zoned_times, compared_with_negative, comparison, signed_beside_unsigned,
-    texts_as_truths, without_zones,
+    as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
+    without_zones,
 };
 use expressions::{binary_expression, text_cast};
 use fractions::{
@@ -29,7 +29,7 @@ use fractions::{
 };
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
 
-pub(super) use comparisons::is_of_mixed_signs;
+pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
 pub(super) use whole_arithmetic::narrowing_function;
 
 /// Decimal digits of the accumulator of integer sums.

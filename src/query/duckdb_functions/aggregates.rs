@@ -4,8 +4,9 @@ use polars::prelude::*;
 
 use super::arguments::number_of;
 use super::times::micros;
-use crate::query::functions::map_of;
-use crate::query::nested_values::sortable;
+use crate::query::engine_errors::refusal;
+use crate::query::functions::{map_of, other_bin};
+use crate::query::nested_values::{ListRanges, order_keys, sortable};
 use crate::query::type_names::MADE_FIELDS;
 
 /// Number, mean, and sums of the powers two to four of the differences from the mean, of the
@@ -66,28 +67,82 @@ pub(super) fn kurtosis(moments: &PowerMoments) -> Option<f64> {
 /// Number of rows of each value that is not null, as a map; null when there are none.
 pub(super) fn histogram(columns: &[Column]) -> PolarsResult<Column> {
     let [key_name, value_name] = MADE_FIELDS;
-    let dtype = map_of(columns[0].dtype().clone(), DataType::UInt64);
     let known = columns[0]
         .as_materialized_series()
         .drop_nulls()
         .with_name(key_name.into());
     if known.is_empty() {
+        let dtype = map_of(columns[0].dtype().clone(), DataType::UInt64);
         return Ok(Column::full_null(PlSmallStr::EMPTY, 1, &dtype));
     }
     let counts = known
         .value_counts(false, false, value_name.into(), false)?
         .sort([key_name], SortMultipleOptions::default())?;
+    let (keys, counts) = (counts.column(key_name)?, counts.column(value_name)?);
+    map_of_counts(
+        keys.as_materialized_series().clone(),
+        counts.as_materialized_series().clone(),
+    )
+}
+
+/// Keys with their counts as one map.
+fn map_of_counts(keys: Series, counts: Series) -> PolarsResult<Column> {
+    let [key_name, value_name] = MADE_FIELDS;
     let fields = [
-        counts.column(key_name)?.clone(),
-        counts.column(value_name)?.cast(&DataType::UInt64)?,
+        keys.with_name(key_name.into()),
+        counts.cast(&DataType::UInt64)?.with_name(value_name.into()),
     ];
-    let fields: Vec<Series> = fields
-        .iter()
-        .map(|column| column.as_materialized_series().clone())
-        .collect();
-    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, counts.height(), fields.iter())?
-        .into_series();
-    Ok(pairs.implode()?.into_series().into_column())
+    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, fields[0].len(), fields.iter())?;
+    Ok(pairs.into_series().implode()?.into_series().into_column())
+}
+
+/// Number of values in each bin of the list, which has all values up to its bound and above the
+/// one before, or with `is_exact` those equal to it; then of the values in none of them. Null when
+/// there are no values.
+pub(super) fn histogram_in_bins(columns: &[Column], is_exact: bool) -> PolarsResult<Column> {
+    let dtype = columns[0].dtype().clone();
+    let known = columns[0].drop_nulls();
+    let Some(other) = other_bin(&dtype) else {
+        let error = "bins are of numbers and texts; times have time_bucket(INTERVAL 1 MONTH, date)";
+        return Err(refusal(error));
+    };
+    if known.is_empty() {
+        let dtype = map_of(dtype, DataType::UInt64);
+        return Ok(Column::full_null(PlSmallStr::EMPTY, 1, &dtype));
+    }
+    let lists = ListRanges::from_column(&columns[1])?;
+    let Some(places) = lists.row(0) else {
+        return Err(refusal("the bins are a list of bounds"));
+    };
+    let bounds = lists.elements.slice(places.start as i64, places.len());
+    if bounds.null_count() > 0 {
+        return Err(refusal("a bound of a bin is not null"));
+    }
+    let bounds = if dtype.is_integer() && bounds.dtype().is_float() {
+        let bounds = bounds.cast(&DataType::Float64)?;
+        bounds.f64()?.apply_values(f64::round).into_series()
+    } else {
+        bounds
+    };
+    let bounds = bounds.strict_cast(&dtype)?.unique()?;
+    let bounds = bounds.sort(SortOptions::default())?;
+    let bound_keys = order_keys(&bounds.clone().into_column(), &dtype)?;
+    let bound_keys: Vec<&[u8]> = bound_keys.iter().flatten().collect();
+    let mut counts = vec![0u64; bound_keys.len() + 1];
+    for key in order_keys(&known, &dtype)?.iter().flatten() {
+        let bin = bound_keys.partition_point(|bound| *bound < key);
+        let is_in = bound_keys
+            .get(bin)
+            .is_some_and(|bound| !is_exact || *bound == key);
+        counts[if is_in { bin } else { bound_keys.len() }] += 1;
+    }
+    let mut keys = bounds;
+    if counts.last() == Some(&0) {
+        counts.pop();
+    } else {
+        keys.append(&other?)?;
+    }
+    map_of_counts(keys, Series::new(PlSmallStr::EMPTY, counts))
 }
 
 /// Mean of numbers by weights, of the rows in which both are known.

@@ -19,8 +19,8 @@ use crate::query::functions::map_of;
 use crate::query::list_functions::check_argument_count;
 use crate::query::pair_moments::{PairMoments, of_pairs};
 use aggregates::{
-    at_extreme, bits, count_met, deviation, entropy, geomean, histogram, kurtosis, kurtosis_pop,
-    many_at_extreme, of_moments, product, skewness, truth, weighted_mean,
+    at_extreme, bits, count_met, deviation, entropy, geomean, histogram, histogram_in_bins,
+    kurtosis, kurtosis_pop, many_at_extreme, of_moments, product, skewness, truth, weighted_mean,
 };
 use numbers::{divisor, even, factorial, multiple, negative, of_wholes, ranges, truths};
 use texts::{
@@ -222,6 +222,15 @@ const FUNCTIONS: &[FunctionEntry] = &[
         })
     }),
     aggregate("histogram", 1, Gives::CountsOf(0), histogram),
+    aggregate("histogram_exact", 2, Gives::CountsOf(0), |c| {
+        histogram_in_bins(c, true)
+    }),
+    FunctionEntry {
+        shown: "histogram",
+        ..aggregate("histogram_in_bins", 2, Gives::CountsOf(0), |c| {
+            histogram_in_bins(c, false)
+        })
+    },
     aggregate("weighted_avg", 2, Gives::Number, weighted_mean),
     aggregate("wavg", 2, Gives::Number, weighted_mean),
     FunctionEntry {

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use super::call_of;
 use super::expressions::{expression, function_call, literal, name_of, span_of};
 use super::rewriting::Semantics;
-use super::written_values::{list_of, number, number_text};
+use super::written_values::{number, number_text, read_written_list};
 use crate::error::{Error, Result};
 
 impl Semantics<'_> {
@@ -182,9 +182,12 @@ impl Semantics<'_> {
             | "reservoir_quantile"
                 if arguments
                     .get(1)
-                    .is_some_and(|parts| list_of(parts).is_some()) =>
+                    .is_some_and(|parts| read_written_list(parts).is_some()) =>
             {
-                let parts = arguments.get(1).and_then(list_of).unwrap_or_default();
+                let parts = arguments
+                    .get(1)
+                    .and_then(read_written_list)
+                    .unwrap_or_default();
                 exclude_unmet_rows(&mut arguments, filter.as_ref());
                 let of = if ["quantile_cont", "approx_quantile"].contains(&name.as_str()) {
                     "quantile_cont"
@@ -197,11 +200,6 @@ impl Semantics<'_> {
                 let each: Vec<Expr> = each.collect();
                 return Ok(function_call("list_value", each).to_string());
             }
-            "histogram" if arguments.len() == 2 => {
-                let hint = "count by bins: SELECT floor(x / 10) * 10 AS bin, count(*) FROM data \
-                    GROUP BY bin ORDER BY bin";
-                return refused("histogram() has bins of single values only".into(), hint);
-            }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
             "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
             "min" | "max" | "bool_and" | "bool_or" if call.distinct => {
@@ -213,6 +211,9 @@ impl Semantics<'_> {
                     DISTINCT x FROM data) AS t";
                 return refused(format!("{name}() can't have DISTINCT"), hint);
             }
+            "histogram" if arguments.len() == 2 => "histogram_in_bins(_0, _1)",
+            "json_group_array" => "to_json(array_agg(_0))",
+            "json_group_object" => "to_json(map_value(array_agg(_0), array_agg(_1)))",
             "mean" | "favg" => "avg(_0)",
             "fsum" | "sumkahan" | "kahan_sum" => "sum(CAST(_0 AS DOUBLE))",
             "geometric_mean" => "geomean(_0)",

@@ -15,18 +15,18 @@ use super::expressions::{
 };
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
-    decimal_of, interval_text, list_of, number, rounded_decimal, written_type,
+    decimal_of, interval_text, number, read_written_list, rounded_decimal, written_type,
 };
-use super::{PART_FUNCTIONS, ages_of, call_of, regex_match_expression};
+use super::{PART_FUNCTIONS, call_of, read_age_arguments, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
-    DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names,
+    DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OPERATORS, OTHERS, SPELLED, WINDOWS, function_names,
     is_aggregate_name,
 };
 use crate::query::functions::LIST_AGGREGATES;
 use crate::query::list_aggregates::{is_list_aggregate, list_aggregate, list_quantile};
 use crate::query::text_patterns::{of_whole_text, read_time, text_of, with_options, written_time};
-use crate::query::{advice, function_registry, list_lambda, struct_values};
+use crate::query::{advice, function_registry, functions, list_lambda, struct_values};
 
 impl ExpressionRewrite<'_, '_> {
     /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
@@ -81,21 +81,25 @@ impl ExpressionRewrite<'_, '_> {
                 expression(&format!("age({today}, _0)"), call.arguments)
             }
             "year" | "month" | "day" | "hour" | "minute" | "second"
-                if arity == 1 && ages_of(&call.arguments[0]).is_some() =>
+                if arity == 1 && read_age_arguments(&call.arguments[0]).is_some() =>
             {
-                let times = ages_of(&call.arguments[0]).unwrap_or_default();
+                let times = read_age_arguments(&call.arguments[0]).unwrap_or_default();
                 expression(
                     "age_part(_0, _1, _2)",
                     [vec![literal(&name)], times].concat(),
                 )
             }
-            "date_part" | "datepart" if arity == 2 && ages_of(&call.arguments[1]).is_some() => {
-                let times = ages_of(&call.arguments[1]).unwrap_or_default();
+            "date_part" | "datepart"
+                if arity == 2 && read_age_arguments(&call.arguments[1]).is_some() =>
+            {
+                let times = read_age_arguments(&call.arguments[1]).unwrap_or_default();
                 let unit = vec![call.arguments[0].clone()];
                 expression("age_part(_0, _1, _2)", [unit, times].concat())
             }
-            "date_part" | "datepart" if arity == 2 && list_of(&call.arguments[0]).is_some() => {
-                let units = list_of(&call.arguments[0]).unwrap_or_default();
+            "date_part" | "datepart"
+                if arity == 2 && read_written_list(&call.arguments[0]).is_some() =>
+            {
+                let units = read_written_list(&call.arguments[0]).unwrap_or_default();
                 let names: Option<Vec<String>> = units
                     .iter()
                     .map(|unit| text_of(unit).map(str::to_owned))
@@ -253,8 +257,8 @@ impl ExpressionRewrite<'_, '_> {
                 return Ok(None);
             }
             "version" if arity == 0 => literal(DUCKDB_VERSION),
-            "regexp_extract" if arity == 3 && list_of(&call.arguments[2]).is_some() => {
-                let names = list_of(&call.arguments[2]).unwrap_or_default();
+            "regexp_extract" if arity == 3 && read_written_list(&call.arguments[2]).is_some() => {
+                let names = read_written_list(&call.arguments[2]).unwrap_or_default();
                 let names: Option<Vec<String>> = names
                     .iter()
                     .map(|name| text_of(name).map(str::to_owned))
@@ -316,12 +320,25 @@ impl ExpressionRewrite<'_, '_> {
             "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => {
                 expression("time_of_ms(_0)", call.arguments)
             }
+            "setseed" if arity == 1 => match signed_number(&call.arguments[0]) {
+                Some(seed) if (-1.0..=1.0).contains(&seed) => expression("NULL", Vec::new()),
+                _ => {
+                    let summary = "setseed() takes a number from -1 to 1";
+                    return Err(self.refuse(span, summary, "setseed(0.5)"));
+                }
+            },
             "random" | "uuid" | "gen_random_uuid" | "uuidv4" if arity == 0 => {
                 let Some(column_name) = self.0.schema.iter_names().next() else {
                     return Ok(None);
                 };
                 // Calls are told apart by their position in the statement.
                 let number = span.start.line * 1_000_000 + span.start.column;
+                if let (Some(seed), "random") = (self.0.seed, name.as_str()) {
+                    let called = self.extra("__random", |called| {
+                        functions::seeded_random(called, seed, number)
+                    });
+                    return Ok(Some(function_call(&called, vec![column(column_name)])));
+                }
                 let of = if name == "random" {
                     "random_number"
                 } else {
@@ -447,7 +464,10 @@ impl ExpressionRewrite<'_, '_> {
         } else if WINDOWS.contains(&name) {
             Error::usage(format!("{name}() needs OVER"))
                 .hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
-        } else if SPELLED.iter().any(|(known, _)| *known == name)
+        } else if SPELLED
+            .iter()
+            .chain(&OPERATORS)
+            .any(|(known, _)| *known == name)
             || OTHERS.contains(&name)
             || LAMBDA_FUNCTIONS.contains(&name)
         {
@@ -616,6 +636,17 @@ fn is_unit_of_days(unit: &str) -> bool {
         "day",
     ]
     .contains(&unit)
+}
+
+/// A written number with its sign.
+fn signed_number(expr: &Expr) -> Option<f64> {
+    match strip_parentheses(expr) {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number(strip_parentheses(expr)).map(|number| -number),
+        other => number(other),
+    }
 }
 
 /// Number of digits before the point to which `round(x, -2)` rounds.

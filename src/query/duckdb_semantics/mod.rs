@@ -6,9 +6,11 @@
 //! `written_values`; `operand_types` tells which types an operator has.
 
 mod aggregates;
+mod call_clauses;
 pub(super) mod expressions;
 mod function_calls;
 mod operand_types;
+mod replacements;
 mod rewriting;
 mod written_values;
 
@@ -16,28 +18,28 @@ use std::ops::ControlFlow;
 
 use polars::prelude::udf::UserDefinedFunction;
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, DuplicateTreatment,
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    LambdaFunctionParameter, OneOrManyWithParens, OrderByExpr, Spanned, Subscript, TimezoneInfo,
-    TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Function,
+    LambdaFunctionParameter, OneOrManyWithParens, Spanned, Subscript, TimezoneInfo, TrimWhereField,
+    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};
 use crate::query::function_names::is_aggregate_name;
-use crate::query::source_span::StatementSource;
 use crate::query::sql_dialect::POWER;
 use crate::query::struct_values::{self, struct_value};
 use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
+use replacements::{replace_operator_call, replace_try};
 use rewriting::ExpressionRewrite;
 use written_values::{
     arguments_of, as_interval, cast_of, computed_decimal, computed_interval, decimal_of,
-    is_constant, is_fraction, is_interval, is_number, is_text_type, list_of, make_fraction,
-    spelled_number, widen, written_decimal, written_interval,
+    is_constant, is_fraction, is_interval, is_number, is_text_type, make_fraction,
+    read_written_list, spelled_number, widen, written_decimal, written_interval,
 };
 
+pub(super) use call_clauses::call_of;
 pub(super) use expressions::{
     column, expression, is_generated, is_null, literal, name_of, span_of, strip_parentheses,
 };
@@ -47,91 +49,6 @@ pub(super) use written_values::interval_parts;
 /// True for an aggregate call without OVER.
 pub(super) fn is_aggregate(function: &Function) -> bool {
     function.over.is_none() && is_aggregate_name(&name_of(function))
-}
-
-/// Arguments and clauses of a call.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Call {
-    pub arguments: Vec<Expr>,
-    pub distinct: bool,
-    pub order: Vec<OrderByExpr>,
-    pub ignores_nulls: bool,
-    /// `count(*)`.
-    pub star: bool,
-    /// Names of the arguments, as in `struct_pack(a := 1)`; empty where one has none.
-    pub names: Vec<String>,
-}
-
-/// Splits a call into arguments and clauses.
-///
-/// # Errors
-/// [`crate::error::Kind::Usage`] for unsupported clauses inside the parentheses.
-pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<Call> {
-    use sqlparser::ast::NullTreatment;
-    let mut call = Call {
-        ignores_nulls: function.null_treatment == Some(NullTreatment::IgnoreNulls),
-        ..Call::default()
-    };
-    let FunctionArguments::List(list) = &function.args else {
-        return Ok(call);
-    };
-    call.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-    for argument in &list.args {
-        match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr.clone()),
-            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-            FunctionArg::Named {
-                name,
-                arg: FunctionArgExpr::Expr(expr),
-                ..
-            } if ["struct_pack", "struct_insert", "struct_update"]
-                .contains(&name_of(function).as_str()) =>
-            {
-                call.arguments.push(expr.clone());
-                call.names.push(name.value.clone());
-            }
-            FunctionArg::Named {
-                name,
-                arg: FunctionArgExpr::Expr(expr),
-                ..
-            } if name_of(function) == "st_transform"
-                && name.value.eq_ignore_ascii_case("always_xy") =>
-            {
-                call.arguments.push(expr.clone());
-            }
-            other => {
-                let what = format!("the argument {other}");
-                return Err(unsupported_in_call(source, function, what));
-            }
-        }
-    }
-    for clause in &list.clauses {
-        match clause {
-            FunctionArgumentClause::OrderBy(keys) => call.order = nulls_last(keys),
-            FunctionArgumentClause::IgnoreOrRespectNulls(NullTreatment::IgnoreNulls) => {
-                call.ignores_nulls = true
-            }
-            FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
-            other => return Err(unsupported_in_call(source, function, other.to_string())),
-        }
-    }
-    call.star |= call.arguments.is_empty();
-    Ok(call)
-}
-
-fn unsupported_in_call(source: &StatementSource, function: &Function, what: String) -> Error {
-    source.locate(
-        Error::usage(format!("{}() can't have {what}", name_of(function))),
-        span_of(function),
-    )
-}
-
-/// Nulls sort last unless NULLS FIRST is given, for both directions.
-fn nulls_last(keys: &[OrderByExpr]) -> Vec<OrderByExpr> {
-    let mut keys = keys.to_vec();
-    keys.iter_mut()
-        .for_each(|key| key.options.nulls_first = Some(key.options.nulls_first.unwrap_or(false)));
-    keys
 }
 
 impl Semantics<'_> {
@@ -224,7 +141,9 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: op @ (Plus | Minus),
                 right,
-            } if months_of(right).is_some() || *op == Plus && months_of(left).is_some() => {
+            } if read_added_months(right).is_some()
+                || *op == Plus && read_added_months(left).is_some() =>
+            {
                 match move_by_months(left, op, right) {
                     Some(moved) => moved,
                     None => return Ok(()),
@@ -278,9 +197,10 @@ impl ExpressionRewrite<'_, '_> {
                 expr: value,
                 data_type,
                 ..
-            } if is_text_type(data_type) && ages_of(value).is_some() => {
-                expression("age_text(_0, _1)", ages_of(value).unwrap_or_default())
-            }
+            } if is_text_type(data_type) && read_age_arguments(value).is_some() => expression(
+                "age_text(_0, _1)",
+                read_age_arguments(value).unwrap_or_default(),
+            ),
             Expr::Cast {
                 kind,
                 expr: value,
@@ -408,9 +328,9 @@ impl ExpressionRewrite<'_, '_> {
             } if self.is_bytes(left) && self.is_bytes(right) => {
                 two("bytes_behind(_0, _1)", left, right)
             }
-            Expr::Extract { field, expr, .. } if ages_of(expr).is_some() => {
+            Expr::Extract { field, expr, .. } if read_age_arguments(expr).is_some() => {
                 let unit = literal(&field.to_string());
-                let times = ages_of(expr).unwrap_or_default();
+                let times = read_age_arguments(expr).unwrap_or_default();
                 expression("age_part(_0, _1, _2)", [vec![unit], times].concat())
             }
             Expr::Extract {
@@ -431,16 +351,16 @@ impl ExpressionRewrite<'_, '_> {
                 compare_op,
                 right,
                 ..
-            } if list_of(right).is_some() => {
-                let values = list_of(right).unwrap_or_default();
+            } if read_written_list(right).is_some() => {
+                let values = read_written_list(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::Or)
             }
             Expr::AllOp {
                 left,
                 compare_op,
                 right,
-            } if list_of(right).is_some() => {
-                let values = list_of(right).unwrap_or_default();
+            } if read_written_list(right).is_some() => {
+                let values = read_written_list(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::And)
             }
             // Numbers are conditions; of two numbers the engine takes AND for the operator of their
@@ -902,8 +822,12 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
         if matches!(expr, Expr::Function(_)) {
             replace_try(expr);
+            replace_operator_call(expr);
         }
-        ControlFlow::Continue(())
+        match self.replace_tuple_list(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
@@ -912,42 +836,6 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             Err(error) => ControlFlow::Break(error),
         }
     }
-}
-
-/// Replaces `try(…)`.
-fn replace_try(expr: &mut Expr) {
-    if let Expr::Function(function) = &*expr
-        && name_of(function) == "try"
-        && let Some([tried]) = arguments_of(function).as_deref()
-    {
-        *expr = Expr::Nested(Box::new(without_failures(tried)));
-    }
-}
-
-/// The value of `try(…)`: its casts give null for what they can't convert, its logarithms and
-/// roots for numbers that have none.
-fn without_failures(expr: &Expr) -> Expr {
-    let mut expr = expr.clone();
-    let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
-        match part {
-            Expr::Cast { kind, .. } => *kind = CastKind::TryCast,
-            Expr::Function(function) => {
-                let name = name_of(function);
-                let domain = match name.as_str() {
-                    "ln" | "log" | "log2" | "log10" => "number_above_zero",
-                    "sqrt" => "number_from_zero",
-                    "acos" | "asin" => "number_within_one",
-                    _ => return ControlFlow::Continue(()),
-                };
-                if let Some([number]) = arguments_of(function).as_deref() {
-                    *part = expression(&format!("{name}({domain}(_0))"), vec![number.clone()]);
-                }
-            }
-            _ => {}
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    expr
 }
 
 /// True for a value whose text begins with the sign `-`.
@@ -965,7 +853,7 @@ fn begins_with_minus(expr: &Expr) -> bool {
 pub(super) const PART_FUNCTIONS: [&str; 3] = ["era", "julian", "yearweek"];
 
 /// The times of a call of `age`, which has two of them here.
-pub(super) fn ages_of(expr: &Expr) -> Option<Vec<Expr>> {
+pub(super) fn read_age_arguments(expr: &Expr) -> Option<Vec<Expr>> {
     match strip_parentheses(expr) {
         Expr::Function(function) if name_of(function) == "age" => arguments_of(function),
         _ => None,
@@ -973,7 +861,7 @@ pub(super) fn ages_of(expr: &Expr) -> Option<Vec<Expr>> {
 }
 
 /// The number of months of `to_months(n)`.
-fn months_of(expr: &Expr) -> Option<Expr> {
+fn read_added_months(expr: &Expr) -> Option<Expr> {
     match strip_parentheses(expr) {
         Expr::Function(function) if name_of(function) == "to_months" => {
             arguments_of(function)?.into_iter().next()
@@ -984,9 +872,9 @@ fn months_of(expr: &Expr) -> Option<Expr> {
 
 /// A time plus or minus `to_months(n)`.
 fn move_by_months(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
-    let (time, months) = match months_of(right) {
+    let (time, months) = match read_added_months(right) {
         Some(months) => (left, months),
-        None => (right, months_of(left)?),
+        None => (right, read_added_months(left)?),
     };
     let template = if *op == BinaryOperator::Minus {
         "months_added(_0, -_1)"

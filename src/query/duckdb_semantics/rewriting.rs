@@ -19,6 +19,8 @@ pub(in crate::query) struct Semantics<'a> {
     pub extras: &'a Extras,
     /// The time of the statement, which `now()` gives.
     pub now: DateTime<Utc>,
+    /// The seed of `random()`, which `setseed` gives.
+    pub seed: Option<f64>,
 }
 
 /// Rewrites an expression bottom-up.

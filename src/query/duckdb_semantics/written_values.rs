@@ -272,7 +272,7 @@ fn written_timestamp(time: NaiveDateTime) -> String {
 }
 
 /// Elements of a list as it is written.
-pub(super) fn list_of(expr: &Expr) -> Option<Vec<Expr>> {
+pub(super) fn read_written_list(expr: &Expr) -> Option<Vec<Expr>> {
     match strip_parentheses(expr) {
         Expr::Array(array) => Some(array.elem.clone()),
         Expr::Function(function) if name_of(function) == "list_value" => arguments_of(function),

@@ -2,11 +2,14 @@
 
 use polars::prelude::*;
 
-use super::{LastRead, ScalarFunction, of_wholes, scalar, text, texts_column};
+use super::{LastRead, ScalarFunction, of_doubles, of_wholes, scalar, text, texts_column};
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::query::type_names::type_name;
 use crate::text::PrintableLine;
+
+/// Characters of a bar without a width.
+const BAR_WIDTH: f64 = 80.0;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("format", (1, 100), text, |columns| {
@@ -15,6 +18,15 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("printf", (1, 100), text, |columns| {
         format_rows(columns, percent_parts)
     }),
+    scalar("bar", (3, 3), text, |columns| {
+        Ok(texts_column(of_doubles(
+            columns,
+            |[value, least, most]| draw_bar([value, least, most, BAR_WIDTH]),
+        )?))
+    }),
+    scalar("bar_of_width", (4, 4), text, |columns| {
+        Ok(texts_column(of_doubles(columns, draw_bar)?))
+    }),
     scalar("format_bytes", (1, 1), text, |columns| {
         sizes(columns, 1024, &BINARY_UNITS)
     }),
@@ -22,6 +34,30 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         sizes(columns, 1000, &DECIMAL_UNITS)
     }),
 ];
+
+/// A bar of so many characters, filled up to the value between the least and the most, in eighths
+/// of a character.
+fn draw_bar([value, least, most, width]: [f64; 4]) -> PolarsResult<Option<String>> {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    if !(1.0..=1000.0).contains(&width) || [value, least, most].iter().any(|x| !x.is_finite()) {
+        return Err(refusal(
+            "bar takes finite numbers, and a width from 1 to 1000",
+        ));
+    }
+    let share = ((value - least) / (most - least)).clamp(0.0, 1.0);
+    let eighths = if share.is_nan() {
+        0
+    } else {
+        (width.trunc() * share * 8.0) as usize
+    };
+    let width = width as usize;
+    let mut bar = "█".repeat(eighths / 8);
+    if eighths / 8 < width {
+        bar.push(EIGHTHS[eighths % 8]);
+        bar.push_str(&" ".repeat(width - eighths / 8 - 1));
+    }
+    Ok(Some(bar))
+}
 
 const BINARY_UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
 const DECIMAL_UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];

@@ -2,6 +2,7 @@
 //! lists, JSON. Each is a row of a table with the type of its result and its code; null arguments
 //! give null where nothing else is said.
 
+mod bins;
 mod formats;
 mod hashes;
 mod json;
@@ -18,8 +19,10 @@ use polars::prelude::*;
 use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
 
+pub(super) use bins::other_bin;
 pub(super) use lists::LIST_AGGREGATES;
 pub(super) use maps::map_of;
+pub(super) use numbers::seeded_random;
 pub(super) use times::add_interval;
 
 /// Signature and implementation of a scalar function.
@@ -85,6 +88,7 @@ fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
         maps::FUNCTIONS,
         paths::FUNCTIONS,
         hashes::FUNCTIONS,
+        bins::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

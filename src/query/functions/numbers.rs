@@ -1,5 +1,8 @@
 //! Functions of numbers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
 use super::{
@@ -7,6 +10,7 @@ use super::{
     truth, truths_column, whole, wholes_column,
 };
 use crate::query::engine_errors::refusal;
+use crate::query::list_functions::elementwise;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("gamma", (1, 1), double, |columns| {
@@ -180,11 +184,12 @@ fn random_uuid_text() -> String {
     )
 }
 
+/// 53 bits are the digits of a number of 64 bits.
+const RANDOM_NUMBERS: u64 = 1 << 53;
+
 /// A number from 0 to 1, without 1.
 fn rand_number() -> f64 {
     use std::hash::{BuildHasher, RandomState};
-    /// 53 bits are the digits of a number of 64 bits.
-    const BITS: u64 = 1 << 53;
     thread_local! {
         static STATE: (RandomState, std::cell::Cell<u64>) = (
             RandomState::new(),
@@ -193,8 +198,39 @@ fn rand_number() -> f64 {
     }
     STATE.with(|(state, count)| {
         count.set(count.get().wrapping_add(1));
-        (state.hash_one(count.get()) % BITS) as f64 / BITS as f64
+        share_of_bits(state.hash_one(count.get()))
     })
+}
+
+/// A number from 0 to 1, without 1, of random bits.
+fn share_of_bits(bits: u64) -> f64 {
+    (bits % RANDOM_NUMBERS) as f64 / RANDOM_NUMBERS as f64
+}
+
+/// `random()` behind `setseed`: of one seed and one call the numbers are always the same, one for
+/// each row of the argument.
+pub(in crate::query) fn seeded_random(called: &str, seed: f64, call: u64) -> UserDefinedFunction {
+    let drawn = AtomicU64::new(0);
+    let start = mix_bits(seed.to_bits() ^ mix_bits(call));
+    elementwise(
+        called,
+        |_| Ok(DataType::Float64),
+        move |columns| {
+            let rows = columns[0].len() as u64;
+            let first = drawn.fetch_add(rows, Ordering::Relaxed);
+            let bits = |row: u64| mix_bits(start.wrapping_add(first).wrapping_add(row));
+            let number = |row: u64| Some(share_of_bits(bits(row)));
+            Ok(doubles_column((0..rows).map(number).collect()))
+        },
+    )
+}
+
+/// Bits that differ in half of their places for two numbers that differ in one (SplitMix64).
+fn mix_bits(number: u64) -> u64 {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 fn shifted_left([number, bits]: [i64; 2]) -> PolarsResult<Option<i64>> {

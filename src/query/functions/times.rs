@@ -745,15 +745,12 @@ fn bucket_start(
         let (Some(start), Some(time)) = (time_of(origin), time_of(time)) else {
             return Err(refusal("the time is out of range"));
         };
+        // Buckets of months begin with a month, also behind an origin within one.
         let count = |time: NaiveDateTime| i64::from(time.year()) * 12 + i64::from(time.month0());
-        let mut steps = (count(time) - count(start)).div_euclid(width.months);
-        let at = |steps: i64| shift_months(start, steps * width.months);
-        if at(steps).is_some_and(|begin| begin > time) {
-            steps -= 1;
-        }
-        return at(steps)
-            .map(|begin| begin.and_utc().timestamp_micros())
-            .ok_or_else(|| refusal("the time is out of range"));
+        let steps = (count(time) - count(start)).div_euclid(width.months);
+        let month = count(start) + steps * width.months;
+        let (year, month) = (month.div_euclid(12), month.rem_euclid(12) + 1);
+        return Ok(day_micros(year as i32, month as u32, 1));
     }
     let length = width
         .days
@@ -775,13 +772,4 @@ fn day_micros(year: i32, month: u32, day: u32) -> i64 {
     NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| {
         i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY
     })
-}
-
-fn shift_months(time: NaiveDateTime, months: i64) -> Option<NaiveDateTime> {
-    let shift = Months::new(u32::try_from(months.unsigned_abs()).unwrap_or(u32::MAX));
-    if months < 0 {
-        time.checked_sub_months(shift)
-    } else {
-        time.checked_add_months(shift)
-    }
 }

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 use super::context::{Ctes, Planner};
 use super::joined_frame::JoinedFrame;
 use super::joins::extends_left;
-use super::unnesting::list_of;
+use super::unnesting::find_unnested_list;
 use crate::error::{Error, Result};
 use crate::query::engine_errors::engine_error;
 use crate::query::sampling::{RowSampling, sample_rows};
@@ -93,7 +93,7 @@ impl Planner<'_> {
         if let Some(turned) = self.plan_pivot_factor(factor, ctes)? {
             return Ok(turned);
         }
-        if let Some(unnested) = list_of(factor) {
+        if let Some(unnested) = find_unnested_list(factor) {
             let mut joined = self.from(&[], &mut Vec::new(), ctes)?;
             self.unnest(&mut joined, &unnested, false, ctes)?;
             return Ok(joined);

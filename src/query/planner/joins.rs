@@ -17,7 +17,7 @@ use super::context::{Ctes, PlannedQuery, Planner};
 use super::joined_frame::JoinedFrame;
 use super::name_binding::Binder;
 use super::subquery_rewrite::without_rows;
-use super::unnesting::list_of;
+use super::unnesting::find_unnested_list;
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, expression, strip_parentheses};
 use crate::query::engine::EngineExpr;
@@ -232,7 +232,7 @@ impl Planner<'_> {
             );
             return Err(self.source.locate(error, factor.span()));
         }
-        if let Some(unnested) = list_of(factor) {
+        if let Some(unnested) = find_unnested_list(factor) {
             let keeps_all = kind == JoinKind::Left
                 && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
             if keeps_all || unnested.lists.iter().any(has_names) {

@@ -9,6 +9,7 @@
 
 mod conditions;
 mod context;
+mod described;
 mod from_clause;
 mod group_keys;
 mod joined_frame;

@@ -26,7 +26,7 @@ use crate::query::duckdb_semantics::{
 };
 use crate::query::engine_errors::{engine_error, values_error};
 use crate::query::sql_dialect::DuckDb;
-use crate::query::token_spellings::{PIVOT, UNPIVOT};
+use crate::query::token_spellings::{DESCRIBE, PIVOT, SUMMARIZE, UNPIVOT};
 
 /// Maximum number of different values, each of which is a column.
 const VALUES_MAX: usize = 1000;
@@ -71,6 +71,8 @@ impl Planner<'_> {
             } => match name.to_string().as_str() {
                 PIVOT => (self.pivot_statement(&args.args, ctes)?, alias),
                 UNPIVOT => (self.unpivot_statement(&args.args, ctes)?, alias),
+                DESCRIBE => (self.describe_query(&args.args, ctes)?, alias),
+                SUMMARIZE => (self.summarize_query(&args.args, ctes)?, alias),
                 _ => return Ok(None),
             },
             TableFactor::Pivot {

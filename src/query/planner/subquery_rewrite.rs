@@ -58,7 +58,7 @@ impl Planner<'_> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let value = self.engine.unique("__sub");
-        let single = single_value(&name, &value);
+        let single = select_single_value(&name, &value);
         if planned.keys.is_empty() {
             let one = planned.frame.limit(2).select([single]);
             return Ok((vec![(value.clone(), Attached::One(one))], column(&value)));
@@ -96,7 +96,10 @@ impl Planner<'_> {
                 b.k = a.k) + a.n";
             return Err(self.source.locate(error.hint(hint), query.span()));
         }
-        let one = empty.frame.limit(2).select([single_value(&name, &none)]);
+        let one = empty
+            .frame
+            .limit(2)
+            .select([select_single_value(&name, &none)]);
         attached.push((none.clone(), Attached::One(one)));
         let answer = expression(
             "CASE WHEN _0 THEN _1 ELSE _2 END",
@@ -270,7 +273,7 @@ pub(super) fn without_rows(query: &Query) -> Query {
 }
 
 /// The only value of a column under a name.
-fn single_value(column: &str, name: &str) -> EngineExpr {
+fn select_single_value(column: &str, name: &str) -> EngineExpr {
     only_value().call(vec![col(column)]).alias(name)
 }
 

@@ -101,7 +101,7 @@ fn series(name: &str, arguments: Vec<FunctionArg>) -> Expr {
 }
 
 /// UNNEST in FROM, and the functions whose results are unnested there.
-pub(super) fn list_of(factor: &TableFactor) -> Option<UnnestedFactor<'_>> {
+pub(super) fn find_unnested_list(factor: &TableFactor) -> Option<UnnestedFactor<'_>> {
     match factor {
         TableFactor::UNNEST {
             alias,

@@ -353,11 +353,300 @@ fn statements_that_change_tables_have_another_spelling() {
         ("COPY data TO 'x.csv'", "save its result"),
         ("SET threads = 4", "SHOW TABLES"),
         ("SELECT * INTO t FROM data", "WITH t AS"),
-        ("SELECT setseed(0.5)", "ORDER BY hash(id)"),
-        ("SELECT histogram(id, [1, 2]) FROM data", "GROUP BY bin"),
         ("SELECT struct_pack(id) FROM data", "struct_pack(a := id"),
     ] {
         let text = report(sql);
         assert!(text.contains(answer), "{sql}: {text}");
     }
+}
+
+#[test]
+fn bins_have_bounds_and_counts() {
+    all(&[
+        (
+            "SELECT equi_width_bins(0, 10, 5, true), equi_width_bins(0, 10, 4, false), \
+                equi_width_bins(0, 10, 3, true), equi_width_bins(0, 3, 7, true), \
+                equi_width_bins(5, 5, 4, true), equi_width_bins(0, 10, NULL, true)",
+            json!([[
+                [2, 4, 6, 8, 10],
+                [2, 5, 7, 10],
+                [5, 10],
+                [0, 1, 2, 3],
+                [5],
+                null
+            ]]),
+        ),
+        (
+            "SELECT equi_width_bins(0.0, 10.5, 4, true), equi_width_bins(0.5, 10, 5, true), \
+                equi_width_bins(0.02::DOUBLE, 0.73::DOUBLE, 5, false)",
+            json!([[
+                [2.0, 4.0, 6.0, 8.0, 10.0, 12.0],
+                [2, 4, 6, 8, 10],
+                [
+                    0.161_999_999_999_999_95,
+                    0.303_999_999_999_999_94,
+                    0.445_999_999_999_999_94,
+                    0.588,
+                    0.73
+                ]
+            ]]),
+        ),
+        (
+            "SELECT map_entries(histogram(x, [3, 1, 3])), map_entries(histogram(x, [1.5, 3])), \
+                map_entries(histogram(x, [])), map_entries(histogram(x::DOUBLE, [0.5, 9])), \
+                map_entries(histogram_exact(x, [1, 3, 10])) \
+                FROM (VALUES (1), (2), (3), (4), (9), (NULL)) t(x)",
+            json!([[
+                [{"key": 1, "value": 1}, {"key": 3, "value": 2}, {"key": 2147483647, "value": 2}],
+                [{"key": 2, "value": 2}, {"key": 3, "value": 1}, {"key": 2147483647, "value": 2}],
+                [{"key": 2147483647, "value": 5}],
+                [{"key": 0.5, "value": 0}, {"key": 9.0, "value": 5}],
+                [
+                    {"key": 1, "value": 1},
+                    {"key": 3, "value": 1},
+                    {"key": 10, "value": 0},
+                    {"key": 2147483647, "value": 3}
+                ]
+            ]]),
+        ),
+        (
+            "SELECT map_entries(histogram(x, equi_width_bins(0, 10, 2, true))), \
+                map_entries(histogram(x, [5]) FILTER (x > 100)) \
+                FROM (VALUES (1), (9)) t(x)",
+            json!([[[{"key": 5, "value": 1}, {"key": 10, "value": 1}], null]]),
+        ),
+        (
+            "SELECT is_histogram_other_bin(5), is_histogram_other_bin(2147483647), \
+                is_histogram_other_bin(''), is_histogram_other_bin('infinity'::DOUBLE), \
+                is_histogram_other_bin(NULL::INTEGER)",
+            json!([[false, true, true, true, null]]),
+        ),
+    ]);
+    for sql in [
+        "SELECT equi_width_bins(5, 4, 4, true)",
+        "SELECT equi_width_bins(0, 4, 0, true)",
+        "SELECT histogram(x, [1, NULL]) FROM (VALUES (1)) t(x)",
+        "SELECT histogram(x, [DATE '2021-01-01']) FROM (VALUES (DATE '2021-01-01')) t(x)",
+    ] {
+        report(sql);
+    }
+}
+
+#[test]
+fn rows_are_found_among_tuples() {
+    all(&[
+        (
+            "SELECT count(*) FROM range(100) t(x) WHERE (x, x + 1) IN ((1, 2), (5, 7), (8, 9))",
+            json!([[2]]),
+        ),
+        (
+            "SELECT id FROM data WHERE (id, type) IN (('lima', 'FOLDER'), ('bonn', 'FILE'))",
+            json!([["lima"]]),
+        ),
+        (
+            "SELECT id FROM data WHERE (id, \"stac:time_start\"::DATE) NOT IN \
+                (('lima', DATE '2021-01-01'))",
+            json!([["bonn"]]),
+        ),
+        (
+            "SELECT (1, NULL) IN ((1, NULL), (2, 3)), (1, 2) NOT IN ((1, NULL)), \
+                (x, 'a') IN ((x, 'a'), (3, 'b')) FROM (VALUES (1)) t(x)",
+            json!([[true, true, true]]),
+        ),
+    ]);
+}
+
+#[test]
+fn seeds_repeat_random_numbers() {
+    let sql = "SELECT setseed(0.25), random() AS a, random() AS b FROM range(4) t(x)";
+    let numbers = rows(sql);
+    assert_eq!(numbers, rows(sql));
+    let other = rows(&sql.replace("0.25", "-0.25"));
+    let mut known = Vec::new();
+    for row in numbers.iter().chain(&other) {
+        assert_eq!(row[0], Json::Null);
+        for number in [&row[1], &row[2]] {
+            assert!(
+                number
+                    .as_f64()
+                    .is_some_and(|number| (0.0..1.0).contains(&number))
+            );
+            assert!(!known.contains(&number), "{number}");
+            known.push(number);
+        }
+    }
+    report("SELECT setseed(2)");
+}
+
+#[test]
+fn operators_have_names() {
+    all(&[(
+        "SELECT add(DATE '2020-01-01', 3)::VARCHAR, subtract(DATE '2020-01-05', 3)::VARCHAR, \
+            add(3, DATE '2020-01-01')::VARCHAR, date_add(DATE '2020-01-31', INTERVAL 1 MONTH), \
+            multiply(3, 4), divide(7, 2)",
+        json!([[
+            "2020-01-04",
+            "2020-01-02",
+            "2020-01-04",
+            "2020-02-29T00:00:00",
+            12,
+            3
+        ]]),
+    )]);
+}
+
+#[test]
+fn frames_leave_out_rows() {
+    all(&[
+        (
+            "SELECT x, sum(x) OVER w, count(*) OVER w, avg(x * 0.5) OVER w, min(x) OVER w, \
+                max(x) OVER w FROM (VALUES (1), (2), (3), (4)) t(x) WINDOW w AS \
+                (ORDER BY x ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE CURRENT ROW) \
+                ORDER BY x",
+            json!([
+                [1, 5, 2, 1.25, 2, 3],
+                [2, 8, 3, 1.333_333_333_333_333_3, 1, 4],
+                [3, 6, 2, 1.5, 2, 4],
+                [4, 3, 1, 1.5, 3, 3]
+            ]),
+        ),
+        (
+            "SELECT x, sum(x) OVER w, min(x) OVER w FROM (VALUES (1), (1), (2), (NULL)) t(x) \
+                WINDOW w AS (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING \
+                EXCLUDE GROUP) ORDER BY x",
+            json!([[1, 2, 2], [1, 2, 2], [2, 2, 1], [null, 4, 1]]),
+        ),
+        (
+            "SELECT regr_count(x, x) OVER w, entropy(x) OVER w, count_if(x > 1) OVER w \
+                FROM (VALUES (1), (2)) t(x) \
+                WINDOW w AS (ORDER BY x ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) ORDER BY x",
+            json!([[0, 0.0, null], [1, 0.0, 0]]),
+        ),
+    ]);
+}
+
+#[test]
+fn times_with_and_without_zones_have_one_type() {
+    let zoned = "TIMESTAMPTZ '2020-01-01 00:00:00+02'";
+    let rows_of = |sql: &str| rows(&sql.replace("{z}", zoned));
+    assert_eq!(
+        rows_of(
+            "SELECT typeof(coalesce({z}, DATE '2021-01-01')), \
+                typeof(greatest({z}, DATE '2021-01-01')), \
+                typeof(CASE WHEN id = 'lima' THEN {z} ELSE DATE '2021-01-01' END) \
+                FROM data LIMIT 1"
+        ),
+        [json!([
+            "TIMESTAMP WITH TIME ZONE",
+            "TIMESTAMP WITH TIME ZONE",
+            "TIMESTAMP WITH TIME ZONE"
+        ])]
+    );
+    assert_eq!(
+        rows_of(
+            "SELECT typeof(t), count(*), epoch(min(t)) FROM (SELECT {z} AS t UNION ALL \
+                SELECT TIMESTAMP '2021-01-01' UNION ALL SELECT DATE '2021-01-02') GROUP BY 1"
+        ),
+        [json!(["TIMESTAMP WITH TIME ZONE", 3, 1_577_829_600.0])]
+    );
+}
+
+#[test]
+fn columns_are_described_in_from() {
+    all(&[
+        (
+            "SELECT column_name, column_type FROM (DESCRIBE data) WHERE column_type LIKE '%[]'",
+            json!([["stac:geotransform", "DOUBLE[]"]]),
+        ),
+        (
+            "SELECT column_name FROM (DESCRIBE SELECT 1 AS a, (SELECT 2) AS b) d WHERE \
+                column_type = 'INTEGER' ORDER BY 1",
+            json!([["a"], ["b"]]),
+        ),
+        (
+            "SELECT column_name, min, max, \"count\" FROM (SUMMARIZE data) WHERE column_name IN \
+                ('id', 'cloud_cover') ORDER BY 1",
+            json!([
+                ["cloud_cover", "0.25", "0.75", 2],
+                ["id", "bonn", "lima", 2]
+            ]),
+        ),
+        (
+            "SELECT s.max FROM (SUMMARIZE SELECT cloud_cover FROM data) AS s",
+            json!([["0.75"]]),
+        ),
+        (
+            "SELECT (summarize) FROM (SELECT 1 AS summarize)",
+            json!([[1]]),
+        ),
+    ]);
+}
+
+#[test]
+fn groups_are_json() {
+    all(&[
+        (
+            "SELECT json_group_array(x), json_group_object('k' || x, x) FROM range(3) t(x)",
+            json!([["[0,1,2]", "{\"k0\":0,\"k1\":1,\"k2\":2}"]]),
+        ),
+        (
+            "SELECT json_group_array({'a': x}) FROM (VALUES (1), (NULL)) t(x)",
+            json!([["[{\"a\":1},{\"a\":null}]"]]),
+        ),
+    ]);
+}
+
+#[test]
+fn bars_are_drawn() {
+    all(&[(
+        "SELECT bar(5, 0, 10, 10), bar(3.3, 0, 10, 10), bar(20, 0, 10, 10), bar(-1, 0, 10, 10), \
+            length(bar(5, 0, 10)), bar(NULL, 0, 10, 5)",
+        json!([[
+            "█████     ",
+            "███▎      ",
+            "██████████",
+            "          ",
+            80,
+            null
+        ]]),
+    )]);
+}
+
+#[test]
+fn distances_between_dates_are_days() {
+    let dates = "(VALUES (DATE '2023-01-01'), (DATE '2023-01-02'), (DATE '2023-01-09'), (NULL)) \
+        t(x)";
+    let counts = |frame: &str| {
+        rows(&format!(
+            "SELECT count(*) OVER (ORDER BY x RANGE BETWEEN {frame}) FROM {dates} ORDER BY x"
+        ))
+    };
+    assert_eq!(
+        counts("1 PRECEDING AND CURRENT ROW"),
+        [json!([1]), json!([2]), json!([1]), json!([1])]
+    );
+    assert_eq!(
+        counts("1 PRECEDING AND INTERVAL 7 DAYS FOLLOWING"),
+        [json!([2]), json!([3]), json!([1]), json!([1])]
+    );
+    for sql in [
+        "SELECT sum(1) OVER (ORDER BY x RANGE 1 PRECEDING) FROM (VALUES (TIMESTAMP '2023-01-01')) \
+            t(x)",
+        "SELECT sum(1) OVER (ORDER BY x RANGE 1.5 PRECEDING) FROM (VALUES (DATE '2023-01-01')) \
+            t(x)",
+        "SELECT sum(1) OVER (ORDER BY x RANGE INTERVAL 1 DAY PRECEDING) FROM (VALUES (1)) t(x)",
+    ] {
+        report(sql);
+    }
+}
+
+#[test]
+fn buckets_of_months_begin_with_a_month() {
+    all(&[(
+        "SELECT time_bucket(INTERVAL 1 MONTH, DATE '2023-05-12', DATE '2023-01-15')::VARCHAR, \
+            time_bucket(INTERVAL 3 MONTH, DATE '2023-05-12', DATE '2023-02-15')::VARCHAR, \
+            time_bucket(INTERVAL 1 YEAR, DATE '2023-05-12', DATE '2022-04-15')::VARCHAR, \
+            time_bucket(INTERVAL 2 MONTH, DATE '2022-11-12', DATE '2023-02-15')::VARCHAR",
+        json!([["2023-05-01", "2023-05-01", "2023-04-01", "2022-10-01"]]),
+    )]);
 }

@@ -1,0 +1,47 @@
+//! `FROM (DESCRIBE data)` and `FROM (SUMMARIZE data)`: the columns of a query, or their statistics,
+//! as a table. The statistics are computed when the statement is planned.
+
+use polars::prelude::{IntoLazy, LazyFrame};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr};
+
+use super::context::{Ctes, Planner};
+use crate::error::{Error, Result};
+use crate::jobs::JobContext;
+use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
+use crate::query::engine_errors::{engine_error, values_error};
+use crate::query::{catalogue, summary};
+
+impl Planner<'_> {
+    /// The columns of the query that is the argument.
+    pub(super) fn describe_query(&self, args: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
+        let mut frame = self.plan_argument(args, ctes)?;
+        let described = frame
+            .collect_schema()
+            .and_then(|schema| catalogue::describe_columns(&schema));
+        described
+            .map(IntoLazy::lazy)
+            .map_err(|error| engine_error(&error))
+    }
+
+    /// The statistics of the columns of the query that is the argument.
+    pub(super) fn summarize_query(&self, args: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
+        let rows = apply_duckdb_arithmetic(self.plan_argument(args, ctes)?)
+            .and_then(LazyFrame::collect)
+            .map_err(|error| values_error(&error))?;
+        summary::summarize_columns(&rows, &JobContext::default())?
+            .map(IntoLazy::lazy)
+            .map_err(|error| values_error(&error))
+    }
+
+    fn plan_argument(&self, args: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
+        match args {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Subquery(query)))] => {
+                Ok(self.query(query, ctes, None)?.frame)
+            }
+            _ => Err(
+                Error::usage("DESCRIBE and SUMMARIZE take a table or a query")
+                    .hint("FROM (DESCRIBE data), FROM (SUMMARIZE SELECT id FROM data)"),
+            ),
+        }
+    }
+}
