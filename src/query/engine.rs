@@ -134,20 +134,21 @@ impl<'a> SqlEngine<'a> {
     }
 }
 
-/// The number of the call of `setseed` in a statement.
+/// The number from -1 to 1 of the call of `setseed` in a statement that calls `random`.
 fn find_seed(tokens: &[TokenWithSpan]) -> Option<f64> {
-    let at = tokens.iter().position(|token| {
-        matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case("setseed"))
-    })?;
-    let mut behind = tokens[at + 1..].iter().map(|token| &token.token);
-    let Some(Token::LParen) = behind.next() else {
-        return None;
+    let tokens: Vec<&Token> = tokens.iter().map(|token| &token.token).collect();
+    let find_call = |name: &str| {
+        tokens.windows(2).position(|pair| {
+            matches!(pair, [Token::Word(word), Token::LParen] if word.value.eq_ignore_ascii_case(name))
+        })
     };
-    match (behind.next()?, behind.next()?) {
-        (Token::Number(text, _), _) => text.parse().ok(),
-        (Token::Minus, Token::Number(text, _)) => text.parse().ok().map(|number: f64| -number),
-        _ => None,
-    }
+    find_call("random")?;
+    let number: f64 = match tokens[find_call("setseed")? + 2..] {
+        [Token::Number(text, _), Token::RParen, ..] => text.parse().ok()?,
+        [Token::Minus, Token::Number(text, _), Token::RParen, ..] => -text.parse::<f64>().ok()?,
+        _ => return None,
+    };
+    (-1.0..=1.0).contains(&number).then_some(number)
 }
 
 /// True for the name of a column of any of these tables.

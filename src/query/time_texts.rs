@@ -302,6 +302,15 @@ impl IntervalUnit {
 }
 
 impl IntervalParts {
+    /// True when a time is not earlier after it than before, whatever its month.
+    pub(super) fn is_forward(&self) -> bool {
+        if self.months == 0 {
+            i128::from(self.days) * i128::from(DAY) + i128::from(self.micros) >= 0
+        } else {
+            self.months >= 0 && self.days >= 0 && self.micros >= 0
+        }
+    }
+
     /// Adds so many of a unit, and millionths of one. What is left of a month or a week is days,
     /// what is left of a day is time.
     fn add(&mut self, number: i64, millionths: i64, unit: IntervalUnit) -> Option<()> {

@@ -243,7 +243,9 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
         if ends_of_described.pop_if(|end| *end == at).is_some() {
             found.push(token.clone());
         }
-        if let Some((name, end)) = find_described(&tokens[at..]) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let is_table = is_keyword(before, Keyword::FROM) || is_keyword(before, Keyword::JOIN);
+        if let Some((name, end)) = find_described(&tokens[at..]).filter(|_| is_table) {
             let open = || TokenWithSpan::new(Token::LParen, span);
             found.extend([word(name, Keyword::NoKeyword, span), open(), open()]);
             if end == 3 {

@@ -424,8 +424,7 @@ fn read_frame_interval(expr: &Expr, by_range: bool) -> Option<IntervalParts> {
         return None;
     };
     let parts = interval_parts(interval)?;
-    let is_forward = parts.months >= 0 && parts.days >= 0 && parts.micros >= 0;
-    (by_range && is_forward).then_some(parts)
+    (by_range && parts.is_forward()).then_some(parts)
 }
 
 fn read_frame_distance(source: StatementSource, expr: &Expr, by_range: bool) -> Result<f64> {

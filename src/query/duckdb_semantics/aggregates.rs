@@ -137,6 +137,21 @@ impl Semantics<'_> {
                 let list = collect_values(arguments, call.distinct, filter, call.order);
                 return Ok(list.to_string());
             }
+            "json_group_array" if arguments.len() == 1 => {
+                let list = collect_values(arguments, call.distinct, filter, call.order);
+                return Ok(expression("to_json(_0)", vec![list]).to_string());
+            }
+            "json_group_object"
+                if arguments.len() != 2
+                    || filter.is_some()
+                    || call.distinct
+                    || !call.order.is_empty() =>
+            {
+                let hint = "json_group_object(id, cloud_cover), of a subquery that filters and \
+                    sorts its rows";
+                let summary = "json_group_object() takes a key and a value alone";
+                return refused(summary.to_owned(), hint);
+            }
             "string_agg" | "listagg" | "group_concat" => {
                 exclude_unmet_rows(&mut arguments, filter.as_ref());
                 let mut expr = expression(
@@ -212,7 +227,6 @@ impl Semantics<'_> {
                 return refused(format!("{name}() can't have DISTINCT"), hint);
             }
             "histogram" if arguments.len() == 2 => "histogram_in_bins(_0, _1)",
-            "json_group_array" => "to_json(array_agg(_0))",
             "json_group_object" => "to_json(map_value(array_agg(_0), array_agg(_1)))",
             "mean" | "favg" => "avg(_0)",
             "fsum" | "sumkahan" | "kahan_sum" => "sum(CAST(_0 AS DOUBLE))",

@@ -320,13 +320,14 @@ impl ExpressionRewrite<'_, '_> {
             "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => {
                 expression("time_of_ms(_0)", call.arguments)
             }
-            "setseed" if arity == 1 => match signed_number(&call.arguments[0]) {
-                Some(seed) if (-1.0..=1.0).contains(&seed) => expression("NULL", Vec::new()),
-                _ => {
-                    let summary = "setseed() takes a number from -1 to 1";
-                    return Err(self.refuse(span, summary, "setseed(0.5)"));
+            "setseed" if arity == 1 => {
+                if self.0.seed.is_none() {
+                    let summary = "setseed() takes a number from -1 to 1, for the random() of the \
+                        same statement";
+                    return Err(self.refuse(span, summary, "SELECT setseed(0.5), random()"));
                 }
-            },
+                expression("NULL", Vec::new())
+            }
             "random" | "uuid" | "gen_random_uuid" | "uuidv4" if arity == 0 => {
                 let Some(column_name) = self.0.schema.iter_names().next() else {
                     return Ok(None);
@@ -636,17 +637,6 @@ fn is_unit_of_days(unit: &str) -> bool {
         "day",
     ]
     .contains(&unit)
-}
-
-/// A written number with its sign.
-fn signed_number(expr: &Expr) -> Option<f64> {
-    match strip_parentheses(expr) {
-        Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } => number(strip_parentheses(expr)).map(|number| -number),
-        other => number(other),
-    }
 }
 
 /// Number of digits before the point to which `round(x, -2)` rounds.

@@ -11,6 +11,8 @@ use super::written_values::arguments_of;
 use crate::error::Error;
 use crate::query::function_names::OPERATORS;
 
+/// Fewest tuples that are searched as one list: comparisons of a few take less time.
+const TUPLES_MIN: usize = 32;
 /// Most lists that `list_zip` takes.
 const ZIPPED_MAX: usize = 16;
 
@@ -29,6 +31,9 @@ impl ExpressionRewrite<'_, '_> {
         let Expr::Tuple(parts) = strip_parentheses(value) else {
             return Ok(());
         };
+        if list.len() < TUPLES_MIN {
+            return Ok(());
+        }
         let mut columns: Vec<Vec<Expr>> = vec![Vec::with_capacity(list.len()); parts.len()];
         for tuple in list {
             let Expr::Tuple(values) = strip_parentheses(tuple) else {
@@ -42,6 +47,10 @@ impl ExpressionRewrite<'_, '_> {
                 self.read_as_other(part, &mut value)?;
                 column.push(value);
             }
+        }
+        // Values of several types become one in a list; each is compared with its own type.
+        if !columns.iter().all(|column| are_of_one_kind(column)) {
+            return Ok(());
         }
         let lists = columns
             .into_iter()
@@ -57,14 +66,28 @@ impl ExpressionRewrite<'_, '_> {
     }
 }
 
+/// True for texts alone, and for whole numbers of BIGINT alone.
+fn are_of_one_kind(values: &[Expr]) -> bool {
+    let is_text = |value: &Expr| {
+        matches!(strip_parentheses(value), Expr::Value(value)
+            if matches!(value.value, sqlparser::ast::Value::SingleQuotedString(_)))
+    };
+    let is_whole = |value: &Expr| {
+        matches!(strip_parentheses(value), Expr::Value(value)
+            if matches!(&value.value, sqlparser::ast::Value::Number(text, _)
+                if text.parse::<i64>().is_ok()))
+    };
+    values.iter().all(is_text) || values.iter().all(is_whole)
+}
+
 /// Replaces a call of an operator by its name, such as `add(a, b)`.
 pub(super) fn replace_operator_call(expr: &mut Expr) {
     let Expr::Function(function) = &*expr else {
         return;
     };
     let name = name_of(function);
-    let template = OPERATORS.iter().find(|(known, _)| *known == name);
-    if let (Some((_, template)), Some(sides)) = (template, arguments_of(function))
+    if let Some((_, template)) = OPERATORS.iter().find(|(known, _)| *known == name)
+        && let Some(sides) = arguments_of(function)
         && sides.len() == 2
     {
         *expr = expression(template, sides);

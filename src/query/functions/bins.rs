@@ -1,6 +1,8 @@
 //! Bins of histograms: their upper bounds at equal distances, and the bin of the values beyond the
 //! last one.
 
+use std::cell::Cell;
+
 use polars::prelude::*;
 
 use super::{ScalarFunction, of_doubles, of_wholes, scalar, truth, truths_column};
@@ -15,6 +17,9 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
 
 /// Most bins of a list.
 const BINS_MAX: i64 = 1 << 20;
+
+/// Most bounds of the lists of all rows.
+const BOUNDS_MAX: usize = 1 << 24;
 
 /// Distances and bounds of integers are computed in thousandths.
 const PARTS: i128 = 1000;
@@ -67,21 +72,43 @@ fn equi_width_bins(columns: &[Column]) -> PolarsResult<Column> {
         .map(|column| column.dtype().clone())
         .collect();
     let dtype = bins_type(&dtypes)?;
+    let made = Cell::new(0);
     if dtypes[..2].iter().all(DataType::is_integer) {
+        for end in &columns[..2] {
+            let fits = end.as_materialized_series().strict_cast(&DataType::Int64);
+            if fits.is_err() {
+                return Err(refusal("an end of equi_width_bins does not fit in BIGINT"));
+            }
+        }
         let bounds = of_wholes(columns, |[least, most, count, is_round]| {
             check_bins(least > most, count)?;
-            divide_wholes(least.into(), most.into(), count, is_round != 0).map(Some)
+            let bounds = divide_wholes(least.into(), most.into(), count, is_round != 0)?;
+            count_bounds(&made, bounds.len())?;
+            Ok(Some(bounds))
         })?;
-        return lists_of_rows(bounds)?.cast(&dtype);
+        return lists_of_rows(bounds, &dtype);
     }
     let bounds = of_doubles(columns, |[least, most, count, is_round]| {
         if !(least.is_finite() && most.is_finite()) {
             return Err(refusal("equi_width_bins takes numbers that are finite"));
         }
         check_bins(least > most, count as i64)?;
-        divide_fractions(least, most, count as i64, is_round != 0.0).map(Some)
+        let bounds = divide_fractions(least, most, count as i64, is_round != 0.0)?;
+        count_bounds(&made, bounds.len())?;
+        Ok(Some(bounds))
     })?;
-    lists_of_rows(bounds)?.cast(&dtype)
+    lists_of_rows(bounds, &dtype)
+}
+
+/// Adds to the bounds of the rows before, which have a limit together.
+fn count_bounds(made: &Cell<usize>, more: usize) -> PolarsResult<()> {
+    made.set(made.get() + more);
+    if made.get() <= BOUNDS_MAX {
+        Ok(())
+    } else {
+        let error = format!("equi_width_bins makes at most {BOUNDS_MAX} bounds for all rows");
+        Err(refusal(error))
+    }
 }
 
 fn check_bins(is_reversed: bool, count: i64) -> PolarsResult<()> {
@@ -96,8 +123,8 @@ fn check_bins(is_reversed: bool, count: i64) -> PolarsResult<()> {
     }
 }
 
-/// The bounds of each row, which are in descending order, as lists in ascending order.
-fn lists_of_rows<T>(rows: Vec<Option<Vec<T>>>) -> PolarsResult<Column>
+/// The bounds of each row, which are in descending order, as lists in ascending order of this type.
+fn lists_of_rows<T>(rows: Vec<Option<Vec<T>>>, dtype: &DataType) -> PolarsResult<Column>
 where
     Series: NamedFrom<Vec<T>, [T]>,
     T: Copy,
@@ -114,12 +141,18 @@ where
             None => builder.push_null(),
         }
     }
-    let elements = Series::new(PlSmallStr::EMPTY, elements);
+    let mut elements = Series::new(PlSmallStr::EMPTY, elements);
+    if let DataType::List(item) = dtype {
+        let fitting = elements.strict_cast(item);
+        elements = fitting.map_err(|_| {
+            refusal("a bound of equi_width_bins does not fit in the type of the upper end: cast it")
+        })?;
+    }
     Ok(builder.finish(&elements)?.into_column())
 }
 
 /// The bounds of bins of integers, in descending order. Round ones are multiples of 2 or 5 times a
-/// power of ten, and at most twice as many.
+/// power of ten; there may be twice as many as were asked for.
 fn divide_wholes(least: i128, most: i128, count: i64, is_round: bool) -> PolarsResult<Vec<i64>> {
     if least == most {
         return Ok(vec![most as i64]);
@@ -148,7 +181,7 @@ fn divide_wholes(least: i128, most: i128, count: i64, is_round: bool) -> PolarsR
     Ok(bounds)
 }
 
-/// The multiple of 2 or of 5 times a power of ten, below the step, that is next to the step.
+/// The multiple of 2 or of 5 times a power of ten that is nearest to the step.
 fn round_whole_step(step: i128) -> i128 {
     let mut power = 1;
     while power < step {
@@ -175,14 +208,12 @@ fn divide_fractions(least: f64, most: f64, count: i64, is_round: bool) -> Polars
     let (mut end, mut bins_max) = (most, count as usize);
     let scale = 10.0 / power_below(step);
     if is_round {
+        if !scale.is_normal() {
+            return Err(refusal("the ends of equi_width_bins are too far apart"));
+        }
         step = round_fractional_step(step);
         end = round_up(most, step);
         bins_max *= 2;
-    }
-    if end - step >= end {
-        return Err(refusal(
-            "the ends of equi_width_bins are too near each other",
-        ));
     }
     let mut bounds: Vec<f64> = Vec::new();
     while end > least {
@@ -191,7 +222,13 @@ fn divide_fractions(least: f64, most: f64, count: i64, is_round: bool) -> Polars
         } else {
             end
         };
-        end -= step;
+        let next = end - step;
+        if next >= end {
+            return Err(refusal(
+                "the ends of equi_width_bins are too near each other",
+            ));
+        }
+        end = next;
         if bounds.last() == Some(&bound) {
             continue;
         }

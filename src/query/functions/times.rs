@@ -748,9 +748,16 @@ fn bucket_start(
         // Buckets of months begin with a month, also behind an origin within one.
         let count = |time: NaiveDateTime| i64::from(time.year()) * 12 + i64::from(time.month0());
         let steps = (count(time) - count(start)).div_euclid(width.months);
-        let month = count(start) + steps * width.months;
+        // A bucket before the first year of all may be longer than time.
+        let passed = steps.checked_mul(width.months);
+        let month = passed.and_then(|passed| passed.checked_add(count(start)));
+        let month = month.ok_or_else(|| refusal("the bucket is out of range"))?;
         let (year, month) = (month.div_euclid(12), month.rem_euclid(12) + 1);
-        return Ok(day_micros(year as i32, month as u32, 1));
+        let start = i32::try_from(year)
+            .ok()
+            .and_then(|year| NaiveDate::from_ymd_opt(year, month as u32, 1));
+        let start = start.ok_or_else(|| refusal("the bucket is out of range"))?;
+        return Ok(start.and_time(NaiveTime::MIN).and_utc().timestamp_micros());
     }
     let length = width
         .days

@@ -6,10 +6,10 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr};
 
 use super::context::{Ctes, Planner};
 use crate::error::{Error, Result};
-use crate::jobs::JobContext;
+use crate::jobs;
 use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::engine_errors::{engine_error, values_error};
-use crate::query::{catalogue, summary};
+use crate::query::{bounds, catalogue, summary};
 
 impl Planner<'_> {
     /// The columns of the query that is the argument.
@@ -25,10 +25,12 @@ impl Planner<'_> {
 
     /// The statistics of the columns of the query that is the argument.
     pub(super) fn summarize_query(&self, args: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
+        let job = jobs::current().map(|job| job.context).unwrap_or_default();
         let rows = apply_duckdb_arithmetic(self.plan_argument(args, ctes)?)
+            .and_then(|frame| bounds::add_join_checks(frame, &job))
             .and_then(LazyFrame::collect)
             .map_err(|error| values_error(&error))?;
-        summary::summarize_columns(&rows, &JobContext::default())?
+        summary::summarize_columns(&rows, &job)?
             .map(IntoLazy::lazy)
             .map_err(|error| values_error(&error))
     }

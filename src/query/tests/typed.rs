@@ -650,3 +650,62 @@ fn buckets_of_months_begin_with_a_month() {
         json!([["2023-05-01", "2023-05-01", "2023-04-01", "2022-10-01"]]),
     )]);
 }
+
+#[test]
+fn bounds_and_buckets_beyond_their_types_are_refused() {
+    for sql in [
+        "SELECT equi_width_bins(-9007199254741092.0::DOUBLE, -9007199254740982.0::DOUBLE, 150, \
+            false)",
+        "SELECT equi_width_bins(0::DOUBLE, 1.5e308::DOUBLE, 1, true)",
+        "SELECT equi_width_bins(0::UTINYINT, 255::UTINYINT, 10, true)",
+        "SELECT equi_width_bins(0::UBIGINT, 18446744073709551615::UBIGINT, 10, false)",
+        "SELECT sum(len(equi_width_bins(0, 1048576 + n, 1048576, false))) FROM range(100) t(n)",
+        "SELECT time_bucket(INTERVAL 100000000 MONTHS, DATE '1999-01-01')",
+        "SELECT setseed(0.5)",
+        "SELECT setseed((0.5)), random()",
+        "SELECT json_group_object('k' || x, x) FILTER (x > 1) FROM range(3) t(x)",
+    ] {
+        report(sql);
+    }
+}
+
+#[test]
+fn grouped_json_has_the_rows_and_the_order_that_are_asked_for() {
+    all(&[
+        (
+            "SELECT json_group_array(x ORDER BY x DESC) FROM range(3) t(x)",
+            json!([["[2,1,0]"]]),
+        ),
+        (
+            "SELECT json_group_array(x) FILTER (x > 0) FROM range(3) t(x)",
+            json!([["[1,2]"]]),
+        ),
+    ]);
+}
+
+#[test]
+fn frames_reach_beyond_all_times() {
+    all(&[(
+        "SELECT count(*) OVER (ORDER BY d RANGE BETWEEN INTERVAL 200000000 DAYS PRECEDING AND \
+            CURRENT ROW) AS n FROM (VALUES (DATE '2020-01-01'), (DATE '2020-02-01')) t(d) \
+            ORDER BY d",
+        json!([[1], [2]]),
+    )]);
+}
+
+#[test]
+fn tuples_of_several_types_are_compared_each_with_its_own() {
+    let more = (10..60)
+        .map(|number| format!(", ({number}, {number})"))
+        .collect::<String>();
+    let sql = |first: &str| {
+        format!(
+            "SELECT count(*) FROM (VALUES (9007199254740992, 1)) t(id, k) WHERE (id, k) IN \
+                (({first}, 1), (0.5, 2){more})"
+        )
+    };
+    all(&[
+        (sql("9007199254740993").as_str(), json!([[0]])),
+        (sql("9007199254740992").as_str(), json!([[1]])),
+    ]);
+}

@@ -7,7 +7,6 @@ use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
-use crate::gui::dialogs::view::{DialogEvent, Reply};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};

@@ -231,7 +231,7 @@ impl WrittenPage {
     /// Draws code that reads the dataset.
     fn code_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         // Kept for the next result.
-        let chosen = egui::Id::new("code-kind");
+        let chosen = egui::Id::unique("code-kind");
         let kind = ui.data(|data| data.get_temp(chosen));
         let mut kind = kind.unwrap_or(CodeKind::Python);
         let code = self.snippet(kind, cx);
