@@ -69,6 +69,18 @@ fn a_packed_folder_gives_the_dataset_of_the_folder() {
     assert_eq!(expected.len(), 3 + 3 * 5);
     workspace.write("scenes/.DS_Store", "x");
     workspace.write("scenes/__MACOSX/._scene_8", "x");
+    // The folder of the folder has such a file, too.
+    std::fs::create_dir(workspace.path("above")).expect("a folder");
+    crate::support::copy_folder(&workspace.path("scenes"), &workspace.path("above/scenes"));
+    workspace.write("above/.DS_Store", "x");
+    pack(
+        &workspace.path("above"),
+        "./",
+        &workspace.path("above.tar"),
+        Packing::Tar,
+    );
+    create(&workspace, "above.tar", "above.tacozip").expect_code(0);
+    assert_eq!(contents(&workspace, "above.tacozip"), expected);
     for packing in Packing::ALL {
         for prefix in ["", "a folder/", "./"] {
             let name = format!("packed.{}", packing.ending());
@@ -324,7 +336,11 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
         &[b"#!/bin/sh\n".as_slice(), &zip].concat(),
         "ZIP behind other data are not read",
     );
-    refused("empty.zip", &zip_of(&[], Stored), "");
+    refused(
+        "empty.zip",
+        &zip_of(&[], Stored),
+        "The dataset has no samples",
+    );
     refused("empty.tar", &tar_of(&[]), "");
     let tar = tar_of(&files(&["a/x.bin", "b/x.bin"]));
     let parent = replaced(&tar, b"b/x.bin", b"../x.by");
@@ -334,6 +350,8 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
         "outside of its folder",
     );
     refused("cut.tar", &tar[..1100], "");
+    // In the data of the last member.
+    refused("cut_data.tar", &tar[..1538], "damaged or cut short");
     let gzip = {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut gzip, &tar).expect("packs");

@@ -23,15 +23,15 @@ const FILES_MAX: usize = 5_000_000;
 /// Length of a block of a tar in bytes.
 const BLOCK: u64 = 512;
 /// Remote files whose sizes are asked for at one time.
-const SIZES_ASKED: usize = 256;
-/// Remote files of which it is asked whether they are read alone.
-const SETS_ASKED: usize = 64;
+const SIZE_BATCH: usize = 256;
+/// Maximum number of remote rasters that are looked at for files that they are read with.
+const REMOTE_SETS_MAX: usize = 64;
 /// Local headers of a remote ZIP that are fetched at one time.
-const HEADERS_FETCHED: usize = 1_000;
+const HEADER_BATCH: usize = 1_000;
 
 /// An archive that is read as a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Archive {
+enum ArchiveFormat {
     Zip,
     Tar,
     PackedTar(PackedCodec),
@@ -41,7 +41,7 @@ enum Archive {
 struct ArchiveMember {
     /// Path in the archive, with `/`.
     name: String,
-    data: std::result::Result<(AssetPath, u64), LeftOut>,
+    data: std::result::Result<(AssetPath, u64), SkipReason>,
 }
 
 impl ArchiveMember {
@@ -53,9 +53,9 @@ impl ArchiveMember {
     }
 }
 
-/// Why a member is no file with data.
+/// Why a member is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LeftOut {
+enum SkipReason {
     Link,
     Special,
     Sparse,
@@ -65,8 +65,8 @@ enum LeftOut {
     TooLarge,
 }
 
-impl LeftOut {
-    fn reason(self, name: &str) -> String {
+impl SkipReason {
+    fn message(self, name: &str) -> String {
         match self {
             Self::Link => format!("{name}: it is a link"),
             Self::Special => format!("{name}: it is neither a file nor a folder"),
@@ -83,17 +83,17 @@ impl LeftOut {
     }
 }
 
-/// Endings of files that are ZIP archives inside, and one file for their programs.
-const PACKED_FORMATS: [&str; 12] = [
+/// Extensions of formats that are ZIP containers; such a file is one FILE.
+const ZIP_BASED_EXTENSIONS: [&str; 12] = [
     "xlsx", "xlsm", "ods", "odt", "odp", "docx", "pptx", "npz", "kmz", "epub", "whl", "jar",
 ];
 
-/// True for an archive that is no dataset: by its first bytes, of a remote file by its name.
-/// Workbooks and other formats that use ZIP are none.
+/// True for an archive that is not a dataset. A local file is judged by its first bytes, a remote
+/// one by its name; formats that are ZIP containers, such as workbooks, do not count.
 pub fn is_archive(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     let is_zipped_store = |name: &std::ffi::OsStr| is_archive_name(&name.to_string_lossy());
-    if ending.is_some_and(is_packed_format) || path.file_name().is_some_and(is_zipped_store) {
+    if ending.is_some_and(is_zip_based) || path.file_name().is_some_and(is_zipped_store) {
         return false;
     }
     if let Some(address) = Address::from_path(path) {
@@ -105,7 +105,7 @@ pub fn is_archive(path: &Path) -> bool {
     let Ok(file) = ByteSource::open(path) else {
         return false;
     };
-    if !matches!(archive_of(&file), Ok(Some(_))) {
+    if !matches!(detect_format(&file), Ok(Some(_))) {
         return false;
     }
     match detect(path) {
@@ -116,30 +116,32 @@ pub fn is_archive(path: &Path) -> bool {
 }
 
 /// True for the ending of a format that uses ZIP.
-fn is_packed_format(ending: &str) -> bool {
-    PACKED_FORMATS
+fn is_zip_based(ending: &str) -> bool {
+    ZIP_BASED_EXTENSIONS
         .iter()
         .any(|format| ending.eq_ignore_ascii_case(format))
 }
 
-fn archive_of(file: &ByteSource) -> Result<Option<Archive>> {
+fn detect_format(file: &ByteSource) -> Result<Option<ArchiveFormat>> {
     let head = file.read(0, BLOCK.min(file.size_bytes()))?;
-    let packed =
-        |codec: PackedCodec| Ok(begins_with_tar(file, codec).then_some(Archive::PackedTar(codec)));
+    let packed = |codec: PackedCodec| {
+        Ok(begins_with_tar(file, codec).then_some(ArchiveFormat::PackedTar(codec)))
+    };
     match head.as_ref() {
-        [b'P', b'K', 3, 4, ..] => Ok(Some(Archive::Zip)),
+        // One without members begins with the record at its end.
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Ok(Some(ArchiveFormat::Zip)),
         [0x1f, 0x8b, ..] => packed(PackedCodec::Gzip),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => packed(PackedCodec::Zstd),
-        head => Ok(is_tar_header(head).then_some(Archive::Tar)),
+        head => Ok(is_tar_header(head).then_some(ArchiveFormat::Tar)),
     }
 }
 
-/// The form of an archive that is not read here.
-pub(super) fn other_archive(path: &Path) -> Option<&'static str> {
+/// Name of an archive format that is not read.
+pub(super) fn unsupported_format(path: &Path) -> Option<&'static str> {
     let file = ByteSource::open(path).ok()?;
     let head = file.read(0, BLOCK.min(file.size_bytes())).ok()?;
     match head.as_ref() {
-        // The first part, and one that had one part in the end.
+        // The first part; a ZIP that was marked as one in parts, and has one.
         [b'P', b'K', 7, 8, ..] => Some("ZIP in several parts"),
         [b'P', b'K', b'0', b'0', b'P', b'K', ..] => Some("ZIP in several parts"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
@@ -170,7 +172,7 @@ fn end_of_zip(file: &ByteSource) -> Option<&'static str> {
 
 /// True when compressed data begins with the header of a tar.
 fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
-    let mut cursor = MemberCursor {
+    let mut cursor = PositionReader {
         size: file.size_bytes(),
         at: 0,
         read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer),
@@ -221,11 +223,11 @@ pub(super) fn files_of_archive(
     let file = ByteSource::open(path)?;
     let no_archive =
         || Error::usage("the file is no archive that can be read as a folder").at_path(path);
-    let archive = archive_of(&file)?.ok_or_else(no_archive)?;
+    let archive = detect_format(&file)?.ok_or_else(no_archive)?;
     let members = match archive {
-        Archive::Zip => members_of_zip(&file, ctx)?,
-        Archive::Tar => {
-            let cursor = MemberCursor {
+        ArchiveFormat::Zip => members_of_zip(&file, ctx)?,
+        ArchiveFormat::Tar => {
+            let cursor = PositionReader {
                 size: file.size_bytes(),
                 at: 0,
                 read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer),
@@ -237,11 +239,11 @@ pub(super) fn files_of_archive(
                 ctx,
             )?
         }
-        Archive::PackedTar(codec) => {
+        ArchiveFormat::PackedTar(codec) => {
             ctx.stage(tr!("Unpacking the archive"), None);
             let (archive, stamp): (Arc<Path>, _) = (path.into(), file.stamp().clone());
             let data = Unpacked::of_file(&archive, codec, &stamp)?;
-            let cursor = MemberCursor {
+            let cursor = PositionReader {
                 size: data.size_bytes(),
                 at: 0,
                 read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer),
@@ -258,7 +260,7 @@ pub(super) fn files_of_archive(
                 stamp: stamp.clone(),
             };
             let packed = |name: &str, offset, size| {
-                AssetPath::Packed(locate_member(&whole, name, offset, size).into())
+                AssetPath::Packed(packed_tar_member(&whole, name, offset, size).into())
             };
             members_of_tar(path, cursor, &packed, ctx)?
         }
@@ -267,7 +269,7 @@ pub(super) fn files_of_archive(
 }
 
 /// The member of a packed tar whose bytes begin at `offset` of the unpacked data.
-fn locate_member(whole: &PackedMember, name: &str, offset: u64, size: u64) -> PackedMember {
+fn packed_tar_member(whole: &PackedMember, name: &str, offset: u64, size: u64) -> PackedMember {
     PackedMember {
         name: name.into(),
         offset,
@@ -299,7 +301,7 @@ pub(super) fn files_of_server(
         .filter(|file| sizes.get(&file.below).copied().flatten().is_none())
         .collect();
     ctx.stage(tr!("Reading sizes"), Some(asked.len() as u64));
-    for files in asked.chunks_mut(SIZES_ASKED) {
+    for files in asked.chunks_mut(SIZE_BATCH) {
         let places: Vec<PathBuf> = files
             .iter()
             .filter_map(|file| Some(file.asset.remote_file()?.to_owned()))
@@ -332,7 +334,7 @@ fn files_of_members(
     for ArchiveMember { name, data } in members {
         match data {
             Ok((asset, size)) => found.push((name_below(&name, archive)?, asset, size)),
-            Err(reason) => left_out.push(reason.reason(&name)),
+            Err(reason) => left_out.push(reason.message(&name)),
         }
     }
     if let Some(folder) = common_folder(&found).filter(|_| prefix == Prefix::Stripped) {
@@ -350,6 +352,8 @@ fn files_of_members(
         );
     }
     found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
+    // File managers leave files of one name within the folder and beside it.
+    found.dedup_by(|(a, ..), (b, ..)| a == b && !is_data(split_path(a).1));
     if let Some([(name, ..), _]) = found
         .array_windows()
         .find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b))
@@ -444,7 +448,7 @@ fn store_folders<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<&'a str> {
         .collect()
 }
 
-/// True when the file `folder` would have to be the folder of `name`, too.
+/// True when `name` is below `folder`.
 fn is_folder_of(folder: &str, name: &str) -> bool {
     name.strip_prefix(folder)
         .is_some_and(|rest| rest.starts_with('/'))
@@ -495,11 +499,11 @@ fn outside_folder_error(name: &str, archive: &Path) -> Error {
 
 /// Refuses files of an archive or a server that become samples, by their index in `files`, and that
 /// GDAL reads only together with others: packed alone, they can't be read. Files of folders are
-/// checked with their draft. Of a server some are looked at.
+/// checked with their draft. Of a server, [`REMOTE_SETS_MAX`] files are checked at most.
 ///
 /// # Errors
 /// For the first such file; cancellation.
-pub(super) fn expect_whole_files(
+pub(super) fn refuse_partial_files(
     files: &[FoundFile],
     becomes_sample: &dyn Fn(usize) -> bool,
     archive: &Path,
@@ -508,7 +512,7 @@ pub(super) fn expect_whole_files(
     let most = if is_archive(archive) {
         usize::MAX
     } else {
-        SETS_ASKED
+        REMOTE_SETS_MAX
     };
     let mut looked = 0;
     let mut folders: BTreeMap<&str, Vec<(usize, &FoundFile)>> = BTreeMap::new();
@@ -573,7 +577,7 @@ fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<ArchiveMemb
     let directory = CentralDirectory::read(file)?;
     let mut members = Vec::with_capacity(directory.entries.len());
     expect_number(directory.entries.len(), file.path())?;
-    for entries in directory.entries.chunks(HEADERS_FETCHED) {
+    for entries in directory.entries.chunks(HEADER_BATCH) {
         ctx.check()?;
         if file.is_remote() {
             // The header of the data is 30 bytes, the name again, and fields of few bytes.
@@ -599,7 +603,7 @@ fn data_of_entry(
     file: &ByteSource,
     directory: &CentralDirectory,
     entry: &DirectoryEntry,
-) -> Result<std::result::Result<(AssetPath, u64), LeftOut>> {
+) -> Result<std::result::Result<(AssetPath, u64), SkipReason>> {
     let DirectoryEntry {
         method,
         flags,
@@ -610,14 +614,14 @@ fn data_of_entry(
     } = *entry;
     let codec = match method {
         _ if entry.name.contains(char::REPLACEMENT_CHARACTER) => {
-            return Ok(Err(LeftOut::NotUnicode));
+            return Ok(Err(SkipReason::NotUnicode));
         }
-        _ if entry.is_link => return Ok(Err(LeftOut::Link)),
-        _ if flags & 1 != 0 => return Ok(Err(LeftOut::Encrypted)),
+        _ if entry.is_link => return Ok(Err(SkipReason::Link)),
+        _ if flags & 1 != 0 => return Ok(Err(SkipReason::Encrypted)),
         0 => None,
         8 => Some(PackedCodec::Deflate),
         20 | 93 => Some(PackedCodec::Zstd),
-        method => return Ok(Err(LeftOut::Method(method))),
+        method => return Ok(Err(SkipReason::Method(method))),
     };
     let start = LocalHeader::read(file, entry.local)?.data;
     let end = start.checked_add(stored);
@@ -640,7 +644,7 @@ fn data_of_entry(
         };
     };
     if is_implausible(stored, size) {
-        return Ok(Err(LeftOut::TooLarge));
+        return Ok(Err(SkipReason::TooLarge));
     }
     let member = PackedMember {
         archive: file.path().into(),
@@ -671,11 +675,13 @@ fn expect_number(members: usize, archive: &Path) -> Result<()> {
 /// one name the last counts, as for a program that unpacks them.
 fn members_of_tar(
     path: &Path,
-    cursor: impl Read + Seek,
+    mut cursor: impl Read + Seek,
     asset: &dyn Fn(&str, u64, u64) -> AssetPath,
     ctx: &JobContext,
 ) -> Result<Vec<ArchiveMember>> {
     let damaged = |error| damaged_tar_error(error, path);
+    let length = cursor.seek(SeekFrom::End(0)).map_err(damaged)?;
+    cursor.rewind().map_err(damaged)?;
     let mut archive = tar::Archive::new(cursor);
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut members: Vec<ArchiveMember> = Vec::new();
@@ -689,7 +695,7 @@ fn members_of_tar(
                 let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 members.push(ArchiveMember {
                     name,
-                    data: Err(LeftOut::NotUnicode),
+                    data: Err(SkipReason::NotUnicode),
                 });
                 continue;
             }
@@ -702,17 +708,25 @@ fn members_of_tar(
         }
         let is_sparse = kind.is_gnu_sparse() || has_sparse_fields(&mut entry);
         let data = if is_sparse {
-            Err(LeftOut::Sparse)
+            Err(SkipReason::Sparse)
         } else if kind.is_symlink() || kind.is_hard_link() {
-            Err(LeftOut::Link)
+            Err(SkipReason::Link)
         } else if !kind.is_file() && !kind.is_contiguous() {
-            Err(LeftOut::Special)
+            Err(SkipReason::Special)
         } else {
             Ok((
                 asset(&name, entry.raw_file_position(), entry.size()),
                 entry.size(),
             ))
         };
+        let start = entry.raw_file_position();
+        if data.is_ok()
+            && start
+                .checked_add(entry.size())
+                .is_none_or(|end| end > length)
+        {
+            return Err(damaged(std::io::ErrorKind::UnexpectedEof.into()));
+        }
         expect_number(members.len(), path)?;
         ctx.step(1);
         let member = ArchiveMember {
@@ -752,14 +766,14 @@ fn has_sparse_fields(entry: &mut tar::Entry<'_, impl Read>) -> bool {
         .any(|field| field.key_bytes().starts_with(b"GNU.sparse."))
 }
 
-/// Bytes that are read by position, as a file.
-struct MemberCursor<F> {
+/// `Read` and `Seek` over a function that reads at an offset.
+struct PositionReader<F> {
     size: u64,
     at: u64,
     read_into: F,
 }
 
-impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for MemberCursor<F> {
+impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for PositionReader<F> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let length = (buffer.len() as u64).min(self.size.saturating_sub(self.at)) as usize;
         (self.read_into)(self.at, &mut buffer[..length])?;
@@ -768,7 +782,7 @@ impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for MemberCursor<F> {
     }
 }
 
-impl<F> Seek for MemberCursor<F> {
+impl<F> Seek for PositionReader<F> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::align_schemas;
-use super::archive::{is_archive, other_archive};
+use super::archive::{is_archive, unsupported_format};
 use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
@@ -266,7 +266,7 @@ fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dat
 }
 
 fn no_source(source: &Path) -> Error {
-    match other_archive(source) {
+    match unsupported_format(source) {
         Some(form) => Error::unsupported(format!("archives in the form of {form} are not read"))
             .at_path(source)
             .hint(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::archive::expect_whole_files;
+use super::archive::refuse_partial_files;
 use super::found_file::FoundFile;
 use super::import::Imported;
 use super::source_files::find_files;
@@ -13,14 +13,14 @@ use crate::model::{MAX_LEVELS, Sample, Tortilla};
 /// The samples of an archive or a folder of a server: folders become FOLDERs, files FILEs.
 ///
 /// # Errors
-/// Those of [`find_files`] and [`expect_whole_files`]; folders that are nested too deep.
+/// Those of [`find_files`] and [`refuse_partial_files`]; folders that are nested too deep.
 pub(super) fn import_files(
     path: &Path,
     exclude: &[String],
     ctx: &JobContext,
 ) -> Result<(Vec<Sample>, Imported)> {
     let (files, left_out) = find_files(path, exclude, ctx)?;
-    expect_whole_files(&files, &|_| true, path, ctx)?;
+    refuse_partial_files(&files, &|_| true, path, ctx)?;
     let mut report = Imported {
         skipped: left_out,
         ..Imported::default()

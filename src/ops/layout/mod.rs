@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
-use super::archive::expect_whole_files;
+use super::archive::refuse_partial_files;
 use super::found_file::{FoundFile, is_excluded, strip_ending};
 use super::source_files::{find_files, has_files};
 use crate::container::write_document;
@@ -367,7 +367,7 @@ fn layout_of_files(
             .iter()
             .flat_map(|root| root.files.iter().flatten().copied())
             .collect();
-        expect_whole_files(&files, &|index| placed.contains(&index), source, ctx)?;
+        refuse_partial_files(&files, &|index| placed.contains(&index), source, ctx)?;
     }
     let names = RootNames::from_arrangement(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
