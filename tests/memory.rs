@@ -286,7 +286,9 @@ fn write_item(into: &mut impl Write, item: usize) {
         "id": format!("S2_{item:08}"),
         "geometry": {
             "type": "Polygon",
-            "coordinates": [[[west, south], [east, south], [east, north], [west, north], [west, south]]],
+            "coordinates": [[
+                [west, south], [east, south], [east, north], [west, north], [west, south],
+            ]],
         },
         "bbox": [west, south, east, north],
         "collection": "s2",

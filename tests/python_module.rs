@@ -137,7 +137,8 @@ fn the_training_loop_runs_with_the_statistics_of_the_part_to_train_on() {
     workspace.studio(["sample", "made"]).expect_code(0);
     let calls = r#"[
         {"extension": "stats", "target": {"level": 1, "positions": ["after.tif", "before.tif"]}},
-        {"extension": "stats", "options": {"categorical": true, "class_values": [0, 1, 2, 3, 4, 5, 6]},
+        {"extension": "stats",
+            "options": {"categorical": true, "class_values": [0, 1, 2, 3, 4, 5, 6]},
             "target": {"level": 1, "positions": ["label.tif"]}}]"#;
     workspace
         .studio([

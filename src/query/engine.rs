@@ -137,18 +137,21 @@ impl<'a> SqlEngine<'a> {
 /// The number from -1 to 1 of the call of `setseed` in a statement that calls `random`.
 fn find_seed(tokens: &[TokenWithSpan]) -> Option<f64> {
     let tokens: Vec<&Token> = tokens.iter().map(|token| &token.token).collect();
-    let find_call = |name: &str| {
-        tokens.windows(2).position(|pair| {
-            matches!(pair, [Token::Word(word), Token::LParen] if word.value.eq_ignore_ascii_case(name))
-        })
-    };
-    find_call("random")?;
-    let number: f64 = match tokens[find_call("setseed")? + 2..] {
+    find_call(&tokens, "random")?;
+    let number: f64 = match tokens[find_call(&tokens, "setseed")? + 2..] {
         [Token::Number(text, _), Token::RParen, ..] => text.parse().ok()?,
         [Token::Minus, Token::Number(text, _), Token::RParen, ..] => -text.parse::<f64>().ok()?,
         _ => return None,
     };
     (-1.0..=1.0).contains(&number).then_some(number)
+}
+
+/// The place of the name in the first call of a function.
+fn find_call(tokens: &[&Token], name: &str) -> Option<usize> {
+    tokens.windows(2).position(|pair| match pair {
+        [Token::Word(word), Token::LParen] => word.value.eq_ignore_ascii_case(name),
+        _ => false,
+    })
 }
 
 /// True for the name of a column of any of these tables.

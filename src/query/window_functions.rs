@@ -771,21 +771,23 @@ fn find_interval_place(
     is_start: bool,
 ) -> usize {
     let key = rows.keys.get(at).copied().filter(|key| !key.is_nan());
-    let moved = |key: f64| {
-        if is_descending {
-            Some(-(add_interval(-key as i64, &parts.checked_neg()?)? as f64))
-        } else {
-            Some(add_interval(key as i64, &parts)? as f64)
-        }
-    };
     // A key that no time has is beyond all of them.
     let beyond = if parts.is_forward() {
         f64::INFINITY
     } else {
         f64::NEG_INFINITY
     };
-    let wanted = key.map(|key| moved(key).unwrap_or(beyond));
+    let wanted = key.map(|key| move_key(key, parts, is_descending).unwrap_or(beyond));
     find_key_place(rows, at, wanted, is_start)
+}
+
+/// A key that is a time, moved by an interval; descending keys have the other sign.
+fn move_key(key: f64, parts: IntervalParts, is_descending: bool) -> Option<f64> {
+    if is_descending {
+        Some(-(add_interval(-key as i64, &parts.checked_neg()?)? as f64))
+    } else {
+        Some(add_interval(key as i64, &parts)? as f64)
+    }
 }
 
 /// The position of the first key in the partition that is not before the wanted one, or behind it;

@@ -177,8 +177,8 @@ impl RequestAttempt {
         Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
     }
 
-    /// The pause before a retry that the server asks for, at most 30 s, so that a header cannot make
-    /// a job wait for an hour.
+    /// The pause before a retry that the server asks for, at most 30 s: a header cannot make a job
+    /// wait for an hour.
     pub fn pause_asked(&self) -> Duration {
         Duration::from_secs(self.retry_after_s.load(Ordering::Relaxed)).min(PAUSE_ASKED_MAX)
     }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{CastKind, Expr};
+use sqlparser::ast::{CastKind, Expr, Value};
 
 use super::expressions::{expression, function_call, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
@@ -68,16 +68,25 @@ impl ExpressionRewrite<'_, '_> {
 
 /// True for texts alone, and for whole numbers of BIGINT alone.
 fn are_of_one_kind(values: &[Expr]) -> bool {
-    let is_text = |value: &Expr| {
-        matches!(strip_parentheses(value), Expr::Value(value)
-            if matches!(value.value, sqlparser::ast::Value::SingleQuotedString(_)))
-    };
-    let is_whole = |value: &Expr| {
-        matches!(strip_parentheses(value), Expr::Value(value)
-            if matches!(&value.value, sqlparser::ast::Value::Number(text, _)
-                if text.parse::<i64>().is_ok()))
-    };
-    values.iter().all(is_text) || values.iter().all(is_whole)
+    values.iter().all(is_text_literal) || values.iter().all(is_whole_literal)
+}
+
+fn is_text_literal(expr: &Expr) -> bool {
+    match strip_parentheses(expr) {
+        Expr::Value(literal) => matches!(literal.value, Value::SingleQuotedString(_)),
+        _ => false,
+    }
+}
+
+/// True for a whole number of BIGINT.
+fn is_whole_literal(expr: &Expr) -> bool {
+    match strip_parentheses(expr) {
+        Expr::Value(literal) => match &literal.value {
+            Value::Number(text, _) => text.parse::<i64>().is_ok(),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Replaces a call of an operator by its name, such as `add(a, b)`.

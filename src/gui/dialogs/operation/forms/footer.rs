@@ -40,7 +40,7 @@ const FIXED: [&str; 6] = [
 const MADE: [&str; 2] = ["taco:", "_tacocat"];
 
 /// Input and changes.
-pub struct FooterForm {
+pub struct DatasetEditForm {
     input: InputField,
     contents: AsyncValue<PathBuf, EditableContents>,
     /// The level whose columns change.
@@ -58,7 +58,7 @@ pub struct FooterForm {
     output: OutputField,
 }
 
-impl std::fmt::Debug for FooterForm {
+impl std::fmt::Debug for DatasetEditForm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The inputs of the preview.
         let Self {
@@ -91,7 +91,7 @@ impl std::fmt::Debug for FooterForm {
     }
 }
 
-impl FooterForm {
+impl DatasetEditForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let ending = start
@@ -373,7 +373,7 @@ fn way_line(way: &EditWay) -> ReportLine {
     }
 }
 
-impl OperationForm for FooterForm {
+impl OperationForm for DatasetEditForm {
     fn words(&self) -> OperationTexts {
         OperationTexts {
             icon: icons::PENCIL_SIMPLE,

@@ -39,7 +39,7 @@ pub fn form_of(action: Action, start: &OperationStart) -> Option<Box<dyn Operati
         Action::IndexZips => Box::new(index::IndexForm::new(start)),
         Action::PrepareTaco3 => Box::new(prepare_taco3::PrepareTaco3Form::new(start)),
         Action::WriteOlder => Box::new(older::OlderForm::new(start)),
-        Action::EditFooter => Box::new(footer::FooterForm::new(start)),
+        Action::EditFooter => Box::new(footer::DatasetEditForm::new(start)),
         Action::OpenSeveral => Box::new(several::SeveralForm::new(start)),
         Action::PadTo => Box::new(pad::PadForm::default()),
         Action::Sidecars => Box::new(sidecars::SidecarsForm::default()),
