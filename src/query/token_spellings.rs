@@ -193,8 +193,8 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
-/// The function that stands for `(DESCRIBE …)` or `(SUMMARIZE …)`, a table or a query, and the
-/// place of the closing bracket.
+/// For `(DESCRIBE …)` or `(SUMMARIZE …)` of a table or a query: the name of the function that
+/// replaces it, and the place of the closing bracket.
 fn find_described(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
     let [open, verb, subject, ..] = tokens else {
         return None;

@@ -144,13 +144,7 @@ impl OperationDialog {
             .id_salt("tool")
             .max_height(height - share)
             .show(ui, |ui| {
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 16,
-                    bottom: 8,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                margins_frame(16, 8).show(ui, |ui| {
                     ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
                     if !words.about.is_empty() {
                         let about = theme::rich_text(words.about)
@@ -172,13 +166,7 @@ impl OperationDialog {
             .max_height(limit)
             .show(ui, |ui| {
                 ui.set_min_width(ui.available_width());
-                let margin = Margin {
-                    left: 16,
-                    right: 16,
-                    top: 4,
-                    bottom: 12,
-                };
-                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                margins_frame(4, 12).show(ui, |ui| {
                     ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
                     self.preview_ui(ui, cx);
                 });
@@ -365,6 +353,16 @@ impl DialogView for OperationDialog {
     fn is_running(&self) -> bool {
         self.job.is_running()
     }
+}
+
+/// A frame without lines, with the margins of a dialog at its sides; in points.
+fn margins_frame(top: i8, bottom: i8) -> Frame {
+    Frame::NONE.inner_margin(Margin {
+        left: 16,
+        right: 16,
+        top,
+        bottom,
+    })
 }
 
 fn running_job<'a>(cx: &'a PanelContext<'_>, job: JobId) -> Option<&'a JobView> {
