@@ -122,6 +122,7 @@ pub mod error;
 pub mod export;
 #[warn(missing_docs)]
 pub mod extensions;
+pub mod file_lock;
 pub mod files;
 pub mod folder_archive;
 pub mod folders;

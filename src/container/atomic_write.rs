@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, IoContext, Result};
+use crate::file_lock::FileLock;
 use crate::files::free_bytes;
 use crate::model::is_remote;
 
@@ -42,7 +43,7 @@ pub struct PartialFile {
     overwrite: bool,
     /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a
     /// file in those folders.
-    _lock: Option<File>,
+    _lock: Option<FileLock>,
     made: CreatedFolders,
     /// Folder of the file when the target is an address. Dropped after `temporary`.
     _scratch: Option<Scratch>,

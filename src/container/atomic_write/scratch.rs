@@ -13,6 +13,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::names::{name_of, parent_of};
 use super::swap;
 use crate::error::{Error, IoContext, Result};
+use crate::file_lock::FileLock;
 use crate::files::LocalVersion;
 use crate::jobs::JobContext;
 use crate::model::is_remote;
@@ -80,7 +81,7 @@ pub struct Scratch {
     /// It contains the only copy of an output and is kept on drop.
     kept: bool,
     /// Dropped before `made`: on Windows it is a file in those folders.
-    _lock: Option<File>,
+    _lock: Option<FileLock>,
     made: CreatedFolders,
 }
 
@@ -221,7 +222,9 @@ fn remove_path(path: &Path) -> std::io::Result<()> {
 }
 
 /// Creates a file beside `target`; also returns its lock, and the folders created for it.
-pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>, CreatedFolders)> {
+pub(super) fn file_beside(
+    target: &Path,
+) -> Result<(NamedTempFile, Option<FileLock>, CreatedFolders)> {
     let (parent, made) = CreatedFolders::folder_of(target)?;
     let prefix = prefix_of(target)?;
     for _ in 0..TRIES {
@@ -262,31 +265,25 @@ fn prefix_of(target: &Path) -> Result<OsString> {
 }
 
 enum Locked {
-    /// Locked by this process until the file is closed.
-    Here(File),
+    /// Locked by this process.
+    Here(FileLock),
     /// Locked by another process.
     ByOther,
     /// Locks are not supported on this disk.
     Never,
 }
 
-/// Locks the temporary file or folder at `path` against other processes. The end of the process,
-/// however it ends, releases the lock.
+/// Locks the temporary file or folder at `path` against other processes.
 #[cfg(unix)]
 fn lock(path: &Path) -> Locked {
-    use rustix::fs::{FlockOperation, flock};
-    let Ok(file) = File::open(path) else {
-        return Locked::Never;
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Locked::Here(file),
-        Err(error) if error == rustix::io::Errno::WOULDBLOCK => Locked::ByOther,
+    match File::open(path).and_then(FileLock::try_lock) {
+        Ok(Some(lock)) => Locked::Here(lock),
+        Ok(None) => Locked::ByOther,
         Err(_) => Locked::Never,
     }
 }
 
-/// Locks the temporary file or folder at `path` against other processes. The end of the process,
-/// however it ends, releases the lock.
+/// Locks the temporary file or folder at `path` against other processes.
 ///
 /// Windows locks no folders, and renames none with an open file in it: the lock is an empty file
 /// beside it that only one process can open, and that the system removes when it is closed.
@@ -309,7 +306,7 @@ fn lock(path: &Path) -> Locked {
         .share_mode(0)
         .custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
     match options.open(path.with_file_name(format!("{stem}{LOCK}"))) {
-        Ok(file) => Locked::Here(file),
+        Ok(file) => FileLock::try_lock_where_supported(file).map_or(Locked::ByOther, Locked::Here),
         Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => Locked::ByOther,
         Err(_) => Locked::Never,
     }
@@ -318,7 +315,7 @@ fn lock(path: &Path) -> Locked {
 /// The lock of a dataset; released on drop, and by the end of the process.
 pub struct DatasetLock {
     /// `None` on disks without locks.
-    _file: Option<File>,
+    _lock: Option<FileLock>,
 }
 
 /// Locks the file or folder of a dataset, so that no other process of the studio edits or replaces
@@ -331,11 +328,11 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
     loop {
         ctx.check()?;
         match lock(path) {
-            Locked::Never => return Ok(DatasetLock { _file: None }),
-            Locked::Here(file) => {
+            Locked::Never => return Ok(DatasetLock { _lock: None }),
+            Locked::Here(lock) => {
                 // The one that had the lock may have put another file or folder in its place.
-                if cfg!(windows) || is_at_path(&file, path).unwrap_or(true) {
-                    return Ok(DatasetLock { _file: Some(file) });
+                if cfg!(windows) || is_at_path(&lock, path).unwrap_or(true) {
+                    return Ok(DatasetLock { _lock: Some(lock) });
                 }
             }
             Locked::ByOther => {
@@ -368,7 +365,7 @@ pub fn is_being_edited(path: &Path) -> bool {
 }
 
 /// Locks a leftover; `None` while another process holds its lock, or on disks without locks.
-fn lock_of_leftover(path: &Path) -> Option<File> {
+fn lock_of_leftover(path: &Path) -> Option<FileLock> {
     if !path
         .symlink_metadata()
         .is_ok_and(|meta| meta.is_dir() || meta.is_file())

@@ -2,7 +2,7 @@
 //! later process finds the upload of one that was killed, and sends the parts that are missing. A
 //! record is locked while its upload is running.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::object::Object;
+use crate::file_lock::FileLock;
 use crate::folders::{data_dir, make_private, open_private};
 
 /// Folder of the records below the data folder.
@@ -53,7 +54,7 @@ pub(super) struct SentUpTo {
 
 /// The record of an object's upload, locked for this process.
 pub(super) struct UploadRecord {
-    file: File,
+    file: FileLock,
     path: PathBuf,
 }
 
@@ -131,22 +132,19 @@ impl UploadRecord {
             .read(true)
             .write(true);
         let file = open_private(options, path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self {
-                file,
-                path: path.to_owned(),
-            })),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            // Without locks, the upload of another process could be taken for an unfinished one.
-            Err(std::fs::TryLockError::Error(error)) => Err(error),
-        }
+        // Without locks, the upload of another process could be taken for an unfinished one.
+        let record = FileLock::try_lock(file)?.map(|file| Self {
+            file,
+            path: path.to_owned(),
+        });
+        Ok(record)
     }
 
     /// The upload that an earlier process left, and what it sent where the order counts.
     pub(super) fn read(&mut self) -> Option<(Unfinished, Vec<SentUpTo>)> {
         let mut text = String::new();
         self.file.seek(SeekFrom::Start(0)).ok()?;
-        (&mut self.file)
+        (&mut *self.file)
             .take(SIZE_MAX)
             .read_to_string(&mut text)
             .ok()?;

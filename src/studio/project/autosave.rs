@@ -2,7 +2,6 @@
 //! previous edit is not on disk yet. At most that one edit is lost in a crash.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,6 +14,7 @@ use super::journal_files::forget;
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
+use crate::file_lock::FileLock;
 use crate::jobs::JobContext;
 
 /// Edits with more samples than this are not written as journal lines; the whole draft is written
@@ -59,7 +59,7 @@ enum AutosaveMessage {
     /// Delete the journal.
     Forget,
     /// Delete this older journal, whose lock is held, once all earlier messages are on disk.
-    Supersede(PathBuf, Option<File>),
+    Supersede(PathBuf, Option<FileLock>),
 }
 
 struct AutosaveNote {
@@ -161,7 +161,7 @@ impl Autosave {
 
     /// Deletes an older journal once all queued changes are on disk. Until then `lock` keeps other
     /// windows from restoring it, too.
-    pub fn supersede(&self, journal: PathBuf, lock: Option<File>) {
+    pub fn supersede(&self, journal: PathBuf, lock: Option<FileLock>) {
         let _ = self.sender.send(AutosaveMessage::Supersede(journal, lock));
     }
 

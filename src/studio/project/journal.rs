@@ -15,6 +15,7 @@ use super::source_paths::{ProjectFolder, real_path};
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
+use crate::file_lock::FileLock;
 use crate::folders::{make_file_private, make_private, open_private};
 use crate::jobs::JobContext;
 
@@ -98,7 +99,7 @@ pub(super) struct Journal {
     bytes: u64,
     generation: u32,
     followed: Followed,
-    _lock: File,
+    _lock: FileLock,
 }
 
 /// Summary of a draft after the entries so far, without the draft itself.
@@ -194,7 +195,7 @@ impl Journal {
     fn begin_at(
         folder: &Path,
         path: PathBuf,
-        lock: File,
+        lock: FileLock,
         project: Option<ProjectFile>,
         start: &JournalStart<'_>,
         ctx: &JobContext,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::container::is_same_file;
 use crate::error::{Error, IoContext, Result};
+use crate::file_lock::FileLock;
 use crate::folders::{make_file_private, open_private};
 
 /// File extension of journals.
@@ -20,19 +21,17 @@ pub(super) fn base_name(journal: &Path, generation: u32) -> String {
 }
 
 /// Locks a journal; `None` while another process holds it.
-pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
+pub(super) fn lock(journal: &Path) -> Result<Option<FileLock>> {
     let path = lock_of(journal);
     loop {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let file = open_private(options, &path).io_at("lock the journal", &path)?;
-        match file.try_lock() {
+        // On disks without locks, assume no other process.
+        match FileLock::try_lock_where_supported(file) {
             // A process that removed the lock meanwhile leaves a file that nobody else would find.
-            Ok(()) if !is_at(&file, &path) => {}
-            Ok(()) => return Ok(Some(file)),
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            // On file systems without locks, assume no other process.
-            Err(std::fs::TryLockError::Error(_)) => return Ok(Some(file)),
+            Some(lock) if !is_at(&lock, &path) => {}
+            found => return Ok(found),
         }
     }
 }
@@ -58,7 +57,7 @@ fn is_at(_: &File, _: &Path) -> bool {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] while another window has the draft open.
-pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
+pub(super) fn hold(journal: &Path) -> Result<Option<FileLock>> {
     if !journal.exists() {
         return Ok(None);
     }
