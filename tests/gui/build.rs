@@ -81,6 +81,16 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     click(&mut harness, "Write now");
     assert!(path.is_file());
     assert!(harness.query_by_label("Written and verified").is_some());
+    // The report is beside the options and the checks from before the job.
+    for label in ["Destination", "Pre-flight checks"] {
+        assert!(harness.query_by_label(label).is_some(), "{label}");
+    }
+    assert!(
+        harness
+            .query_all_by_label_contains("The destination exists already")
+            .next()
+            .is_none()
+    );
     // The code of the dialog runs with the official reader.
     let workspace = Workspace::new();
     for form in ["Python", "SQL"] {

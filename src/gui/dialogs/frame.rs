@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Id, Key, Margin, Ui, vec2};
+use egui::{Align, Color32, Frame, Id, Key, Layout, Margin, Ui, vec2};
 
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -82,6 +82,20 @@ pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
     };
     widgets::note_ui(ui, &widgets::FieldNote::Warning(text));
     widgets::checkbox(ui, allow, tr!("Continue without the missing parts"));
+}
+
+/// Draws a symbol and a sentence in the room that the buttons of a footer leave.
+pub fn footer_text_ui(
+    ui: &mut Ui,
+    (icon, icon_color): (&str, Color32),
+    text: &str,
+    color: Color32,
+) {
+    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+        let icon = theme::rich_text(icon).font(font::icon(15.0));
+        ui.label(icon.color(icon_color));
+        ui.add(egui::Label::new(theme::style_small_text(text, color)).truncate());
+    });
 }
 
 /// Draws the footer of a dialog, filled from the right.

@@ -1,14 +1,14 @@
 //! The list of checks in a form: how many pass, warn and block, and each with its symbol.
 
-use egui::{Color32, Frame, Label, Margin, Stroke, Ui, vec2};
+use egui::{Align, Color32, Frame, Label, Layout, Margin, Stroke, Ui, vec2};
 
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Tone};
 use crate::ops::publish::CheckLevel;
 
-/// Draws the number of checks of each level.
-pub fn check_counts_ui(ui: &mut Ui, levels: impl Iterator<Item = CheckLevel>) {
+/// Draws the heading of the checks, with the number of checks of each level.
+pub fn checks_heading_ui(ui: &mut Ui, levels: impl Iterator<Item = CheckLevel>) {
     let (mut passes, mut warnings, mut blocks) = (0, 0, 0);
     for level in levels {
         match level {
@@ -25,24 +25,29 @@ pub fn check_counts_ui(ui: &mut Ui, levels: impl Iterator<Item = CheckLevel>) {
             tr_n!(passes, "{n} pass", "{n} pass", n = passes),
         ),
         (
-            Tone::Warning,
-            icons::WARNING,
-            warnings,
-            tr_n!(warnings, "{n} warning", "{n} warnings", n = warnings),
-        ),
-        (
             Tone::Error,
             icons::WARNING_OCTAGON,
             blocks,
-            tr_n!(blocks, "{n} block", "{n} block", n = blocks),
+            tr_n!(blocks, "{n} blocks", "{n} block", n = blocks),
+        ),
+        (
+            Tone::Warning,
+            icons::WARNING,
+            warnings,
+            tr_n!(warnings, "{n} note", "{n} notes", n = warnings),
         ),
     ];
-    ui.horizontal_wrapped(|ui| {
-        for (tone, icon, number, text) in badges {
-            if number > 0 {
-                widgets::badge(ui, tone, Some(icon), &text);
+    ui.horizontal(|ui| {
+        widgets::heading(ui, tr!("Pre-flight checks"));
+        let layout = Layout::right_to_left(Align::Center).with_main_wrap(true);
+        ui.with_layout(layout, |ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            for (tone, icon, number, text) in badges.into_iter().rev() {
+                if number > 0 {
+                    widgets::badge(ui, tone, Some(icon), &text);
+                }
             }
-        }
+        });
     });
 }
 

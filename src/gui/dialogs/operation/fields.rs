@@ -62,6 +62,8 @@ pub struct OperationFields<'a> {
     pub outdates_note: &'a mut bool,
     /// True from the click that runs the operation to the end of its job.
     pub is_running: bool,
+    /// True while the report of that job is shown.
+    pub has_report: bool,
     /// For how long that job has run; `None` while none runs.
     pub elapsed: Option<Duration>,
 }

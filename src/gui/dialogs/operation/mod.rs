@@ -17,10 +17,10 @@ mod report;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egui::{Align, Frame, Key, Layout, Margin, Modifiers, ScrollArea, Ui, vec2};
+use egui::{Frame, Key, Margin, Modifiers, ScrollArea, Ui, vec2};
 
 use super::dialog_job::DialogJob;
-use super::frame::{Next, foot_ui, head_ui};
+use super::frame::{Next, foot_ui, footer_text_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
 use crate::gui::icons;
@@ -52,6 +52,8 @@ pub struct OperationDialog {
     picked: Option<(String, Vec<PathBuf>)>,
     /// Height of the preview in the frame before, in points.
     preview_height: f32,
+    /// True when the operation ran without this dialog, so that its form has nothing to show.
+    has_report_alone: bool,
 }
 
 impl OperationDialog {
@@ -63,6 +65,7 @@ impl OperationDialog {
             asked: None,
             picked: None,
             preview_height: 0.0,
+            has_report_alone: false,
         }
     }
 
@@ -70,6 +73,7 @@ impl OperationDialog {
     pub fn with_report(form: Box<dyn OperationForm>, report: OperationReport) -> Self {
         Self {
             job: DialogJob::Done(report),
+            has_report_alone: true,
             ..Self::new(form)
         }
     }
@@ -178,7 +182,7 @@ impl OperationDialog {
         }
     }
 
-    /// Draws options, checks and files in columns.
+    /// Draws options, checks and files in columns. The report takes the place of the files.
     fn columns_ui(
         &mut self,
         ui: &mut Ui,
@@ -186,9 +190,10 @@ impl OperationDialog {
         fields: &mut OperationFields<'_>,
     ) {
         let is_running = self.is_running();
+        let is_editable = !is_running && !fields.has_report;
         draw_columns(ui, |ui, index| match index {
             0 => {
-                ui.add_enabled_ui(!is_running, |ui| self.form.options_ui(ui, fields, cx));
+                ui.add_enabled_ui(is_editable, |ui| self.form.options_ui(ui, fields, cx));
             }
             1 => {
                 if let Some(columns) = self.form.columns() {
@@ -196,6 +201,12 @@ impl OperationDialog {
                 }
             }
             _ => {
+                if let DialogJob::Done(report) = &mut self.job {
+                    if let Some(request) = report.contents_ui(ui, cx) {
+                        *fields.leaving = Some(request);
+                    }
+                    return;
+                }
                 self.job.ended_ui(ui);
                 if is_running {
                     widgets::note_ui(ui, &self.form.running_note());
@@ -205,7 +216,7 @@ impl OperationDialog {
                 }
             }
         });
-        if !is_running {
+        if is_editable {
             // The checks and the footer say what is missing.
             let _ = self.update_preview(ui, cx);
         }
@@ -219,6 +230,13 @@ impl OperationDialog {
         drawn: &str,
         close: bool,
     ) -> Next {
+        if let DialogJob::Done(report) = &self.job {
+            let Some(next) = report.buttons_ui(ui, close) else {
+                (self.job, self.has_report_alone) = (DialogJob::Idle, false);
+                return Next::Stay;
+            };
+            return next;
+        }
         let names = self.form.button_names();
         if let DialogJob::Running(job) = self.job {
             return running_ui(ui, cx, job, &names);
@@ -251,7 +269,8 @@ impl OperationDialog {
                 .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
             let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(reason) = &shown {
-                reason_ui(ui, reason);
+                let t = theme::tokens(ui);
+                footer_text_ui(ui, (icons::WARNING_OCTAGON, t.err), reason, t.err);
             }
             (act, other, leave)
         });
@@ -289,13 +308,6 @@ impl DialogView for OperationDialog {
         ui.spacing_mut().item_spacing.y = 0.0;
         let words = self.form.words();
         let close = head_ui(ui, words.icon, words.title, &self.form.title_detail(cx));
-        if let DialogJob::Done(report) = &mut self.job {
-            let next = report.ui(ui, cx, close);
-            if next.is_none() {
-                self.job = DialogJob::Idle;
-            }
-            return next.unwrap_or(Next::Stay);
-        }
         let (mut wanted, mut leaving, mut outdates_note) = (None, None, false);
         let mut picked = self.picked.take();
         let elapsed = match self.job {
@@ -309,12 +321,14 @@ impl DialogView for OperationDialog {
             leaving: &mut leaving,
             outdates_note: &mut outdates_note,
             is_running: self.is_running(),
+            has_report: matches!(self.job, DialogJob::Done(_)),
             elapsed,
         };
-        if self.form.columns().is_some() {
-            self.columns_ui(ui, cx, &mut fields);
-        } else {
-            self.stacked_ui(ui, cx, &mut fields);
+        let has_columns = self.form.columns().is_some() && !self.has_report_alone;
+        match &mut self.job {
+            _ if has_columns => self.columns_ui(ui, cx, &mut fields),
+            DialogJob::Done(report) => *fields.leaving = report.ui(ui, cx),
+            _ => self.stacked_ui(ui, cx, &mut fields),
         }
         self.picked = picked;
         let next = self.bottom_ui(ui, cx, &drawn, close);
@@ -367,16 +381,6 @@ fn margins_frame(top: i8, bottom: i8) -> Frame {
 
 fn running_job<'a>(cx: &'a PanelContext<'_>, job: JobId) -> Option<&'a JobView> {
     cx.session.jobs.running().find(|view| view.id == job)
-}
-
-/// Draws in the footer what prevents the operation.
-fn reason_ui(ui: &mut Ui, reason: &str) {
-    let t = theme::tokens(ui);
-    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-        let icon = theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(15.0));
-        ui.label(icon.color(t.err));
-        ui.add(egui::Label::new(theme::style_small_text(reason, t.err)).truncate());
-    });
 }
 
 /// Draws the progress of the job with the button that stops it.

@@ -6,7 +6,7 @@ use super::bins::Bins;
 use super::line::{ReportLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
-use crate::gui::dialogs::frame::{Next, foot_ui};
+use crate::gui::dialogs::frame::{Next, foot_ui, footer_text_ui};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -64,6 +64,8 @@ pub struct ReportTexts {
     pub close_name: &'static str,
     /// The button that returns to the form; `None` for none.
     pub again: Option<&'static str>,
+    /// A sentence beside the buttons; empty for none.
+    pub note: &'static str,
 }
 
 impl Default for ReportTexts {
@@ -74,6 +76,7 @@ impl Default for ReportTexts {
             close: tr!("Close"),
             close_name: tr!("Close the report"),
             again: None,
+            note: "",
         }
     }
 }
@@ -121,8 +124,8 @@ impl OperationReport {
         }
     }
 
-    /// Draws the report; returns `None` to show the form again.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Option<Next> {
+    /// Draws result, title, lines and page; returns a request that closes the dialog.
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
         let t = theme::tokens(ui);
         let sound = self.sound && self.page.as_ref().is_none_or(|page| page.is_sound());
         let mut leaving = None;
@@ -150,31 +153,35 @@ impl OperationReport {
                 .max_height(height)
                 .show(ui, |ui| {
                     ui.set_min_width(ui.available_width());
-                    ui.spacing_mut().item_spacing.y = 4.0;
-                    self.lines
-                        .iter()
-                        .take(SHOWN)
-                        .enumerate()
-                        .for_each(|(index, line)| {
-                            ui.push_id(index, |ui| line_ui(ui, line));
-                        });
-                    let more = self.lines.len().saturating_sub(SHOWN);
-                    if more > 0 {
-                        line_ui(
-                            ui,
-                            &ReportLine::fact(tr_n!(
-                                more,
-                                "and {n} more line",
-                                "and {n} more lines",
-                                n = paint::format_grouped_number(more as u64)
-                            )),
-                        );
-                    }
-                    if let Some(page) = &mut self.page {
-                        leaving = page.ui(ui, cx);
-                    }
+                    leaving = self.contents_ui(ui, cx);
                 });
         });
+        leaving
+    }
+
+    /// Draws lines and page; returns a request that closes the dialog.
+    pub fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
+        ui.spacing_mut().item_spacing.y = 4.0;
+        for (index, line) in self.lines.iter().take(SHOWN).enumerate() {
+            ui.push_id(index, |ui| line_ui(ui, line));
+        }
+        let more = self.lines.len().saturating_sub(SHOWN);
+        if more > 0 {
+            line_ui(
+                ui,
+                &ReportLine::fact(tr_n!(
+                    more,
+                    "and {n} more line",
+                    "and {n} more lines",
+                    n = paint::format_grouped_number(more as u64)
+                )),
+            );
+        }
+        self.page.as_mut().and_then(|page| page.ui(ui, cx))
+    }
+
+    /// Draws the buttons; returns `None` to show the form again.
+    pub fn buttons_ui(&self, ui: &mut Ui, close: bool) -> Option<Next> {
         let (open, leave, again, copy) = foot_ui(ui, |ui| {
             let open =
                 self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
@@ -191,6 +198,10 @@ impl OperationReport {
                 && ui
                     .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
                     .clicked();
+            if !self.texts.note.is_empty() {
+                let t = theme::tokens(ui);
+                footer_text_ui(ui, (icons::INFO, t.info), self.texts.note, t.tx2);
+            }
             (open, leave, again, copy)
         });
         Some(match (&self.open, open, copy) {
@@ -198,7 +209,7 @@ impl OperationReport {
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
             (_, _, true) => Next::Also(Request::Copy(self.text.clone())),
             _ if leave || close => Next::Close,
-            _ => leaving.map_or(Next::Stay, Next::Do),
+            _ => Next::Stay,
         })
     }
 }

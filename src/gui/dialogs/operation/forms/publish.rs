@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use egui::Ui;
 
 use crate::container::OpenOptions;
-use crate::gui::dialogs::operation::checks::{check_counts_ui, check_ui};
+use crate::gui::dialogs::operation::checks::{check_ui, checks_heading_ui};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
     ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
@@ -211,12 +211,14 @@ impl PublishForm {
         cx: &mut PanelContext<'_>,
     ) {
         let t = theme::tokens(ui);
-        widgets::heading(ui, tr!("Pre-flight checks"));
+        let found = self.find_current().cloned();
+        let checks = found.iter().flat_map(|found| &found.checks);
+        checks_heading_ui(ui, checks.map(|check| check.level));
         if let Some(Err(error)) = self.checked.get(&self.times) {
             note_ui(ui, &FieldNote::Error(error.report()));
             return;
         }
-        let Some(found) = self.find_current().cloned() else {
+        let Some(found) = found else {
             let waits = self.asked.as_ref() == Some(&self.request())
                 && self.checked.get(&self.times).is_none();
             if waits {
@@ -226,7 +228,6 @@ impl PublishForm {
             }
             return;
         };
-        check_counts_ui(ui, found.checks.iter().map(|check| check.level));
         let mut group = None;
         for check in &found.checks {
             if group.replace(check.kind.group()) != Some(check.kind.group()) {

@@ -12,7 +12,7 @@ use crate::container::{
 use crate::draft::Unplaced;
 use crate::files::free_bytes;
 use crate::gui::action::Action;
-use crate::gui::dialogs::operation::checks::{check_counts_ui, check_ui};
+use crate::gui::dialogs::operation::checks::{check_ui, checks_heading_ui};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::collection::has_places;
@@ -532,8 +532,7 @@ impl Checks {
             rect.center().y,
             Stroke::new(1.0, theme::tokens(ui).line2),
         );
-        widgets::heading(ui, tr!("Pre-flight checks"));
-        check_counts_ui(ui, lines.iter().filter_map(|line| line.level));
+        checks_heading_ui(ui, lines.iter().filter_map(|line| line.level));
         let mut clicked = None;
         for line in lines {
             clicked = line_ui(ui, line).or(clicked);

@@ -47,6 +47,8 @@ pub struct WriteForm {
     document: Option<DocumentId>,
     /// Duration of the job.
     took: Duration,
+    /// True when something was written to the destination since it was checked.
+    has_written: bool,
 }
 
 impl WriteForm {
@@ -59,6 +61,7 @@ impl WriteForm {
             size_bytes: None,
             document: None,
             took: Duration::default(),
+            has_written: false,
         }
     }
 
@@ -172,8 +175,7 @@ impl OperationForm for WriteForm {
         let Some(built) = written_dataset(event) else {
             return OperationEnd::Ignored;
         };
-        // The destination exists now.
-        self.checks.look_again();
+        self.has_written = true;
         OperationEnd::Report(self.report(built))
     }
 }
@@ -185,12 +187,10 @@ impl FormColumns for WriteForm {
         fields: &mut OperationFields<'_>,
         cx: &mut PanelContext<'_>,
     ) {
-        // After the options, so that a choice of this frame is checked before it can be written.
-        let options = self.choices.options();
-        let (options, wrong) = (options.as_ref().ok(), options.as_ref().err());
-        self.checks.refresh(cx, &self.choices, options);
-        let wrong = wrong.map(String::as_str);
-        self.lines = self.checks.lines(cx, &self.choices, wrong);
+        // Beside the report, the checks are those from before the job.
+        if !fields.has_report {
+            self.update_checks(cx);
+        }
         if let Some(request) = self.checks.ui(ui, cx, &self.lines) {
             *fields.leaving = Some(request);
         }
@@ -198,6 +198,21 @@ impl FormColumns for WriteForm {
 
     fn files_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
         files::planned_ui(ui, cx, &self.choices, &self.checks);
+    }
+}
+
+impl WriteForm {
+    fn update_checks(&mut self, cx: &PanelContext<'_>) {
+        // The destination exists now.
+        if std::mem::take(&mut self.has_written) {
+            self.checks.look_again();
+        }
+        // After the options, so that a choice of this frame is checked before it can be written.
+        let options = self.choices.options();
+        let (options, wrong) = (options.as_ref().ok(), options.as_ref().err());
+        self.checks.refresh(cx, &self.choices, options);
+        let wrong = wrong.map(String::as_str);
+        self.lines = self.checks.lines(cx, &self.choices, wrong);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The report of Write dataset: what was written, the comparison with the draft, and code that
 //! reads it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use egui::{Frame, Margin, Stroke, Ui};
@@ -20,6 +20,9 @@ use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
 use crate::jobs::AsyncValue;
 use crate::ops::{Depth, Verified, training_code_of, verify, written_paths};
 use crate::studio::{Command, Document, DocumentId};
+
+/// Least width in points at which the code is beside the result.
+const TWO_COLUMNS: f32 = 640.0;
 
 /// What the code of the result is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,8 @@ struct WrittenPage {
     took: Duration,
     wanted: Option<WantedProof>,
     proof: Proof,
+    /// Bytes of indexes and parts, in this order; `None` for a folder or an address.
+    sizes: AsyncValue<(), Vec<Option<u64>>>,
     /// The training loop; `None` without rasters.
     training: AsyncValue<PathBuf, Option<String>>,
 }
@@ -92,6 +97,7 @@ pub fn report_written(
         close: tr!("Done"),
         close_name: tr!("Done"),
         again: Some(tr!("Write again…")),
+        note: tr!("Further edits do not change the written dataset."),
         ..ReportTexts::default()
     };
     let page = WrittenPage {
@@ -103,6 +109,7 @@ pub fn report_written(
             Proof::None
         },
         wanted,
+        sizes: AsyncValue::default(),
         training: AsyncValue::default(),
     };
     let title = display_path(&page.built.path);
@@ -112,8 +119,14 @@ pub fn report_written(
 impl ReportPage for WrittenPage {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
         self.update_proof(cx);
+        self.update_sizes(cx);
         let mut leaving = None;
         ui.spacing_mut().item_spacing = egui::vec2(8.0, 7.0);
+        if ui.available_width() < TWO_COLUMNS {
+            self.outcome_ui(ui);
+            self.code_ui(ui, cx);
+            return self.buttons_ui(ui, cx);
+        }
         ui.columns(2, |columns| {
             if let [left, right] = columns {
                 self.outcome_ui(left);
@@ -212,10 +225,22 @@ impl WrittenPage {
             Proof::Failed(why) => note_ui(ui, &FieldNote::Error(why.clone())),
             Proof::Found(found) => found_ui(ui, found),
         }
-        let line = |icon: &'static str, path: &PathBuf| FileLine::new(icon, name_of_file(path));
-        let indexes = built.indexes.iter();
-        let mut files: Vec<FileLine> = indexes.map(|path| line(icons::DATABASE, path)).collect();
-        files.extend(built.parts.iter().map(|path| line(icons::FILE_ZIP, path)));
+        files_ui(ui, &self.written_files());
+    }
+
+    /// The files that were written, with their sizes as far as they are known.
+    fn written_files(&self) -> Vec<FileLine> {
+        let built = &self.built;
+        let indexes = built.indexes.iter().map(|path| (icons::DATABASE, path));
+        let parts = built.parts.iter().map(|path| (icons::FILE_ZIP, path));
+        let mut files: Vec<FileLine> = indexes
+            .chain(parts)
+            .zip(self.sizes())
+            .map(|((icon, path), size)| {
+                let file = FileLine::new(icon, name_of_file(path));
+                file.with_size(size.map(paint::bytes).unwrap_or_default())
+            })
+            .collect();
         if files.is_empty() {
             let icon = if built.format == Format::Folder {
                 icons::FOLDER_SIMPLE
@@ -225,7 +250,23 @@ impl WrittenPage {
             let file = FileLine::new(icon, display_path(&built.path));
             files.push(file.with_size(paint::bytes(built.bytes)));
         }
-        files_ui(ui, &files);
+        files
+    }
+
+    /// Bytes of indexes and parts, in this order; endless `None` while they are not known.
+    fn sizes(&self) -> impl Iterator<Item = Option<u64>> + '_ {
+        let known = self.sizes.get(&()).and_then(|sizes| sizes.as_ref().ok());
+        let known = known.into_iter().flatten().copied();
+        known.chain(std::iter::repeat(None))
+    }
+
+    /// Asks for the sizes of indexes and parts.
+    fn update_sizes(&mut self, cx: &PanelContext<'_>) {
+        let (indexes, parts) = (self.built.indexes.iter(), self.built.parts.iter());
+        let paths: Vec<PathBuf> = indexes.chain(parts).cloned().collect();
+        self.sizes.update(cx.jobs, (), tr!("Sizes"), move |_| {
+            Ok(paths.iter().map(|path| size_of_file(path)).collect())
+        });
     }
 
     /// Draws code that reads the dataset.
@@ -310,8 +351,6 @@ impl WrittenPage {
                 cx.request(Request::Copy(describe_written(built, found)));
             }
         });
-        let text = tr!("Further edits do not change the written dataset.");
-        ui.label(theme::style_small_text(text, theme::tokens(ui).tx2));
         leaving
     }
 
@@ -349,6 +388,12 @@ impl WrittenPage {
         };
         Some(Ok(code.trim_end().to_owned()))
     }
+}
+
+/// Bytes of a file of this machine.
+fn size_of_file(path: &Path) -> Option<u64> {
+    let about = path.metadata().ok()?;
+    about.is_file().then_some(about.len())
 }
 
 fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {
