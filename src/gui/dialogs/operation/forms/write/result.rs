@@ -284,16 +284,16 @@ impl WrittenPage {
                     Some(Err(why)) => Some(why.as_str()),
                     None => Some(tr!("The input is being read")),
                 };
-                let button = Button::secondary(tr!("Copy snippet")).icon(icons::COPY);
+                let button = Button::primary(tr!("Copy snippet")).icon(icons::COPY);
                 if ui.add(button.with_disabled_reason(missing)).clicked()
                     && let Some(Ok(code)) = &code
                 {
                     cx.request(Request::Copy(code.clone()));
                 }
-                let segments = CodeKind::ALL.map(|kind| Segment::new(kind, kind.name()));
-                widgets::draw_segments(ui, "snippet", &mut kind, &segments);
             });
         });
+        let segments = CodeKind::ALL.map(|kind| Segment::new(kind, kind.name()));
+        widgets::draw_segments(ui, "snippet", &mut kind, &segments);
         ui.data_mut(|data| data.insert_temp(chosen, kind));
         match &code {
             Some(Ok(code)) => widgets::code_ui(ui, code),
@@ -458,7 +458,8 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
         ));
     }
     for line in lines {
-        ui.horizontal(|ui| {
+        ui.horizontal_top(|ui| {
+            ui.spacing_mut().interact_size.y = 16.0;
             ui.label(
                 theme::rich_text(icons::CHECK)
                     .font(font::icon(14.0))
