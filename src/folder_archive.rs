@@ -217,6 +217,7 @@ impl FolderArchive {
             name: file.name.clone(),
             local: file.local,
             size: file.size,
+            padding: 0,
             crc,
             time: DosTime::EPOCH,
         }

@@ -8,6 +8,7 @@
     reason = "a test says what went wrong by ending"
 )]
 
+mod aligned;
 mod archive_sources;
 mod broken;
 #[cfg(target_os = "linux")]

@@ -109,6 +109,7 @@ fn write_dataset(path: &Path, prefix: &str, samples: usize) {
         parts: None,
         on_damage: OnDamage::Stop,
         text_columns: false,
+        align_blocks: false,
     };
     write(&assembly, &options, &ctx).expect("writes");
 }

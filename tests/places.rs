@@ -226,6 +226,7 @@ fn written_as(workspace: &Workspace, name: &str, dataset: &Dataset, format: Form
     let target = workspace.path(name);
     let options = BuildOptions {
         text_columns: false,
+        align_blocks: false,
         target: target.clone(),
         format,
         parquet: ParquetOptions::default(),

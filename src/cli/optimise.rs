@@ -69,6 +69,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         variable: arguments.variable.map(Into::into),
         overwrite: options.overwrite,
         text_columns: options.text_columns,
+        align_blocks: options.align_blocks,
         on_damage: arguments.damage.on_damage(),
     };
     let done = operate(terminal, request)?;

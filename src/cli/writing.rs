@@ -28,6 +28,11 @@ pub struct WriteArguments {
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
+    /// In a ZIP, begin data of 64 KiB and more at disk blocks of 4096 bytes: on Btrfs and XFS it
+    /// then shares the blocks of files of the same disk that it is copied from, and takes no space
+    /// of its own.
+    #[arg(long)]
+    pub align_blocks: bool,
 }
 
 impl WriteArguments {
@@ -40,6 +45,7 @@ impl WriteArguments {
         let (parquet, overwrite) = (self.parquet.options(), self.overwrite);
         BuildOptions {
             text_columns: self.profile == ProfileName::Spec,
+            align_blocks: self.align_blocks,
             target,
             format,
             parquet,

@@ -5,13 +5,14 @@
 use crate::error::Result;
 use crate::jobs::JobContext;
 
+use super::plan::ALIGNED_MIN;
 use super::zip::member_of;
 use super::{HeaderEntry, LevelSet};
-use crate::zip_format::local_header_len;
+use crate::zip_format::{block_padding, local_header_len};
 
-/// `(part, start, end)`: the byte range from the local header to the end of a member's data, and
-/// the number of its archive.
-type Span = (u32, u64, u64);
+/// `(part, start, end, data)`: the number of a member's archive, the byte range of its local header
+/// without padding and of its data, and the offset of the data.
+type Span = (u32, u64, u64, u64);
 
 /// For each part, whether the ranges of its rows tile the data. `part_of(level, row)` returns the
 /// part's number; `first` is the earliest possible offset of a member.
@@ -40,6 +41,7 @@ pub fn tiling_parts(
                     part,
                     offset.checked_sub(local_header_len(name.len(), size))?,
                     offset.checked_add(size)?,
+                    offset,
                 ))
             });
             match (span, holds.get_mut(part as usize)) {
@@ -51,8 +53,8 @@ pub fn tiling_parts(
     }
     spans.sort_unstable();
     for part in spans.chunk_by(|a, b| a.0 == b.0) {
-        let begins = part.first().is_some_and(|(_, start, _)| *start == first);
-        let tiles = part.windows(2).all(|pair| pair[0].2 == pair[1].1);
+        let begins = part.first().is_some_and(|span| begins_at(span, first));
+        let tiles = part.windows(2).all(|pair| begins_at(&pair[1], pair[0].2));
         if let Some(holds) = part
             .first()
             .and_then(|(part, ..)| holds.get_mut(*part as usize))
@@ -61,6 +63,15 @@ pub fn tiling_parts(
         }
     }
     Ok(holds)
+}
+
+/// True when the local header of a member begins at `place`; that of an aligned one has padding.
+fn begins_at(&(_, start, end, data): &Span, place: u64) -> bool {
+    let is_aligned = || {
+        let padding = u64::from(block_padding(place + (data - start)));
+        end - data >= ALIGNED_MIN && start.checked_sub(padding) == Some(place)
+    };
+    start == place || is_aligned()
 }
 
 /// True when the data also ends where the first table in `tables` begins.

@@ -19,8 +19,11 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
 use crate::table::{ParquetOptions, ParquetSink, write_parquet};
-use crate::zip_format::local_header_len;
+use crate::zip_format::{block_padding, local_header_len};
 
+/// Least size in bytes of the data that [`BuildOptions::align_blocks`] aligns: the padding, half a
+/// block on average, is at most a sixteenth of it.
+pub const ALIGNED_MIN: u64 = 64 << 10;
 /// Rows of a level table that are encoded at one time.
 const LEVEL_ROWS: usize = 65_536;
 
@@ -48,6 +51,11 @@ pub struct BuildOptions {
     /// 8.3).
     #[serde(default)]
     pub text_columns: bool,
+    /// In a ZIP, begin the data of each FILE of 64 KiB or more at a multiple of 4096 bytes, by
+    /// padding in the extra field of its local header, so that file systems that share blocks
+    /// (Btrfs, XFS) keep data that is copied from files of the same disk once.
+    #[serde(default)]
+    pub align_blocks: bool,
 }
 
 /// Result of a write.
@@ -149,6 +157,10 @@ pub struct PlannedFile {
     pub local: u64,
     /// Size of the data in bytes.
     pub size: u64,
+    /// Bytes of padding behind its local header.
+    pub padding: u16,
+    /// Its data begins at a disk block.
+    pub is_aligned: bool,
 }
 
 /// One FOLDER and its `__meta__`.
@@ -185,12 +197,18 @@ pub struct BuildPlan {
 }
 
 impl BuildPlan {
-    /// Plans the data of a ZIP starting at byte `start`, or of a FOLDER.
+    /// Plans the data of a ZIP starting at byte `start`, or of a FOLDER. With `align_blocks` as in
+    /// [`BuildOptions`].
     ///
     /// # Errors
     /// [`Kind::Invalid`](crate::error::Kind::Invalid) for duplicate ids among siblings, a path too
     /// long for ZIP, or an empty FOLDER.
-    pub fn new(assembly: &Assembly, format: Format, start: u64) -> Result<Self> {
+    pub fn new(
+        assembly: &Assembly,
+        format: Format,
+        align_blocks: bool,
+        start: u64,
+    ) -> Result<Self> {
         let tree = &assembly.tree;
         let levels = tree.levels.iter();
         let zeros: Vec<Vec<i64>> = levels.map(|level| vec![0; level.len()]).collect();
@@ -226,8 +244,14 @@ impl BuildPlan {
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;
+            let is_aligned = align_blocks && format == Format::Zip && size >= ALIGNED_MIN;
+            let mut padding = 0;
             if format == Format::Zip {
-                let data = local + local_header_len(name_len, size);
+                let header_end = local + local_header_len(name_len, size);
+                if is_aligned {
+                    padding = block_padding(header_end);
+                }
+                let data = header_end + u64::from(padding);
                 plan.positions.offsets[depth][row as usize] = data as i64;
                 plan.data_end = data + size;
             } else {
@@ -239,6 +263,8 @@ impl BuildPlan {
                 row,
                 local,
                 size,
+                padding,
+                is_aligned,
             });
         }
         let Self { folders, paths, .. } = &mut plan;

@@ -17,6 +17,8 @@ use super::source::{asset_size, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
+#[cfg(target_os = "linux")]
+use crate::handles::read_exact_at;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
@@ -512,6 +514,59 @@ impl CopySources {
         self.stream(source, name, ctx, &mut |_| Ok(()))
     }
 
+    /// Copies a sample's data of local files to offset `at` of `output` within the system, which
+    /// shares the blocks of the source where the file system can; its CRC-32 is that of the copied
+    /// bytes. `None` where the system can't copy this source. `name` returns the sample's path.
+    ///
+    /// # Errors
+    /// As [`CopySources::read_into`].
+    pub fn share_blocks(
+        &self,
+        source: &RowSource,
+        name: &dyn Fn() -> String,
+        (output, at): (&File, u64),
+        ctx: &JobContext,
+    ) -> Result<Option<CopiedSample>> {
+        let RowSource::Asset {
+            path,
+            size,
+            modified,
+        } = source
+        else {
+            return Ok(None);
+        };
+        match path {
+            AssetPath::File(path) if !is_remote(path) => {
+                let planned = WholeLocalFile::open(path, *size, *modified)?;
+                let from = (&planned.file, 0, &**path);
+                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
+                    return Ok(None);
+                };
+                let modified = planned.end(path)?;
+                Ok(Some(CopiedSample { crc, modified }))
+            }
+            AssetPath::Range {
+                container,
+                offset,
+                size: length,
+                stamp,
+            } if !is_remote(container) => {
+                let held = self.container(container, *offset, *length, stamp.as_ref())?;
+                let Some(file) = held.file.local_handle()? else {
+                    return Ok(None);
+                };
+                let from = (&*file, *offset, &**container);
+                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
+                    return Ok(None);
+                };
+                self.compare(&held, (*offset, *size, stamp.is_some()), crc, name)?;
+                let modified = None;
+                Ok(Some(CopiedSample { crc, modified }))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
     ///
     /// # Errors
@@ -735,6 +790,62 @@ impl WholeLocalFile {
         }
         Ok(now.modified().ok())
     }
+}
+
+/// Copies `size` bytes of a file, with its path for messages, to a place in another one without
+/// passing them through this process; returns the CRC-32 of the copy, or `None` where the system
+/// can't copy between these files.
+#[cfg(target_os = "linux")]
+fn copy_within_system(
+    (from, from_at, path): (&File, u64, &Path),
+    (to, to_at): (&File, u64),
+    size: u64,
+    ctx: &JobContext,
+) -> Result<Option<u32>> {
+    use rustix::io::Errno;
+    /// Bytes that are copied between two looks at whether the job is cancelled.
+    const STEP: u64 = 64 << 20;
+    let failed = |error| Error::io("copy the sample", path, error);
+    let mut copied = 0;
+    while copied < size {
+        ctx.check()?;
+        let (mut read, mut written) = (from_at + copied, to_at + copied);
+        let length = (size - copied).min(STEP) as usize;
+        match rustix::fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), length) {
+            Ok(0) => return Err(failed(std::io::ErrorKind::UnexpectedEof.into())),
+            Ok(moved) => copied += moved as u64,
+            Err(Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM)
+                if copied == 0 =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(error.into())),
+        }
+    }
+    let mut crc = crc32fast::Hasher::new();
+    let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
+    let mut at = 0;
+    while at < size {
+        ctx.check()?;
+        let length = CHUNK.min((size - at) as usize);
+        read_exact_at(to, to_at + at, &mut buffer[..length]).map_err(failed)?;
+        crc.update(&buffer[..length]);
+        ctx.bytes(length as u64);
+        at += length as u64;
+    }
+    Ok(Some(crc.finalize()))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
+fn copy_within_system(
+    _: (&File, u64, &Path),
+    _: (&File, u64),
+    _: u64,
+    _: &JobContext,
+) -> Result<Option<u32>> {
+    Ok(None)
 }
 
 /// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and

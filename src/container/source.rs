@@ -223,6 +223,17 @@ impl ByteSource {
         }
     }
 
+    /// The open file; `None` for a remote one, and for data that is unpacked.
+    ///
+    /// # Errors
+    /// When it is closed and can't be opened again.
+    pub(super) fn local_handle(&self) -> Result<Option<Arc<File>>> {
+        match &self.inner.bytes {
+            SourceOrigin::Remote(_) | SourceOrigin::Unpacked(_) => Ok(None),
+            SourceOrigin::Local(file) => file.handle().io_at("open", self.path()).map(Some),
+        }
+    }
+
     /// Version of the open local file; `None` for a remote one.
     ///
     /// # Errors

@@ -782,6 +782,7 @@ fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOp
     let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
     BuildOptions {
         text_columns: false,
+        align_blocks: false,
         target,
         format,
         parquet,

@@ -93,6 +93,9 @@ pub struct OptimiseRequest {
     /// As in [`BuildOptions`].
     #[serde(default)]
     pub text_columns: bool,
+    /// As in [`BuildOptions`].
+    #[serde(default)]
+    pub align_blocks: bool,
 }
 
 /// A file that was copied unchanged.
@@ -576,6 +579,7 @@ fn dataset(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     } else {
         let options = BuildOptions {
             text_columns: request.text_columns,
+            align_blocks: request.align_blocks,
             target: request.output.clone(),
             format: request
                 .format

@@ -570,6 +570,7 @@ mod tests {
         dataset.collection.set("id", Some("verify-me".into()));
         let options = BuildOptions {
             text_columns: false,
+            align_blocks: false,
             target: folder.join("out.tacozip"),
             format: Format::Zip,
             parquet: ParquetOptions::default(),
@@ -635,6 +636,7 @@ mod tests {
         for (name, parts) in [("whole.tacozip", None), ("parts.tacozip", Some(parts))] {
             let options = BuildOptions {
                 text_columns: false,
+                align_blocks: false,
                 target: folder.path().join(name),
                 format: Format::Zip,
                 parquet: ParquetOptions::default(),
@@ -677,6 +679,7 @@ mod tests {
         let target = folder.path().join("out.tacozip");
         let options = BuildOptions {
             text_columns: false,
+            align_blocks: false,
             target: target.clone(),
             format: Format::Zip,
             parquet: ParquetOptions::default(),

@@ -9,7 +9,9 @@ use std::path::Path;
 use bytes::Bytes;
 
 pub use directory::{CentralDirectory, DirectoryEntry, DirectoryVersion, LocalHeader};
-pub use records::{DosTime, HEADER_NAME, ZipMember, local_header_len, put_end};
+pub use records::{
+    BLOCK, DosTime, HEADER_NAME, ZipMember, block_padding, local_header_len, put_end,
+};
 
 use crate::error::Result;
 

@@ -15,6 +15,14 @@ const NEED_PLAIN: u16 = 10;
 const NEED_ZIP64: u16 = 45;
 /// Flag bit 11: the name is UTF-8.
 const FLAG_UTF8: u16 = 0x0800;
+/// Size in bytes of the disk blocks at which the data of aligned members begins. The file systems
+/// that share blocks between files (Btrfs, XFS) have blocks of this size.
+pub const BLOCK: u64 = 4096;
+/// Id of the extra field with the padding of an aligned member, which Android's zipalign writes:
+/// the alignment in two bytes, then zeros.
+const ALIGNMENT_ID: u16 = 0xD935;
+/// Least size of that field in bytes.
+const ALIGNMENT_MIN: u64 = 6;
 /// Name of the member with the header of a TACO in ZIP (TACO 2.0, section 6.3).
 pub const HEADER_NAME: &str = "TACO_HEADER";
 /// External attributes: regular file, mode 0644.
@@ -31,6 +39,8 @@ pub struct ZipMember {
     pub local: u64,
     /// Size of the data in bytes.
     pub size: u64,
+    /// Bytes of padding before the data, as [`block_padding`] gives them.
+    pub padding: u16,
     /// CRC-32 of the data.
     pub crc: u32,
     /// Modification time.
@@ -72,10 +82,22 @@ pub fn local_header_len(name_len: usize, size: u64) -> u64 {
     30 + name_len as u64 + if size > FULL32 { 20 } else { 0 }
 }
 
+/// Bytes of padding between a local header that ends at `end` and data that begins at a multiple of
+/// [`BLOCK`].
+pub fn block_padding(end: u64) -> u16 {
+    let missing = end.next_multiple_of(BLOCK) - end;
+    let padding = if missing > 0 && missing < ALIGNMENT_MIN {
+        missing + BLOCK
+    } else {
+        missing
+    };
+    padding as u16
+}
+
 impl ZipMember {
     /// Offset of the data.
     pub fn data(&self) -> u64 {
-        self.local + local_header_len(self.name.len(), self.size)
+        self.local + local_header_len(self.name.len(), self.size) + u64::from(self.padding)
     }
 
     fn flags(&self) -> u16 {
@@ -95,13 +117,19 @@ impl ZipMember {
         put32(out, size);
         put32(out, size);
         put16(out, self.name.len() as u16);
-        put16(out, if large { 20 } else { 0 });
+        put16(out, if large { 20 } else { 0 } + self.padding);
         out.extend(self.name.as_bytes());
         if large {
             put16(out, 1);
             put16(out, 16);
             put64(out, self.size);
             put64(out, self.size);
+        }
+        if let Some(zeros) = self.padding.checked_sub(ALIGNMENT_MIN as u16) {
+            put16(out, ALIGNMENT_ID);
+            put16(out, 2 + zeros);
+            put16(out, BLOCK as u16);
+            out.resize(out.len() + usize::from(zeros), 0);
         }
     }
 
@@ -210,6 +238,7 @@ mod tests {
             name: "DATA/a.tif".into(),
             local,
             size,
+            padding: 0,
             crc: 7,
             time: DosTime::EPOCH,
         }
@@ -241,6 +270,28 @@ mod tests {
             (end(65_535, FULL32), end(65_536, 0), end(1, FULL32 + 1)),
             (22, 98, 98)
         );
+    }
+
+    #[test]
+    fn the_data_of_an_aligned_member_begins_at_a_block() {
+        for (size, local) in (0..2 * BLOCK).flat_map(|at| [(9, at), (FULL32 + 1, at)]) {
+            let padding = block_padding(local + local_header_len(10, size));
+            let member = ZipMember {
+                padding,
+                ..member(size, local)
+            };
+            assert_eq!(member.data() % BLOCK, 0, "{local}");
+            let mut header = Vec::new();
+            member.put_local(&mut header);
+            assert_eq!(header.len() as u64, member.data() - local, "{local}");
+            // The fields of the extra field fill it.
+            let mut rest = &header[40..];
+            while let [_, _, low, high, data @ ..] = rest {
+                let length = usize::from(u16::from_le_bytes([*low, *high]));
+                rest = data.get(length..).expect("is inside");
+            }
+            assert!(rest.is_empty(), "{local}");
+        }
     }
 
     #[test]

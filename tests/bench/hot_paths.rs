@@ -78,6 +78,7 @@ fn dataset() -> Dataset {
 fn options(target: PathBuf) -> BuildOptions {
     BuildOptions {
         text_columns: false,
+        align_blocks: false,
         target,
         format: Format::Zip,
         parquet: Default::default(),

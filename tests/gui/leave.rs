@@ -420,6 +420,7 @@ fn a_finished_write_keeps_another_dialog_open() {
         open: Default::default(),
         options: taco_studio::container::BuildOptions {
             text_columns: false,
+            align_blocks: false,
             target: folder.path().join("out"),
             format: taco_studio::container::Format::Folder,
             parquet: Default::default(),

@@ -46,6 +46,7 @@ impl Good {
 pub fn options(target: &Path, format: Format) -> BuildOptions {
     BuildOptions {
         text_columns: false,
+        align_blocks: false,
         target: target.to_owned(),
         format,
         parquet: ParquetOptions::default(),

@@ -180,6 +180,7 @@ mod tests {
             parts: None,
             on_damage,
             text_columns: false,
+            align_blocks: false,
         }
     }
 

@@ -36,7 +36,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         );
     }
     ctx.stage(tr!("Planning"), None);
-    let plan = BuildPlan::new(assembly, options.format, 0)?;
+    let plan = BuildPlan::new(assembly, options.format, false, 0)?;
     check_names(&plan, ctx)?;
     let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;

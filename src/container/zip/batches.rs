@@ -8,6 +8,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::members::{WrittenMember, planned_member};
+use crate::container::plan::PlannedFile;
 use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
@@ -27,7 +28,7 @@ pub enum DataPiece {
         /// Local headers and data as stored in the archive.
         bytes: Vec<u8>,
     },
-    /// A large file, by its index in the plan: to be streamed.
+    /// A large or aligned file, by its index in the plan: to be streamed.
     Large(usize),
 }
 
@@ -152,13 +153,14 @@ fn pieces(plan: &BuildPlan) -> impl Iterator<Item = PlannedBatch> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let first = plan.files.get(at)?;
-        if first.size > WHOLE_MAX {
+        let is_large = |file: &PlannedFile| file.size > WHOLE_MAX || file.is_aligned;
+        if is_large(first) {
             at += 1;
             return Some(PlannedBatch::Large(at - 1));
         }
         let start = at;
         while plan.files.get(at).is_some_and(|file| {
-            file.size <= WHOLE_MAX && (at == start || file.local - first.local < RUN_BYTES)
+            !is_large(file) && (at == start || file.local - first.local < RUN_BYTES)
         }) {
             at += 1;
         }

@@ -59,6 +59,7 @@ pub fn planned_member(
         name: plan.file_name(file).into(),
         local: file.local,
         size: file.size,
+        padding: file.padding,
         crc,
         time,
     }

@@ -17,7 +17,7 @@ use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
 use crate::container::change_errors::dataset_changed_error;
 use crate::container::plan::PlannedFile;
-use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, RowSource};
+use crate::container::{Assembly, BuildOptions, BuildPlan, ContainerReader, Format, RowSource};
 use crate::error::{Cause, Error, IoContext, Result, separate_transient_error};
 use crate::files::LocalVersion;
 use crate::jobs::JobContext;
@@ -92,27 +92,24 @@ impl TailEdit {
         if version.has_other_names() {
             return Ok(Err(FixedTail::OtherNames));
         }
-        let plan = BuildPlan::new(assembly, crate::container::Format::Zip, HEADER_END)?;
         // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other
         // members would be lost.
-        let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
-        if directory.repeated_name_indices().next().is_some() || known != directory.entries.len() {
+        let known =
+            |plan: &BuildPlan| 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
+        let mut plan = BuildPlan::new(assembly, Format::Zip, false, HEADER_END)?;
+        if directory.repeated_name_indices().next().is_some()
+            || known(&plan) != directory.entries.len()
+        {
             return Ok(Err(FixedTail::Members));
         }
-        let mut files = Vec::with_capacity(plan.files.len());
-        for file in &plan.files {
-            let name = plan.file_name(file);
-            let is_own = |entry: &&DirectoryEntry| {
-                is_stored_as_planned(entry, plan.source(assembly, file), file)
-            };
-            match directory.find(&name).filter(is_own) {
-                Some(entry) => files.push(WrittenMember {
-                    crc: entry.crc,
-                    time: DosTime(entry.time),
-                }),
-                None => return Ok(Err(FixedTail::Members)),
-            }
+        let mut files = members_as_planned(&plan, assembly, directory);
+        if files.is_none() {
+            plan = BuildPlan::new(assembly, Format::Zip, true, HEADER_END)?;
+            files = members_as_planned(&plan, assembly, directory);
         }
+        let Some(files) = files else {
+            return Ok(Err(FixedTail::Members));
+        };
         let tables = directory
             .entries
             .iter()
@@ -232,6 +229,23 @@ fn explain_unfinished(error: Error, undone: std::io::Result<()>) -> Error {
     }
 }
 
+/// The members of the samples; `None` when one is not stored as planned.
+fn members_as_planned(
+    plan: &BuildPlan,
+    assembly: &Assembly,
+    directory: &CentralDirectory,
+) -> Option<Vec<WrittenMember>> {
+    let member = |file: &PlannedFile| {
+        let entry = directory.find(&plan.file_name(file))?;
+        let is_own = is_stored_as_planned(entry, plan.source(assembly, file), file);
+        is_own.then_some(WrittenMember {
+            crc: entry.crc,
+            time: DosTime(entry.time),
+        })
+    };
+    plan.files.iter().map(member).collect()
+}
+
 /// True for the member of a sample at the place and with the length of the plan, uncompressed.
 fn is_stored_as_planned(entry: &DirectoryEntry, source: &RowSource, planned: &PlannedFile) -> bool {
     let RowSource::Asset {
@@ -242,7 +256,8 @@ fn is_stored_as_planned(entry: &DirectoryEntry, source: &RowSource, planned: &Pl
     else {
         return false;
     };
-    let data = entry.local + local_header_len(entry.name.len(), entry.size);
+    let header = local_header_len(entry.name.len(), entry.size) + u64::from(planned.padding);
+    let data = entry.local + header;
     let stored = entry.method == 0 && entry.flags & 1 == 0;
     stored
         && entry.local == planned.local

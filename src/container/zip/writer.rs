@@ -36,7 +36,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         return write_object(assembly, options, ctx);
     }
     ctx.stage(tr!("Planning"), None);
-    let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
+    let plan = BuildPlan::new(assembly, options.format, options.align_blocks, HEADER_END)?;
     let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
@@ -92,7 +92,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
 /// [`write`].
 fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
-    let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
+    let plan = BuildPlan::new(assembly, options.format, options.align_blocks, HEADER_END)?;
     let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     let expected = plan.data_end
@@ -258,15 +258,25 @@ impl Copying<'_> {
         out: &mut BufWriter<&std::fs::File>,
     ) -> Result<WrittenMember> {
         let file = &self.plan.files[index];
-        let header_len = local_header_len(self.plan.file_name(file).len(), file.size);
+        let header_len =
+            local_header_len(self.plan.file_name(file).len(), file.size) + u64::from(file.padding);
         out.write_all(&vec![0; header_len as usize])
             .map_err(self.failed)?;
         let (source, name) = (self.plan.source(self.assembly, file), || {
             self.plan.sample(self.assembly, index)
         });
-        let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| {
-            out.write_all(chunk).map_err(self.failed)
-        })?;
+        let mut shared = None;
+        if file.is_aligned {
+            out.flush().map_err(self.failed)?;
+            let place = (*out.get_ref(), file.local + header_len);
+            shared = self.sources.share_blocks(source, &name, place, self.ctx)?;
+        }
+        let copied = match shared {
+            Some(copied) => copied,
+            None => self.sources.stream(source, &name, self.ctx, &mut |chunk| {
+                out.write_all(chunk).map_err(self.failed)
+            })?,
+        };
         let written = written_file(copied);
         let mut header = Vec::with_capacity(header_len as usize);
         planned_member(self.plan, file, written).put_local(&mut header);
@@ -376,6 +386,7 @@ pub(super) fn write_tail(
             name,
             local: position,
             size,
+            padding: 0,
             crc,
             time: DosTime::EPOCH,
         };
@@ -406,6 +417,7 @@ fn header_member(header: &TacoHeader) -> ZipMember {
         name: HEADER_NAME.into(),
         local: 0,
         size: HEADER_SIZE as u64,
+        padding: 0,
         crc,
         time: DosTime::EPOCH,
     }

@@ -141,6 +141,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         format: options.format,
         parquet: options.parquet,
         text_columns: options.text_columns,
+        align_blocks: options.align_blocks,
         on_damage: options.on_damage,
         overwrite: options.overwrite,
         split,

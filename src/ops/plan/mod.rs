@@ -74,6 +74,9 @@ pub struct Plan {
     /// As in [`BuildOptions`](crate::container::BuildOptions).
     #[serde(default)]
     pub text_columns: bool,
+    /// As in [`BuildOptions`](crate::container::BuildOptions).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub align_blocks: bool,
     /// How sample data with a wrong CRC-32 is handled.
     pub on_damage: OnDamage,
     /// Parts and indexes replace files that existed when the plan was written.

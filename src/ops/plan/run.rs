@@ -205,6 +205,7 @@ fn build(
         parts: None,
         on_damage: plan.on_damage,
         text_columns: plan.text_columns,
+        align_blocks: plan.align_blocks,
     };
     check_space(&options.target, part.data_bytes)?;
     let Built {

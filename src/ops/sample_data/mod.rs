@@ -72,6 +72,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     add_places(&mut dataset, ctx)?;
     let options = BuildOptions {
         text_columns: false,
+        align_blocks: false,
         target: target.clone(),
         format: Format::Zip,
         parquet: ParquetOptions::default(),

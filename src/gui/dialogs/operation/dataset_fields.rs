@@ -233,6 +233,7 @@ impl DatasetOutputField {
             parts: None,
             on_damage: OnDamage::Stop,
             text_columns: false,
+            align_blocks: false,
         })
     }
 }

@@ -45,6 +45,11 @@ pub trait ReportPage: std::fmt::Debug {
     /// Draws the page; returns a request that closes the dialog.
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request>;
 
+    /// A sentence beside the buttons; empty for none.
+    fn footer_note(&self) -> &'static str {
+        ""
+    }
+
     /// True when the page has no warning or error.
     fn is_sound(&self) -> bool {
         true
@@ -64,8 +69,6 @@ pub struct ReportTexts {
     pub close_name: &'static str,
     /// The button that returns to the form; `None` for none.
     pub again: Option<&'static str>,
-    /// A sentence beside the buttons; empty for none.
-    pub note: &'static str,
 }
 
 impl Default for ReportTexts {
@@ -76,7 +79,6 @@ impl Default for ReportTexts {
             close: tr!("Close"),
             close_name: tr!("Close the report"),
             again: None,
-            note: "",
         }
     }
 }
@@ -198,9 +200,10 @@ impl OperationReport {
                 && ui
                     .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
                     .clicked();
-            if !self.texts.note.is_empty() {
+            let note = self.page.as_ref().map_or("", |page| page.footer_note());
+            if !note.is_empty() {
                 let t = theme::tokens(ui);
-                footer_text_ui(ui, (icons::INFO, t.info), self.texts.note, t.tx2);
+                footer_text_ui(ui, (icons::INFO, t.info), note, t.tx2);
             }
             (open, leave, again, copy)
         });

@@ -360,6 +360,7 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
             parquet: ParquetOptions::default(),
             overwrite: false,
             text_columns: false,
+            align_blocks: false,
             parts: Some(default_indexes(&Parts::default(), Format::Zip)),
             on_damage: OnDamage::Stop,
         };

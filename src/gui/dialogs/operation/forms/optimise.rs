@@ -156,6 +156,7 @@ impl OperationForm for OptimiseForm {
             overwrite: output.replace,
             on_damage: fields::choose_damage_handling(self.damaged),
             text_columns: false,
+            align_blocks: false,
         };
         Ok(Box::new(move |ctx| {
             let OptimisePreview {

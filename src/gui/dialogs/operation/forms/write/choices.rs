@@ -164,6 +164,7 @@ impl Choices {
         };
         Ok(BuildOptions {
             text_columns: false,
+            align_blocks: false,
             target,
             format,
             parquet,

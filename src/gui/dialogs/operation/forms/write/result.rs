@@ -97,7 +97,6 @@ pub fn report_written(
         close: tr!("Done"),
         close_name: tr!("Done"),
         again: Some(tr!("Write again…")),
-        note: tr!("Further edits do not change the written dataset."),
         ..ReportTexts::default()
     };
     let page = WrittenPage {
@@ -135,6 +134,10 @@ impl ReportPage for WrittenPage {
             }
         });
         leaving
+    }
+
+    fn footer_note(&self) -> &'static str {
+        tr!("Further edits do not change the written dataset.")
     }
 
     fn is_sound(&self) -> bool {
