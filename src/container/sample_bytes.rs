@@ -812,6 +812,8 @@ fn copy_within_system(
         let (mut read, mut written) = (from_at + copied, to_at + copied);
         let length = (size - copied).min(STEP) as usize;
         match rustix::fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), length) {
+            // Some file systems copy nothing instead of refusing it.
+            Ok(0) if copied == 0 => return Ok(None),
             Ok(0) => return Err(failed(std::io::ErrorKind::UnexpectedEof.into())),
             Ok(moved) => copied += moved as u64,
             Err(Errno::INTR) => {}

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::BytesAt;
+use super::{BytesAt, is_written_extra};
 use crate::error::{Cause, Error, Result};
 
 /// Maximum size in bytes of the end record with its comment.
@@ -285,9 +285,10 @@ impl CentralDirectory {
         let next = starts.partition_point(|start| *start <= entry.local);
         let end = starts.get(next).copied().unwrap_or(self.offset);
         let data = end.checked_sub(entry.stored)?;
-        let extra = data.checked_sub(entry.local.checked_add(30 + entry.name.len() as u64)?)?;
+        let name_end = entry.local.checked_add(30 + entry.name.len() as u64)?;
+        let extra = data.checked_sub(name_end)?;
         // Bit 3: a data descriptor follows the data.
-        (entry.flags & 8 == 0 && (extra == 0 || extra == 20)).then_some(data)
+        (entry.flags & 8 == 0 && is_written_extra(name_end, extra)).then_some(data)
     }
 
     /// The local header that is consistent with the directory entry; `None` as for

@@ -85,13 +85,21 @@ pub fn local_header_len(name_len: usize, size: u64) -> u64 {
 /// Bytes of padding between a local header that ends at `end` and data that begins at a multiple of
 /// [`BLOCK`].
 pub fn block_padding(end: u64) -> u16 {
-    let missing = end.next_multiple_of(BLOCK) - end;
+    let missing = (BLOCK - end % BLOCK) % BLOCK;
     let padding = if missing > 0 && missing < ALIGNMENT_MIN {
         missing + BLOCK
     } else {
         missing
     };
     padding as u16
+}
+
+/// True for the lengths in bytes of the extra field of a local header as it is written here, whose
+/// name ends at offset `end`: none, ZIP64 for more than 4 GiB, and the padding of aligned data.
+pub fn is_written_extra(end: u64, extra: u64) -> bool {
+    [0, 20].into_iter().any(|zip64| {
+        extra == zip64 || extra == zip64 + u64::from(block_padding(end.saturating_add(zip64)))
+    })
 }
 
 impl ZipMember {
@@ -284,6 +292,10 @@ mod tests {
             let mut header = Vec::new();
             member.put_local(&mut header);
             assert_eq!(header.len() as u64, member.data() - local, "{local}");
+            let name_end = local + 40;
+            let extra = member.data() - name_end;
+            assert!(is_written_extra(name_end, extra), "{local}");
+            assert!(!is_written_extra(name_end, extra + 1), "{local}");
             // The fields of the extra field fill it.
             let mut rest = &header[40..];
             while let [_, _, low, high, data @ ..] = rest {

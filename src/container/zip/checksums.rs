@@ -2,7 +2,7 @@
 
 use crate::container::ByteSource;
 use crate::error::{Result, separate_transient_error};
-use crate::zip_format::{CentralDirectory, LocalHeader};
+use crate::zip_format::{CentralDirectory, LocalHeader, is_written_extra};
 
 /// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
@@ -71,10 +71,10 @@ impl Checksums {
             .iter()
             .filter(|member| member.size == size)
         {
-            let extra = (offset - local).checked_sub(FIXED + u64::from(member.name));
-            // The extra field is empty or ZIP64; with other tools' extra fields only the local
-            // header gives the data's offset.
-            if matches!(extra, Some(0 | 20))
+            let name_end = local + FIXED + u64::from(member.name);
+            let extra = offset.checked_sub(name_end);
+            // With the extra fields of other tools only the local header gives the data's offset.
+            if extra.is_some_and(|extra| is_written_extra(name_end, extra))
                 || separate_transient_error(LocalHeader::read(file, local))?
                     .is_ok_and(|header| header.data == offset)
             {
