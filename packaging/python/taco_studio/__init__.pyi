@@ -286,6 +286,7 @@ def optimise(
     overwrite: bool = ...,
     on_damage: Literal["stop"] | Literal["keep"] = ...,
     text_columns: bool = ...,
+    align_blocks: bool = ...,
     progress: Progress | None = None,
 ) -> Output: ...
 
