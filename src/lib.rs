@@ -14,6 +14,7 @@
 //! | [`error`] | the one error type: what happened, where, what to do |
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
+//! | [`file_lock`] | locks of files and folders between processes |
 //! | [`files`] | opening regular files, and members within the folder of their dataset |
 //! | [`handles`] | open files of this machine: a bounded number of handles |
 //! | [`zip_format`] | structures of ZIP archives: directory, headers, records |

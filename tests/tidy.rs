@@ -16,6 +16,7 @@ const MODULES: [&str; 29] = [
     "error",
     "folders",
     "consent",
+    "file_lock",
     "files",
     "handles",
     "zip_format",

@@ -5,10 +5,9 @@
 use crate::error::Result;
 use crate::jobs::JobContext;
 
-use super::plan::ALIGNED_MIN;
 use super::zip::member_of;
 use super::{HeaderEntry, LevelSet};
-use crate::zip_format::{block_padding, local_header_len};
+use crate::zip_format::{ALIGNED_MIN, block_padding, local_header_len};
 
 /// `(part, start, end, data)`: the number of a member's archive, the byte range of its local header
 /// without padding and of its data, and the offset of the data.
@@ -67,11 +66,9 @@ pub fn tiling_parts(
 
 /// True when the local header of a member begins at `place`; that of an aligned one has padding.
 fn begins_at(&(_, start, end, data): &Span, place: u64) -> bool {
-    let is_aligned = || {
-        let padding = u64::from(block_padding(place + (data - start)));
-        end - data >= ALIGNED_MIN && start.checked_sub(padding) == Some(place)
-    };
-    start == place || is_aligned()
+    let padding = u64::from(block_padding(place.saturating_add(data - start)));
+    let is_aligned = end - data >= ALIGNED_MIN;
+    start == place || (is_aligned && start.checked_sub(padding) == Some(place))
 }
 
 /// True when the data also ends where the first table in `tables` begins.

@@ -19,11 +19,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath};
 use crate::table::{ParquetOptions, ParquetSink, write_parquet};
-use crate::zip_format::{block_padding, local_header_len};
+use crate::zip_format::{ALIGNED_MIN, block_padding, local_header_len};
 
-/// Least size in bytes of the data that [`BuildOptions::align_blocks`] aligns: the padding, half a
-/// block on average, is at most a sixteenth of it.
-pub const ALIGNED_MIN: u64 = 64 << 10;
 /// Rows of a level table that are encoded at one time.
 const LEVEL_ROWS: usize = 65_536;
 

@@ -10,8 +10,8 @@ use bytes::Bytes;
 
 pub use directory::{CentralDirectory, DirectoryEntry, DirectoryVersion, LocalHeader};
 pub use records::{
-    BLOCK, DosTime, HEADER_NAME, ZipMember, block_padding, is_written_extra, local_header_len,
-    put_end,
+    ALIGNED_MIN, BLOCK, DosTime, HEADER_NAME, ZipMember, block_padding, is_written_extra,
+    local_header_len, put_end,
 };
 
 use crate::error::Result;

@@ -18,6 +18,9 @@ const FLAG_UTF8: u16 = 0x0800;
 /// Size in bytes of the disk blocks at which the data of aligned members begins. The file systems
 /// that share blocks between files (Btrfs, XFS) have blocks of this size.
 pub const BLOCK: u64 = 4096;
+/// Least size in bytes of data that is aligned: the padding, half a block on average, is at most a
+/// sixteenth of it.
+pub const ALIGNED_MIN: u64 = 64 << 10;
 /// Id of the extra field with the padding of an aligned member, which Android's zipalign writes:
 /// the alignment in two bytes, then zeros.
 const ALIGNMENT_ID: u16 = 0xD935;

@@ -235,15 +235,18 @@ fn members_as_planned(
     assembly: &Assembly,
     directory: &CentralDirectory,
 ) -> Option<Vec<WrittenMember>> {
-    let member = |file: &PlannedFile| {
+    let mut members = Vec::with_capacity(plan.files.len());
+    for file in &plan.files {
         let entry = directory.find(&plan.file_name(file))?;
-        let is_own = is_stored_as_planned(entry, plan.source(assembly, file), file);
-        is_own.then_some(WrittenMember {
+        if !is_stored_as_planned(entry, plan.source(assembly, file), file) {
+            return None;
+        }
+        members.push(WrittenMember {
             crc: entry.crc,
             time: DosTime(entry.time),
-        })
-    };
-    plan.files.iter().map(member).collect()
+        });
+    }
+    Some(members)
 }
 
 /// True for the member of a sample at the place and with the length of the plan, uncompressed.
