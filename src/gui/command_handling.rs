@@ -275,7 +275,7 @@ impl App {
             Event::ProjectSaved(path) => self.handle_saved_draft(&path),
             Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
-            Event::Edited { label, sets, .. } => {
+            Event::Edited { label, sets } => {
                 self.session.autosaving.edited_s = Some(now_s());
                 let draft = self.studio.document().and_then(|document| document.draft());
                 let undone = draft.is_some_and(|draft| draft.redo_label().is_some());
@@ -300,9 +300,7 @@ impl App {
                 }
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
-            Event::Extended {
-                label, failures, ..
-            } => {
+            Event::Extended { label, failures } => {
                 let failed = match failures.len() {
                     0 => String::new(),
                     n => format!(

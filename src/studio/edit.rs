@@ -18,48 +18,51 @@ impl Studio {
             let label = edit.label();
             return self.edit_later(&label, move |_, _| Ok(edit));
         }
+        self.apply_edit(edit).map(Outcome::Done)
+    }
+
+    /// Applies an edit at once.
+    pub(super) fn apply_edit(&mut self, edit: Edit) -> Result<Event> {
         let sets = edit.only_sets();
-        self.change(|draft| {
-            let told = edit.describe_effect(draft.content());
+        self.change_draft(|draft| {
+            let label = edit.describe_effect(draft.content());
             draft.apply(edit.clone())?;
-            Ok(((told, sets), DraftChange::Do(edit)))
+            Ok(((label, sets), DraftChange::Do(edit)))
         })
     }
 
     pub(super) fn undo(&mut self) -> Result<Outcome> {
-        self.change(|draft| {
+        let event = self.change_draft(|draft| {
             let edit = draft.undo_edit().cloned();
             let label = draft.undo()?;
             let edit = edit.ok_or_else(nothing_there)?;
             Ok(((label, edit.only_sets()), DraftChange::Undo(edit)))
-        })
+        });
+        event.map(Outcome::Done)
     }
 
     pub(super) fn redo(&mut self) -> Result<Outcome> {
-        self.change(|draft| {
+        let event = self.change_draft(|draft| {
             let edit = draft.redo_edit().cloned();
             let label = draft.redo()?;
             let edit = edit.ok_or_else(nothing_there)?;
             Ok(((label, edit.only_sets()), DraftChange::Redo(edit)))
-        })
+        });
+        event.map(Outcome::Done)
     }
 
-    /// `change` returns the label, whether the edit only sets values, and the change for autosave.
-    fn change(
+    /// Changes the draft and starts its check. `change` returns the label, whether the edit only
+    /// sets values, and the change for autosave.
+    fn change_draft(
         &mut self,
         change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>,
-    ) -> Result<Outcome> {
+    ) -> Result<Event> {
         let Some(Document::Draft(document)) = &mut self.document else {
             return Err(not_a_draft());
         };
         let (label, sets) = document.change(change)?;
-        let revision = document.draft.revision();
         self.check_live();
-        Ok(Outcome::Done(Event::Edited {
-            label,
-            revision,
-            sets,
-        }))
+        Ok(Event::Edited { label, sets })
     }
 
     /// Computes and applies an edit as a job. The draft changes when the job finishes, unless the
@@ -107,26 +110,16 @@ impl Studio {
         content: Content,
         inverse: Edit,
     ) -> Result<Event> {
-        let Some(Document::Draft(document)) = &mut self.document else {
-            return Err(not_a_draft());
-        };
-        if document.draft.revision() != revision {
+        if self.need_draft()?.revision() != revision {
             return Err(Error::usage(
                 "the draft was changed meanwhile, so the change would not fit it",
             )
             .hint("try it again"));
         }
-        let sets = edit.only_sets();
-        let label = document.change(|draft| {
-            draft.install(edit.label(), content, inverse);
-            Ok((edit.label(), DraftChange::Do(edit)))
-        })?;
-        let revision = document.draft.revision();
-        self.check_live();
-        Ok(Event::Edited {
-            label,
-            revision,
-            sets,
+        self.change_draft(|draft| {
+            let (label, sets) = (edit.label(), edit.only_sets());
+            draft.install(label.clone(), content, inverse);
+            Ok(((label, sets), DraftChange::Do(edit)))
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::container::Built;
 use crate::error::Error;
-use crate::extensions::{Failure, RunNote};
+use crate::extensions::Failure;
 use crate::jobs::JobId;
 use crate::ops;
 use crate::query::QueryResult;
@@ -30,8 +30,6 @@ pub enum Event {
     Edited {
         /// Label of the edit that was applied, undone or redone.
         label: String,
-        /// The new revision of the draft.
-        revision: u64,
         /// [`Edit::only_sets`](crate::draft::Edit::only_sets) of the edit.
         sets: bool,
     },
@@ -39,14 +37,8 @@ pub enum Event {
     Extended {
         /// Label for the history.
         label: String,
-        /// The new revision of the draft.
-        revision: u64,
-        /// Number of computed samples, summed over calls.
-        computed: u64,
         /// Failed samples, whose values are null.
         failures: Vec<Failure>,
-        /// Further notes: leakage of a new split, unmatched rows.
-        notes: Vec<RunNote>,
     },
     /// Files were added to the draft.
     Imported(ops::Imported),

@@ -1,7 +1,7 @@
 //! `Extend`: runs extensions on a clone of the draft; the columns become one undoable edit. A
 //! cancelled run, or one during which the draft changed, changes nothing.
 
-use super::{Command, Event, Finish, JobTopic, Outcome, Studio};
+use super::{Event, Finish, JobTopic, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::extensions::{self, ExtensionCall, RunNote, builtin};
@@ -28,9 +28,9 @@ impl Studio {
         let outcome = self.start(label.clone(), move |ctx| {
             let Extended {
                 outcome: edits,
-                computed,
                 failures,
                 notes,
+                ..
             } = extend_draft(&dataset, &calls, replace, ctx)?;
             notes
                 .iter()
@@ -44,23 +44,11 @@ impl Studio {
                     );
                     return Err(error.hint("run the extensions again"));
                 }
-                let edit = Edit::Batch {
+                studio.apply_edit(Edit::Batch {
                     label: label.clone(),
                     edits,
-                };
-                let outcome = studio.run(Command::Edit { edit })?;
-                match outcome {
-                    Outcome::Done(Event::Edited {
-                        label, revision, ..
-                    }) => Ok(Event::Extended {
-                        label,
-                        revision,
-                        computed,
-                        failures,
-                        notes,
-                    }),
-                    _ => Err(Error::internal("the edit did not end at once")),
-                }
+                })?;
+                Ok(Event::Extended { label, failures })
             }) as Finish)
         });
         Ok(self.about(JobTopic::Extensions, outcome))
