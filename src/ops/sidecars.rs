@@ -357,7 +357,7 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
                 let place = tortilla.samples.partition_point(|sample| *sample.id < **id) as u32;
                 added.push((
                     if sorted { place } else { position + 1 },
-                    Sample::of_file(id, file, &meta),
+                    Sample::from_file_metadata(id, file, &meta),
                 ));
             }
         }
@@ -420,7 +420,7 @@ pub(super) fn burn_in(
             }
         }
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
-        let payload = Sample::of_file("", later.join(&name), &meta).payload;
+        let payload = Sample::from_file_metadata("", later.join(&name), &meta).payload;
         if let Some(ending) = raster.kind.copy_ending() {
             edits.push(Edit::Rename {
                 sample: raster.sample.clone(),

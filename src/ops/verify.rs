@@ -561,7 +561,7 @@ mod tests {
         let sample = |name: &&str| {
             let path = folder.join(name);
             let size = std::fs::metadata(&path).expect("is there").len();
-            Sample::file(name, path, size)
+            Sample::new_file(name, path, size)
         };
         let mut dataset = Dataset {
             root: Tortilla::new(names.iter().map(sample).collect()).into(),
@@ -611,7 +611,7 @@ mod tests {
         let file = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).expect("writes");
-            Sample::file(name, path, bytes.len() as u64)
+            Sample::new_file(name, path, bytes.len() as u64)
         };
         let header = b"ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\n\
             byte order = 0\n";
@@ -666,9 +666,9 @@ mod tests {
             let path = folder.path().join(name);
             std::fs::write(&path, name.repeat(50)).expect("writes");
             let size = name.len() as u64 * 50;
-            Sample::file("x", path, size)
+            Sample::new_file("x", path, size)
         };
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file(id)]));
+        let scene = |id: &str| Sample::new_folder(id, Tortilla::new(vec![file(id)]));
         let mut dataset = Dataset {
             root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
             ..Dataset::default()

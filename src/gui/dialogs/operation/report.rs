@@ -112,7 +112,11 @@ impl OperationReport {
 
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
-        let line = format!("{}, {}", count_samples(built), paint::bytes(built.bytes));
+        let line = format!(
+            "{}, {}",
+            count_samples(built),
+            paint::format_bytes(built.bytes)
+        );
         Self {
             open: Some(built.path.clone()),
             texts: ReportTexts {
@@ -269,7 +273,7 @@ fn report_edit(edited: &Edited) -> OperationReport {
     );
     let size = edited
         .written
-        .map(|bytes| format!(", {}", paint::bytes(bytes)))
+        .map(|bytes| format!(", {}", paint::format_bytes(bytes)))
         .unwrap_or_default();
     OperationReport {
         open: Some(edited.path.clone()),
@@ -300,7 +304,7 @@ fn report_written_dataset(built: &Built) -> OperationReport {
     );
     let mut lines = vec![ReportLine::good(format!(
         "{samples}, {files}, {}",
-        paint::bytes(built.bytes)
+        paint::format_bytes(built.bytes)
     ))];
     lines.extend(
         built
@@ -369,7 +373,7 @@ fn describe_finding(finding: &Finding) -> String {
 fn report_optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
-    let (before, after) = (paint::bytes(before), paint::bytes(after));
+    let (before, after) = (paint::format_bytes(before), paint::format_bytes(after));
     let mut lines = vec![ReportLine::good(tr_n!(
         done.written,
         "{n} raster optimised: {before}, now {after}",

@@ -113,7 +113,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
 
 fn format_rate(rate: f64, of_bytes: bool) -> String {
     if of_bytes {
-        format!("{}/s", paint::bytes(rate as u64))
+        format!("{}/s", paint::format_bytes(rate as u64))
     } else {
         format!("{}/s", paint::format_grouped_number(rate as u64))
     }

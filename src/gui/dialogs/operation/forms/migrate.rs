@@ -684,7 +684,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
 
 fn draw_report_line(ui: &mut Ui, icon: &str, color: egui::Color32, text: String) {
     let (rect, inner) = row(ui, 24.0);
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         inner.left_center() + vec2(8.0, 0.0),
         icon,

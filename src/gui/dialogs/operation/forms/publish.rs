@@ -317,9 +317,11 @@ impl OperationForm for PublishForm {
             self.layout.is_uploaded_by_another_program(),
         ) {
             (_, true) => tr!("Write the files").into(),
-            (Some(found), false) => {
-                tr!("Publish {size}", size = paint::bytes(found.size_bytes)).into()
-            }
+            (Some(found), false) => tr!(
+                "Publish {size}",
+                size = paint::format_bytes(found.size_bytes)
+            )
+            .into(),
             (None, false) => tr!("Publish").into(),
         }
     }
@@ -460,7 +462,7 @@ impl ReportPage for PublishedPage {
             tr!(
                 "Opened from there: {requests}, {size}, {time} s",
                 requests,
-                size = paint::bytes(opened.bytes),
+                size = paint::format_bytes(opened.bytes),
                 time
             )
         } else {
@@ -478,7 +480,7 @@ impl ReportPage for PublishedPage {
             "{sent} files sent, {size}; {kept} already at the target; {compared} random samples \
                 match the local bytes",
             sent = published.sent_files,
-            size = paint::bytes(published.sent_bytes),
+            size = paint::format_bytes(published.sent_bytes),
             kept = published.kept_files,
             compared = opened.compared
         );
@@ -541,7 +543,7 @@ fn list_files_and_cost(found: &Preflight) -> Vec<ReportLine> {
     for file in &found.files {
         let size = file
             .size_bytes
-            .map_or(tr!("generated").to_owned(), paint::bytes);
+            .map_or(tr!("generated").to_owned(), paint::format_bytes);
         let size = if file.files > 1 {
             format!("{} × {size}", file.files)
         } else {

@@ -104,7 +104,7 @@ impl OperationForm for WriteForm {
 
     fn run_text(&self) -> Cow<'static, str> {
         match self.size_bytes {
-            Some(bytes) => tr!("Write {size}", size = paint::bytes(bytes)).into(),
+            Some(bytes) => tr!("Write {size}", size = paint::format_bytes(bytes)).into(),
             None => tr!("Write").into(),
         }
     }

@@ -191,9 +191,9 @@ impl WrittenPage {
             n = paint::format_grouped_number(built.samples)
         );
         let what = tr!("{container} with {samples}", container, samples);
-        let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
+        let (size, time) = (paint::format_bytes(built.bytes), time_text(self.took));
         let text = if self.took.as_secs_f64() > 0.5 {
-            let rate = paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
+            let rate = paint::format_bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
             tr!(
                 "{what}. {size} in {time}, {rate}/s.",
                 what,
@@ -238,7 +238,7 @@ impl WrittenPage {
             .zip(self.sizes())
             .map(|((icon, path), size)| {
                 let file = FileLine::new(icon, name_of_file(path));
-                file.with_size(size.map(paint::bytes).unwrap_or_default())
+                file.with_size(size.map(paint::format_bytes).unwrap_or_default())
             })
             .collect();
         if files.is_empty() {
@@ -248,7 +248,7 @@ impl WrittenPage {
                 icons::FILE_ZIP
             };
             let file = FileLine::new(icon, display_path(&built.path));
-            files.push(file.with_size(paint::bytes(built.bytes)));
+            files.push(file.with_size(paint::format_bytes(built.bytes)));
         }
         files
     }
@@ -450,7 +450,7 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
             "{n} sample compared with its source, {size}",
             "{n} samples compared with their sources, {size}",
             n = paint::format_grouped_number(found.compared),
-            size = paint::bytes(found.bytes)
+            size = paint::format_bytes(found.bytes)
         ));
         lines.push(tr!(
             "First read: {time} ms",
