@@ -12,7 +12,8 @@ use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name,
+    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, list_numbered_names,
+    portable_name,
 };
 use crate::raster::{
     FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in,
@@ -563,9 +564,7 @@ pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
     common(&dataset.root, &mut folder);
     let folder = folder?;
     let name = folder.file_name()?.to_string_lossy().into_owned();
-    let names = std::iter::once(format!("{name}-burned-in"))
-        .chain((2..).map(|number| format!("{name}-burned-in-{number}")));
-    names
+    list_numbered_names(&format!("{name}-burned-in"), "")
         .map(|name| folder.with_file_name(name))
         .find(|path| path.symlink_metadata().is_err())
 }

@@ -221,7 +221,7 @@ impl OperationReport {
 /// The report of an event that ends the job of an operation; `None` for others.
 pub fn report_of(event: &Event) -> Option<OperationReport> {
     match event {
-        Event::Written(built) => Some(report_written_dataset(built)),
+        Event::Written(built) => Some(report_dataset_output(built)),
         Event::Finished(output) => Some(report_of_output(output)),
         _ => None,
     }
@@ -234,7 +234,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
         | AnyOutput::Export(built)
         | AnyOutput::Compile(built)
         | AnyOutput::Histograms(built)
-        | AnyOutput::Consolidate(built) => report_written_dataset(built),
+        | AnyOutput::Consolidate(built) => report_dataset_output(built),
         AnyOutput::Repair(repaired) => report_repair(repaired),
         AnyOutput::Optimise(optimised) => report_optimisation(optimised),
         AnyOutput::EditDataset(edited) => report_edit(edited),
@@ -294,7 +294,7 @@ fn count_samples(built: &Built) -> String {
     )
 }
 
-fn report_written_dataset(built: &Built) -> OperationReport {
+fn report_dataset_output(built: &Built) -> OperationReport {
     let samples = count_samples(built);
     let files = tr_n!(
         built.files,

@@ -9,7 +9,7 @@ use crate::container::OpenOptions;
 use crate::gui::dialogs::operation::checks::{check_ui, checks_heading_ui};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
@@ -204,7 +204,7 @@ impl PublishForm {
 
     /// Draws the checks. A link closes the dialog and opens the panel in which a finding is
     /// corrected.
-    fn checks_ui(
+    fn preflight_ui(
         &mut self,
         ui: &mut Ui,
         fields: &mut OperationFields<'_>,
@@ -326,11 +326,11 @@ impl OperationForm for PublishForm {
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            run: Some(tr!("Publish now")),
-            stop: tr!("Stop publishing"),
-            ..ButtonNames::default()
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            run_name: Some(tr!("Publish now")),
+            stop_name: tr!("Stop publishing"),
+            ..ButtonTexts::default()
         }
     }
 
@@ -379,7 +379,7 @@ impl OperationForm for PublishForm {
         ui.columns(2, |columns| {
             if let [left, right] = columns {
                 *fields.outdates_note |= self.target_ui(left);
-                self.checks_ui(right, fields, cx);
+                self.preflight_ui(right, fields, cx);
             }
         });
     }
@@ -422,7 +422,7 @@ impl OperationForm for PublishForm {
             self.refused = Some(publication.preflight.clone());
             return OperationEnd::Form;
         };
-        OperationEnd::Report(OperationReport::with_page(
+        let report = OperationReport::with_page(
             published.address.clone(),
             Box::new(PublishedPage {
                 published,
@@ -434,7 +434,8 @@ impl OperationForm for PublishForm {
                 close_name: tr!("Done"),
                 ..ReportTexts::default()
             },
-        ))
+        );
+        OperationEnd::Report(Box::new(report))
     }
 }
 

@@ -107,7 +107,7 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
             );
         });
     });
-    files_ui(ui, &files);
+    file_list_ui(ui, &files);
     if choices.container != WriteContainer::Folder {
         widgets::heading(
             ui,
@@ -130,7 +130,7 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
 }
 
 /// Draws the first files with their sizes.
-pub fn files_ui(ui: &mut Ui, files: &[FileLine]) {
+pub fn file_list_ui(ui: &mut Ui, files: &[FileLine]) {
     let t = theme::tokens(ui);
     let rows = files.len().min(LISTED) + usize::from(files.len() > LISTED);
     let (rect, response) = ui.allocate_exact_size(

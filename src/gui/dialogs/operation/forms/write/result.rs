@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, Stroke, Ui};
 
-use super::files::{FileLine, files_ui, name_of_file};
+use super::files::{FileLine, file_list_ui, name_of_file};
 use crate::container::{self, Built, Format, OpenOptions};
 use crate::export::{ModuleOpening, module_code, python_code};
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
@@ -87,7 +87,7 @@ struct WrittenPage {
 }
 
 /// The report of a written dataset, which is compared with the open draft as `wanted` says.
-pub fn report_written(
+pub fn report_written_draft(
     built: Built,
     took: Duration,
     wanted: Option<WantedProof>,
@@ -225,7 +225,7 @@ impl WrittenPage {
             Proof::Failed(why) => note_ui(ui, &FieldNote::Error(why.clone())),
             Proof::Found(found) => found_ui(ui, found),
         }
-        files_ui(ui, &self.written_files());
+        file_list_ui(ui, &self.written_files());
     }
 
     /// The files that were written, with their sizes as far as they are known.
