@@ -161,7 +161,7 @@ impl FolderArchive {
         };
         Sample {
             payload,
-            ..Sample::file(id, "", 0)
+            ..Sample::new_file(id, "", 0)
         }
     }
 

@@ -305,13 +305,16 @@ fn siblings_whose_dates_have_another_order_are_found() {
         for (id, date) in [("before", "20240131"), ("after", after), ("label", after)] {
             let path = workspace.path(&format!("{root}/{id}_{date}.tif"));
             write(&path, &raster);
-            children.push(Sample::file(
+            children.push(Sample::new_file(
                 id,
                 &path,
                 std::fs::metadata(&path).expect("written").len(),
             ));
         }
-        roots.push(Sample::folder(&format!("r{root}"), Tortilla::new(children)));
+        roots.push(Sample::new_folder(
+            &format!("r{root}"),
+            Tortilla::new(children),
+        ));
     }
     let dataset = Dataset {
         root: Tortilla::new(roots).into(),
@@ -363,18 +366,18 @@ fn values_without_a_majority_are_no_findings() {
                 float: false,
             },
         );
-        roots.push(Sample::file(
+        roots.push(Sample::new_file(
             &format!("r{root}"),
             &path,
             std::fs::metadata(&path).expect("written").len(),
         ));
     }
-    roots.push(Sample::file(
+    roots.push(Sample::new_file(
         "__TACOPAD__0",
         workspace.write("empty", ""),
         0,
     ));
-    roots.push(Sample::file(
+    roots.push(Sample::new_file(
         "text",
         workspace.write("text.txt", "no raster"),
         9,
@@ -464,7 +467,7 @@ fn a_hundred_thousand_files_are_compared_in_little_more_than_their_headers_take(
             }
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
             std::fs::hard_link(&source, &path).expect("a link");
-            children.push(Sample::file(
+            children.push(Sample::new_file(
                 name,
                 &path,
                 std::fs::metadata(&path).expect("written").len(),
@@ -473,7 +476,10 @@ fn a_hundred_thousand_files_are_compared_in_little_more_than_their_headers_take(
                 odd.insert(format!("CON-2 r{root} / {name}"));
             }
         }
-        samples.push(Sample::folder(&format!("r{root}"), Tortilla::new(children)));
+        samples.push(Sample::new_folder(
+            &format!("r{root}"),
+            Tortilla::new(children),
+        ));
     }
     let paths: Vec<taco_studio::model::AssetPath> = samples
         .iter()

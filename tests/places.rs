@@ -195,7 +195,7 @@ fn dataset(
         ]);
         samples.push(Sample {
             values: values.into(),
-            ..Sample::file(id, path, id.len() as u64)
+            ..Sample::new_file(id, path, id.len() as u64)
         });
     }
     let mut collection = Collection::template();

@@ -250,7 +250,7 @@ fn many_findings_of_one_rule_are_summarized() {
     let mut dataset = good.dataset.clone();
     let extra = 1_345;
     let samples = (0..FINDINGS_KEPT + extra)
-        .map(|number| taco_studio::model::Sample::file(&format!("a:{number}"), "/x", 1));
+        .map(|number| taco_studio::model::Sample::new_file(&format!("a:{number}"), "/x", 1));
     dataset.root = std::sync::Arc::new(taco_studio::model::Tortilla::new(samples.collect()));
     let report = validate::dataset(&dataset, &JobContext::default()).expect("a report");
     let of_ids: Vec<_> = report

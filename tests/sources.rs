@@ -24,9 +24,9 @@ fn scenes(workspace: &Workspace, ids: &[&str]) -> Dataset {
         let files = ["a.bin", "b.bin"].map(|name| {
             let path = workspace.write(&format!("scenes/{id}/{name}"), bytes_of(id, name));
             let meta = fs::metadata(&path).expect("is there");
-            Sample::of_file(name, path, &meta)
+            Sample::from_file_metadata(name, path, &meta)
         });
-        Sample::folder(id, Tortilla::new(files.to_vec()))
+        Sample::new_folder(id, Tortilla::new(files.to_vec()))
     });
     let mut collection = Collection::template();
     for (key, value) in [
@@ -764,7 +764,7 @@ fn statistics_of_a_draft_are_those_of_what_is_packed_not_seen_through_a_mask_tha
         "the mask hides every pixel of the file as GDAL opens it"
     );
     let dataset = |image: &Path| {
-        let sample = Sample::file("a.tif", image, fs::metadata(image).expect("is there").len());
+        let sample = Sample::new_file("a.tif", image, fs::metadata(image).expect("is there").len());
         Dataset {
             root: Tortilla::new(vec![sample]).into(),
             ..Dataset::default()

@@ -525,7 +525,7 @@ fn a_script_starts_no_program_and_chooses_no_server_that_was_not_allowed() {
 fn a_project_with_files_on_another_server_is_shown_only_after_a_question() {
     let workspace = Workspace::new();
     let mut studio = Studio::new(Jobs::quiet());
-    let sample = |id: &str, place: &str| Sample::file(id, place, 3);
+    let sample = |id: &str, place: &str| Sample::new_file(id, place, 3);
     let samples = vec![
         sample("a", "https://Elsewhere.invalid/a.tif"),
         sample("b", "https://elsewhere.invalid/b.tif"),

@@ -196,7 +196,7 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
             schema: schema.clone(),
             samples: (root * 10..root * 10 + 10).map(make_bench_sample).collect(),
         };
-        Sample::folder(&format!("roi_{root:07}"), children)
+        Sample::new_folder(&format!("roi_{root:07}"), children)
     });
     let root = Tortilla::new(roots.collect());
     let draft = Draft::from_dataset(Dataset {

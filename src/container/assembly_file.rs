@@ -677,7 +677,7 @@ mod tests {
         .into();
         let file = Sample {
             values: values.clone(),
-            ..Sample::file("a.tif", "/in/a.tif", 7)
+            ..Sample::new_file("a.tif", "/in/a.tif", 7)
         };
         let below = Tortilla {
             schema: fields.clone().into(),
@@ -685,15 +685,15 @@ mod tests {
                 file,
                 Sample {
                     payload: Payload::asset(range, 9),
-                    ..Sample::file("b", "", 0)
+                    ..Sample::new_file("b", "", 0)
                 },
                 Sample {
                     payload: Payload::Bytes([1, 2, 0].into()),
-                    ..Sample::file("c", "", 0)
+                    ..Sample::new_file("c", "", 0)
                 },
                 Sample {
                     payload: Payload::asset(AssetPath::Packed(packed.into()), 9),
-                    ..Sample::file("d", "", 0)
+                    ..Sample::new_file("d", "", 0)
                 },
             ],
         };
@@ -702,9 +702,9 @@ mod tests {
             samples: below.samples.clone(),
         };
         let mut root = Tortilla::new(vec![
-            Sample::folder("p", below.clone()),
-            Sample::folder("q", other),
-            Sample::folder("r", below),
+            Sample::new_folder("p", below.clone()),
+            Sample::new_folder("q", other),
+            Sample::new_folder("r", below),
         ]);
         root.schema = vec![FieldSpec::new("ok", DataType::Boolean)].into();
         let mut collection = Collection::template();

@@ -111,13 +111,13 @@ mod tests {
     use super::*;
 
     fn file(id: &str) -> Sample {
-        Sample::file(id, format!("/data/{id}"), 3)
+        Sample::new_file(id, format!("/data/{id}"), 3)
     }
 
     #[test]
     fn tables_have_the_rows_of_the_tree_also_where_it_is_no_pit() {
         let folder = |id: &str, files: &[&str]| {
-            Sample::folder(
+            Sample::new_folder(
                 id,
                 Tortilla::new(files.iter().map(|name| file(name)).collect()),
             )

@@ -429,7 +429,7 @@ mod tests {
     fn assembly(sizes: &[u64], regions: &[&str]) -> Assembly {
         let sample = |(number, (&size, region)): (usize, (&u64, &&str))| Sample {
             values: [Value::text(region)].into(),
-            ..Sample::file(&format!("s{number}"), "/x", size)
+            ..Sample::new_file(&format!("s{number}"), "/x", size)
         };
         let samples = sizes.iter().zip(regions).enumerate().map(sample).collect();
         let schema = [FieldSpec::new("region", arrow::datatypes::DataType::Utf8)].into();

@@ -192,8 +192,8 @@ mod tests {
     use crate::model::{Dataset, Sample, SamplePath, Tortilla};
 
     fn scene(id: &str) -> Sample {
-        let files = ["a", "b"].map(|part| Sample::file(part, "/x", 1));
-        Sample::folder(id, Tortilla::new(files.to_vec()))
+        let files = ["a", "b"].map(|part| Sample::new_file(part, "/x", 1));
+        Sample::new_folder(id, Tortilla::new(files.to_vec()))
     }
 
     #[test]

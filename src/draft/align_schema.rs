@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     fn tortilla(name: &str, dtype: DataType, value: Value) -> Tortilla {
-        let mut sample = Sample::file("x", "/x", 1);
+        let mut sample = Sample::new_file("x", "/x", 1);
         sample.values = vec![value].into();
         Tortilla {
             schema: vec![FieldSpec::new(name, dtype)].into(),
@@ -369,9 +369,9 @@ mod tests {
     #[test]
     fn a_level_gets_one_schema_without_losing_a_value() {
         let roots = vec![
-            Sample::folder("a", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
-            Sample::folder("b", tortilla("cloud", DataType::Int64, Value::Int(3))),
-            Sample::folder("c", tortilla("split", DataType::Utf8, Value::text("train"))),
+            Sample::new_folder("a", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
+            Sample::new_folder("b", tortilla("cloud", DataType::Int64, Value::Int(3))),
+            Sample::new_folder("c", tortilla("split", DataType::Utf8, Value::text("train"))),
         ];
         let mut dataset = Dataset {
             root: Tortilla::new(roots).into(),
@@ -437,8 +437,8 @@ mod tests {
     #[test]
     fn whole_numbers_beside_others_become_doubles() {
         let roots = vec![
-            Sample::folder("a", tortilla("cloud", DataType::Int64, Value::Int(3))),
-            Sample::folder("b", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
+            Sample::new_folder("a", tortilla("cloud", DataType::Int64, Value::Int(3))),
+            Sample::new_folder("b", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
         ];
         let mut dataset = Dataset {
             root: Tortilla::new(roots).into(),
@@ -557,8 +557,8 @@ mod tests {
 
         // Where text would lose bytes, there is no fix.
         let roots = vec![
-            Sample::folder("a", tortilla("x", DataType::Utf8, Value::text("t"))),
-            Sample::folder("b", tortilla("x", list(list(DataType::Binary)), inner)),
+            Sample::new_folder("a", tortilla("x", DataType::Utf8, Value::text("t"))),
+            Sample::new_folder("b", tortilla("x", list(list(DataType::Binary)), inner)),
         ];
         assert_eq!(
             one_schema(
@@ -600,8 +600,8 @@ mod tests {
     fn text_becomes_numbers_by_itself_only_when_they_read_the_same() {
         let given = |dtype: DataType, number: Value, text: &str| {
             let roots = vec![
-                Sample::folder("a", tortilla("code", dtype, number)),
-                Sample::folder("b", tortilla("code", DataType::Utf8, Value::text(text))),
+                Sample::new_folder("a", tortilla("code", dtype, number)),
+                Sample::new_folder("b", tortilla("code", DataType::Utf8, Value::text(text))),
             ];
             let mut dataset = Dataset {
                 root: Tortilla::new(roots).into(),

@@ -223,7 +223,7 @@ pub(super) fn group(
     }
     // The samples keep their values: the new level starts with the fields of the level they come
     // from.
-    let folder = Sample::folder(
+    let folder = Sample::new_folder(
         &id,
         Tortilla {
             schema: tortilla.schema.clone(),

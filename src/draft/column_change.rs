@@ -275,14 +275,14 @@ mod tests {
         .into();
         let file = |id: &str, values: Vec<Value>| Sample {
             values: values.into(),
-            ..Sample::file(id, "/x", 1)
+            ..Sample::new_file(id, "/x", 1)
         };
         let scene = |id: &str, cloud: Value| {
             let samples = vec![
                 file("a", vec![Value::text("r-1-x-y"), cloud]),
                 file("b", vec![]),
             ];
-            Sample::folder(
+            Sample::new_folder(
                 id,
                 Tortilla {
                     schema: schema.clone(),

@@ -55,7 +55,7 @@ impl Unplaced {
     /// The FILE that it becomes.
     pub fn sample(&self, id: &str) -> Sample {
         match &self.folder {
-            None => Sample::file(id, &self.path, self.size),
+            None => Sample::new_file(id, &self.path, self.size),
             Some(stamp) => FolderArchive::sample_of(&self.path, stamp, id),
         }
     }
@@ -598,8 +598,8 @@ mod tests {
     fn dataset() -> Dataset {
         let scene = |id: &str| {
             let parts = ["before", "after", "label"]
-                .map(|part| Sample::file(part, format!("/{id}/{part}.tif"), 10));
-            Sample::folder(id, Tortilla::new(parts.into()))
+                .map(|part| Sample::new_file(part, format!("/{id}/{part}.tif"), 10));
+            Sample::new_folder(id, Tortilla::new(parts.into()))
         };
         Dataset {
             collection: Collection::template(),
@@ -613,7 +613,8 @@ mod tests {
 
     #[test]
     fn paths_of_files_are_visited_in_edits_of_edits_and_in_folders() {
-        let folder = Sample::folder("a", Tortilla::new(vec![Sample::file("b", "b.tif", 1)]));
+        let folder =
+            Sample::new_folder("a", Tortilla::new(vec![Sample::new_file("b", "b.tif", 1)]));
         let mut edit = Edit::Batch {
             label: String::new(),
             edits: vec![
@@ -639,7 +640,7 @@ mod tests {
             Edit::Insert {
                 parent: path(&[1]),
                 at: 3,
-                samples: vec![Sample::file("extra", "/x", 1)],
+                samples: vec![Sample::new_file("extra", "/x", 1)],
             },
             Edit::Remove {
                 parent: path(&[]),

@@ -372,7 +372,7 @@ impl<'a> Fitting<'a> {
                 FixVerb::Place,
                 tr!("Place {name} as {id}", name, id = model.id),
             );
-            return Sample::file(&model.id, &file.path, file.size);
+            return Sample::new_file(&model.id, &file.path, file.size);
         }
         self.actions.padded += 1;
         self.actions

@@ -384,9 +384,9 @@ mod tests {
     use crate::model::Sample;
 
     fn dataset(labels: &[&str]) -> Dataset {
-        let file = |id: &str| Sample::file(id, "/x", 1);
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
         let root = |(number, label): (usize, &&str)| {
-            Sample::folder(
+            Sample::new_folder(
                 &format!("r{number}"),
                 Tortilla::new(vec![file("before.tif"), file(label)]),
             )
@@ -443,9 +443,9 @@ mod tests {
 
     #[test]
     fn siblings_are_numbered_by_date_in_every_root() {
-        let file = |id: &&str| Sample::file(id, "/x", 1);
+        let file = |id: &&str| Sample::new_file(id, "/x", 1);
         let root = |id: &str, names: &[&str]| {
-            Sample::folder(id, Tortilla::new(names.iter().map(file).collect()))
+            Sample::new_folder(id, Tortilla::new(names.iter().map(file).collect()))
         };
         let mut data = Dataset {
             root: Tortilla::new(vec![
@@ -547,10 +547,10 @@ mod tests {
 
     #[test]
     fn dates_and_numbers_that_tell_samples_apart_are_not_dropped_from_names() {
-        let file = |id: &str| Sample::file(id, "/x", 1);
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
         let series = |ids: &[[&str; 2]]| {
             let root = |(number, ids): (usize, &[&str; 2])| {
-                Sample::folder(
+                Sample::new_folder(
                     &format!("r{number}"),
                     Tortilla::new(ids.iter().map(|id| file(id)).collect()),
                 )

@@ -155,7 +155,7 @@ fn into_position(
             .max();
         let folders = path.iter().rev().skip(1);
         let made = folders.fold(sample, |inside, &node| {
-            Sample::folder(&pattern[node].id, Tortilla::new(vec![inside]))
+            Sample::new_folder(&pattern[node].id, Tortilla::new(vec![inside]))
         });
         let gap = before.map_or(0, |before| before as u32 + 1);
         return Ok(Edit::Insert {
@@ -215,11 +215,11 @@ mod tests {
     use crate::model::{padding_file, padding_like};
 
     fn file(id: &str) -> Sample {
-        Sample::file(id, "/x", 1)
+        Sample::new_file(id, "/x", 1)
     }
 
     fn scene(id: &str, parts: Vec<Sample>) -> Sample {
-        Sample::folder(id, Tortilla::new(parts))
+        Sample::new_folder(id, Tortilla::new(parts))
     }
 
     #[test]

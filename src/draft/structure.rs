@@ -738,11 +738,11 @@ mod tests {
     use crate::model::{Sample, Skeleton, Tortilla, padding_like};
 
     fn files(ids: &[&str]) -> Tortilla {
-        Tortilla::new(ids.iter().map(|id| Sample::file(id, "/x", 1)).collect())
+        Tortilla::new(ids.iter().map(|id| Sample::new_file(id, "/x", 1)).collect())
     }
 
     fn scene(id: &str, parts: &[&str]) -> Sample {
-        Sample::folder(id, files(parts))
+        Sample::new_folder(id, files(parts))
     }
 
     fn dataset(roots: Vec<Sample>) -> Dataset {
@@ -759,7 +759,7 @@ mod tests {
         if let crate::model::Payload::Folder(children) = &mut typed.payload {
             Arc::make_mut(children)
                 .samples
-                .push(Sample::folder("label", files(&["x"])));
+                .push(Sample::new_folder("label", files(&["x"])));
         }
         let padded = padding_like(&scene("p", &parts), 0);
         let data = dataset(vec![
@@ -829,11 +829,11 @@ mod tests {
     #[test]
     fn rows_of_levels_lead_to_addresses() {
         let deep = |id: &str| {
-            Sample::folder(
+            Sample::new_folder(
                 id,
                 Tortilla::new(vec![
                     scene("s1", &["x"]),
-                    Sample::file("l", "/l", 1),
+                    Sample::new_file("l", "/l", 1),
                     scene("s2", &["y", "z"]),
                 ]),
             )

@@ -427,11 +427,11 @@ mod tests {
     use crate::model::Sample;
 
     fn file(id: &str) -> Sample {
-        Sample::file(id, format!("/data/{id}"), 1)
+        Sample::new_file(id, format!("/data/{id}"), 1)
     }
 
     fn scene(id: &str, parts: Vec<Sample>) -> Sample {
-        Sample::folder(id, Tortilla::new(parts))
+        Sample::new_folder(id, Tortilla::new(parts))
     }
 
     fn whole(id: &str) -> Sample {
@@ -656,7 +656,7 @@ mod tests {
             .map(|file| file.path.as_path())
             .collect();
         assert_eq!(left, [std::path::Path::new("/new/foreign.tif")]);
-        let placed = |id: &str, name: &str| Sample::file(id, format!("/new/{name}"), 7);
+        let placed = |id: &str, name: &str| Sample::new_file(id, format!("/new/{name}"), 7);
         let below = |root: usize| {
             content.dataset.root.samples[root]
                 .children()

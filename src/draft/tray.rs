@@ -279,8 +279,12 @@ mod tests {
     #[test]
     fn sources_follow_a_moved_folder_by_whole_names() {
         let samples = ["/data/old/a.tif", "/data/older/b.tif", "/data/old"]
-            .map(|path| Sample::file("x", path, 1));
-        let root = Tortilla::new(vec![Sample::folder("f", Tortilla::new(samples.to_vec()))]).into();
+            .map(|path| Sample::new_file("x", path, 1));
+        let root = Tortilla::new(vec![Sample::new_folder(
+            "f",
+            Tortilla::new(samples.to_vec()),
+        )])
+        .into();
         let mut content = Content {
             dataset: Dataset {
                 root,

@@ -49,9 +49,9 @@ impl Dice {
     fn sample(&mut self, depth: usize) -> Sample {
         let id = self.id();
         let mut sample = match self.up_to(5) {
-            0 | 1 if depth < 3 => Sample::folder(&id, self.tortilla(depth + 1)),
+            0 | 1 if depth < 3 => Sample::new_folder(&id, self.tortilla(depth + 1)),
             2 => padding_file(self.up_to(9) as u64),
-            _ => Sample::file(&id, format!("/data/{id}.tif"), self.up_to(100) as u64),
+            _ => Sample::new_file(&id, format!("/data/{id}.tif"), self.up_to(100) as u64),
         };
         sample.values = (0..self.up_to(3)).map(|_| self.value()).collect();
         sample
@@ -337,7 +337,7 @@ fn any_sequence_of_edits_goes_back_and_forth() {
 fn unchanged_parts_are_shared_with_the_previous_draft() {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(1));
     let roots: Vec<Sample> = (0..50)
-        .map(|n| Sample::folder(&format!("r{n}"), dice.tortilla(2)))
+        .map(|n| Sample::new_folder(&format!("r{n}"), dice.tortilla(2)))
         .collect();
     let before = Dataset {
         root: Tortilla::new(roots).into(),

@@ -507,8 +507,9 @@ mod tests {
     use crate::table::JoinBy;
 
     fn dataset() -> Dataset {
-        let file = |id: &str| Sample::file(id, "/x", 1);
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
+        let scene =
+            |id: &str| Sample::new_folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
         let mut root = Tortilla::new(["one", "two", "three"].map(scene).into());
         root.schema = vec![FieldSpec::new("cloud", DataType::Float64)].into();
         Dataset {

@@ -4,7 +4,7 @@ use arrow::datatypes::TimeUnit;
 
 use super::*;
 
-fn square(west: f64, south: f64, side: f64) -> LeakFacts {
+fn square_facts(west: f64, south: f64, side: f64) -> LeakFacts {
     let ring = vec![
         (west, south),
         (west + side, south),
@@ -18,7 +18,7 @@ fn square(west: f64, south: f64, side: f64) -> LeakFacts {
     }
 }
 
-fn sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
+fn leak_sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
     let part = (!part.is_empty()).then(|| Arc::from(part));
     LeakSample {
         path: path.into(),
@@ -27,7 +27,7 @@ fn sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
     }
 }
 
-fn found(samples: &[LeakSample]) -> Leakage {
+fn find_leaks(samples: &[LeakSample]) -> Leakage {
     leakage(
         samples,
         &LeakageRequest::default(),
@@ -42,14 +42,14 @@ const DAY: i64 = 86_400_000_000;
 #[test]
 fn overlapping_ground_leaks_and_a_common_edge_does_not() {
     let samples = [
-        sample("a", "train", square(0.0, 0.0, 1.0)),
-        sample("b", "test", square(1.0, 0.0, 1.0)),
-        sample("c", "test", square(0.5, 0.5, 1.0)),
-        sample("d", "train", square(0.5, 0.5, 1.0)),
-        sample("e", "", square(0.0, 0.0, 1.0)),
-        sample("f", "validation", square(50.0, 0.0, 1.0)),
+        leak_sample("a", "train", square_facts(0.0, 0.0, 1.0)),
+        leak_sample("b", "test", square_facts(1.0, 0.0, 1.0)),
+        leak_sample("c", "test", square_facts(0.5, 0.5, 1.0)),
+        leak_sample("d", "train", square_facts(0.5, 0.5, 1.0)),
+        leak_sample("e", "", square_facts(0.0, 0.0, 1.0)),
+        leak_sample("f", "validation", square_facts(50.0, 0.0, 1.0)),
     ];
-    let found = found(&samples);
+    let found = find_leaks(&samples);
     let [leak] = found.footprints.as_slice() else {
         panic!("{found:?}")
     };
@@ -117,13 +117,13 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
         }
     };
     let samples = [
-        sample("a", "train", fiji(179.0)),
-        sample("b", "test", square(-180.0, -18.0, 0.5)),
-        sample("c", "test", square(179.2, -17.6, 0.5)),
-        sample("d", "test", fiji(179.5)),
-        sample("e", "test", square(0.0, -18.0, 1.0)),
+        leak_sample("a", "train", fiji(179.0)),
+        leak_sample("b", "test", square_facts(-180.0, -18.0, 0.5)),
+        leak_sample("c", "test", square_facts(179.2, -17.6, 0.5)),
+        leak_sample("d", "test", fiji(179.5)),
+        leak_sample("e", "test", square_facts(0.0, -18.0, 1.0)),
     ];
-    let found = found(&samples);
+    let found = find_leaks(&samples);
     assert_eq!(
         (found.footprints[0].pairs, found.footprints[0].samples),
         (3, [3, 1]),
@@ -132,19 +132,19 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
 }
 
 #[test]
-fn leakage_by_time_and_by_content_are_separate() {
+fn leakage_by_time_is_counted_apart_from_leakage_by_content() {
     let at = |mut facts: LeakFacts, days: i64, hash: &str| {
         facts.time = Some([days * DAY, days * DAY]);
         facts.hash = (!hash.is_empty()).then(|| Arc::from(hash));
         facts
     };
     let samples = [
-        sample("a", "train", at(square(0.0, 0.0, 1.0), 0, "x")),
-        sample("b", "test", at(square(0.0, 0.0, 1.0), 1, "y")),
-        sample("c", "test", at(square(0.0, 0.0, 1.0), 30, "x")),
-        sample("d", "validation", at(square(9.0, 0.0, 1.0), 90, "x")),
+        leak_sample("a", "train", at(square_facts(0.0, 0.0, 1.0), 0, "x")),
+        leak_sample("b", "test", at(square_facts(0.0, 0.0, 1.0), 1, "y")),
+        leak_sample("c", "test", at(square_facts(0.0, 0.0, 1.0), 30, "x")),
+        leak_sample("d", "validation", at(square_facts(9.0, 0.0, 1.0), 90, "x")),
     ];
-    let found = found(&samples);
+    let found = find_leaks(&samples);
     assert_eq!(found.footprints[0].pairs, 2);
     let [times] = found.times.as_slice() else {
         panic!("{found:?}")
@@ -181,11 +181,11 @@ fn centroids_leak_to_the_same_place_only() {
         ..LeakFacts::default()
     };
     let samples = [
-        sample("a", "train", at(5.0)),
-        sample("b", "test", at(5.0)),
-        sample("c", "test", at(5.1)),
+        leak_sample("a", "train", at(5.0)),
+        leak_sample("b", "test", at(5.0)),
+        leak_sample("c", "test", at(5.1)),
     ];
-    let found = found(&samples);
+    let found = find_leaks(&samples);
     assert_eq!(
         (
             found.footprints[0].pairs,
@@ -205,16 +205,16 @@ fn lines_leak_to_areas_that_they_cross() {
         }
     };
     let samples = [
-        sample("a", "train", track(&[(-1.0, 0.5), (2.0, 0.5)])),
-        sample("b", "test", square(0.0, 0.0, 1.0)),
-        sample("c", "test", track(&[(-1.0, 0.5), (2.0, 0.5)])),
-        sample("d", "test", square(0.0, 3.0, 1.0)),
+        leak_sample("a", "train", track(&[(-1.0, 0.5), (2.0, 0.5)])),
+        leak_sample("b", "test", square_facts(0.0, 0.0, 1.0)),
+        leak_sample("c", "test", track(&[(-1.0, 0.5), (2.0, 0.5)])),
+        leak_sample("d", "test", square_facts(0.0, 3.0, 1.0)),
     ];
-    assert_eq!(found(&samples).footprints[0].pairs, 2);
+    assert_eq!(find_leaks(&samples).footprints[0].pairs, 2);
 }
 
 #[test]
-fn it_agrees_with_comparing_every_pair() {
+fn the_pairs_are_those_of_comparing_every_pair() {
     let mut state = 1u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -222,10 +222,10 @@ fn it_agrees_with_comparing_every_pair() {
     };
     let samples: Vec<LeakSample> = (0..300)
         .map(|n| {
-            sample(
+            leak_sample(
                 &n.to_string(),
                 ["train", "test", "validation"][n % 3],
-                square(next() * 20.0, next() * 10.0, 0.2 + next()),
+                square_facts(next() * 20.0, next() * 10.0, 0.2 + next()),
             )
         })
         .collect();
@@ -245,7 +245,7 @@ fn it_agrees_with_comparing_every_pair() {
     }
     assert!(pairs > 100);
     assert_eq!(
-        found(&samples)
+        find_leaks(&samples)
             .footprints
             .iter()
             .map(|leak| leak.pairs)
@@ -255,7 +255,7 @@ fn it_agrees_with_comparing_every_pair() {
 }
 
 #[test]
-fn facts_come_from_columns() {
+fn facts_of_a_sample_are_read_from_its_columns() {
     let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
     let value = |name: &str| match name {
         "stac:crs" => (Value::text("EPSG:4326"), DataType::Utf8),
@@ -272,7 +272,7 @@ fn facts_come_from_columns() {
         _ => (Value::Null, DataType::Null),
     };
     let facts = LeakFacts::from_row_values(&value);
-    let place = sample("a", "train", facts.clone());
+    let place = leak_sample("a", "train", facts.clone());
     let Some(Ground::Area { shape, .. }) =
         &grounds(&[place], &JobContext::default()).expect("works")[0]
     else {
@@ -291,7 +291,7 @@ fn facts_come_from_columns() {
 }
 
 #[test]
-fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
+fn times_without_unit_are_in_seconds_and_raster_shape_states_the_area() {
     let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
     for (start, dtype) in [
         (Value::Float(1.5), DataType::Float64),
@@ -315,7 +315,7 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
         let facts = LeakFacts::from_row_values(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
         let grounds =
-            grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");
+            grounds(&[leak_sample("a", "train", facts)], &JobContext::default()).expect("works");
         assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));
     }
 }

@@ -138,7 +138,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             let choice = document?.structure()?.choice().clone();
             cx.session
                 .structure
-                .find_choice_obstacle((cx.session.serial, revision(cx.studio)), &choice)
+                .find_known_safe_fix_obstacle((cx.session.serial, revision(cx.studio)), &choice)
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.

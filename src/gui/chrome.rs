@@ -334,7 +334,7 @@ fn search_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, width: f32) {
         Stroke::new(1.0, border),
         StrokeKind::Inside,
     );
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(rect.left() + 15.0, rect.center().y),
         icons::MAGNIFYING_GLASS,
@@ -496,7 +496,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 part(ui, None, &format!("{}{padded}", levels.join(" ")), true);
             }
             if let Some(bytes) = totals.bytes {
-                part(ui, None, &paint::bytes(bytes), true);
+                part(ui, None, &paint::format_bytes(bytes), true);
             }
             checks_part(ui, cx);
             if document.draft().is_some_and(|draft| draft.is_dirty())
@@ -535,7 +535,7 @@ fn autosaved_text(at: u64) -> String {
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let status = cx.session.status.samples.clone();
-    let (icon, text) = match (status.is_checked(), status.errors, status.warnings) {
+    let (icon, text) = match (status.has_check_result(), status.errors, status.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),
         (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),
@@ -566,13 +566,13 @@ fn part(ui: &mut Ui, icon: Option<(&str, egui::Color32)>, text: &str, mono: bool
     } else {
         font::regular(12.0)
     };
-    let galley = paint::line(ui.painter(), text, size.clone(), t.tx2, 420.0);
+    let galley = paint::layout_cut_line(ui.painter(), text, size.clone(), t.tx2, 420.0);
     let width = galley.size().x + 18.0 + if icon.is_some() { 19.0 } else { 0.0 };
     let (rect, response) = ui.allocate_exact_size(vec2(width.round(), STATUS), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
     let mut inner = rect.shrink2(vec2(9.0, 0.0));
     if let Some((icon, color)) = icon {
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             pos2(inner.left() + 7.0, rect.center().y),
             icon,

@@ -32,7 +32,7 @@ impl DraftStructure {
     }
 
     /// [`DraftStructure::find_safe_fix_obstacle`], but `None` while it is unknown.
-    pub fn find_choice_obstacle(
+    pub fn find_known_safe_fix_obstacle(
         &self,
         key: DocumentKey,
         choice: &PatternChoice,

@@ -30,7 +30,7 @@ impl App {
         let frame = rect.shrink(24.0);
         painter.rect_filled(frame, 6, t.accbg.gamma_multiply(0.6));
         paint::dashed_rect(&painter, frame, t.accfill);
-        paint::icon(
+        paint::draw_icon(
             &painter,
             frame.center() - vec2(0.0, 44.0),
             icons::TRAY_ARROW_DOWN,

@@ -378,19 +378,19 @@ fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
             Stroke::new(1.0, t.accline),
             StrokeKind::Inside,
         );
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             pos2(rect.left() + 14.0, rect.center().y),
             icon,
             13.0,
             t.acc,
         );
-        let at = paint::snap(
+        let at = paint::snap_to_pixels(
             ui.painter(),
             pos2(rect.left() + 24.0, rect.center().y - galley.size().y / 2.0),
         );
         ui.painter().galley(at, galley, t.acc);
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             cross.center() - vec2(2.0, 0.0),
             icons::X,

@@ -406,9 +406,15 @@ mod tests {
 
     fn tree() -> Skeleton {
         let scene = |id: &str| {
-            let parts = vec![Sample::file("t0", "/t0", 1), Sample::file("t1", "/t1", 1)];
-            let s2 = Sample::folder("s2", Tortilla::new(parts));
-            Sample::folder(id, Tortilla::new(vec![Sample::file("dem", "/d", 1), s2]))
+            let parts = vec![
+                Sample::new_file("t0", "/t0", 1),
+                Sample::new_file("t1", "/t1", 1),
+            ];
+            let s2 = Sample::new_folder("s2", Tortilla::new(parts));
+            Sample::new_folder(
+                id,
+                Tortilla::new(vec![Sample::new_file("dem", "/d", 1), s2]),
+            )
         };
         let root = Tortilla::new(vec![scene("a"), scene("b"), scene("c")]);
         Skeleton::from_dataset(&Dataset {

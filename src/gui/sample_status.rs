@@ -19,14 +19,14 @@ pub struct SampleStatus {
     pub errors: u64,
     /// Warnings of the report.
     pub warnings: u64,
-    checked: bool,
+    has_check_result: bool,
 }
 
 impl SampleStatus {
     /// Computes the marks of `report` on `tree`.
-    pub fn new(report: &Report, tree: &Skeleton, checked: bool) -> Self {
+    pub fn new(report: &Report, tree: &Skeleton, has_check_result: bool) -> Self {
         let mut marks = Self {
-            checked,
+            has_check_result,
             errors: report.errors() as u64,
             warnings: report.warnings() as u64,
             ..Self::default()
@@ -55,7 +55,7 @@ impl SampleStatus {
             Some(at) => self.below.get(&at).copied().unwrap_or_default(),
             None => self.root,
         };
-        if found == StatusMark::None && self.checked {
+        if found == StatusMark::None && self.has_check_result {
             StatusMark::Ok
         } else {
             found
@@ -72,9 +72,9 @@ impl SampleStatus {
         self.own.keys().copied()
     }
 
-    /// True after a check.
-    pub fn is_checked(&self) -> bool {
-        self.checked
+    /// True when the report is that of a check; false before the first one of the document.
+    pub fn has_check_result(&self) -> bool {
+        self.has_check_result
     }
 
     /// Number of samples with findings.
@@ -104,9 +104,12 @@ mod tests {
     #[test]
     fn a_parent_shows_the_worst_below_it() {
         let scene = |id: &str| {
-            Sample::folder(
+            Sample::new_folder(
                 id,
-                Tortilla::new(vec![Sample::file("x", "/x", 1), Sample::file("y", "/y", 1)]),
+                Tortilla::new(vec![
+                    Sample::new_file("x", "/x", 1),
+                    Sample::new_file("y", "/y", 1),
+                ]),
             )
         };
         let dataset = Dataset {

@@ -33,17 +33,17 @@ pub struct Totals {
 pub struct DatasetStatus {
     pub samples: Arc<SampleStatus>,
     /// True after a check of this document.
-    pub is_checked: bool,
+    pub was_validated: bool,
     computed: AsyncValue<(DocumentKey, ValueId, bool), Arc<SampleStatus>>,
 }
 
 impl DatasetStatus {
     fn refresh(&mut self, studio: &Studio, jobs: &Jobs, key: DocumentKey, document: &Document) {
-        let of = (key, ValueId::from_arc(studio.report()), self.is_checked);
+        let of = (key, ValueId::from_arc(studio.report()), self.was_validated);
         let (report, tree, checked) = (
             studio.report().clone(),
             document.tree().clone(),
-            self.is_checked,
+            self.was_validated,
         );
         self.computed.update(jobs, of, tr!("Marks"), move |_| {
             Ok(Arc::new(SampleStatus::new(&report, &tree, checked)))
@@ -189,12 +189,12 @@ mod tests {
             forgotten: 2,
         };
         session.selection.level = 2;
-        session.status.is_checked = true;
+        session.status.was_validated = true;
         session.next_document(DocumentId::default());
         assert!(session.environment.drops_blocked);
         assert_eq!(session.autosaving.folder, Some("/kept".into()));
         assert_eq!(session.autosaving.edited_s, None);
         assert_eq!(session.selection.level, 0);
-        assert!(!session.status.is_checked);
+        assert!(!session.status.was_validated);
     }
 }

@@ -170,6 +170,13 @@ pub fn portable_name(name: &str) -> String {
     }
 }
 
+/// Names for a file, to take the first one that is free: `stem` and `ending`, then with `-2`, `-3`
+/// and so on between them. The iterator has no end.
+pub fn list_numbered_names(stem: &str, ending: &str) -> impl Iterator<Item = String> {
+    let numbered = (2u64..).map(move |number| format!("{stem}-{number}{ending}"));
+    std::iter::once(format!("{stem}{ending}")).chain(numbered)
+}
+
 fn replace_unportable_letter(letter: char) -> char {
     match check_portable_name(letter.encode_utf8(&mut [0; 4])) {
         Err(NameFault::Letter(_)) => '_',

@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn the_level_below_has_the_tortillas_of_the_folders() {
-        let file = Sample::file("x.tif", "/data/x.tif", 3);
-        let folder = Sample::folder("a", Tortilla::new(vec![file.clone(), file.clone()]));
+        let file = Sample::new_file("x.tif", "/data/x.tif", 3);
+        let folder = Sample::new_folder("a", Tortilla::new(vec![file.clone(), file.clone()]));
         let root = Tortilla::new(vec![file, folder]);
         let below = list_tortillas_below(&[&root]);
         assert_eq!(below.len(), 1);

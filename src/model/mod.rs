@@ -50,7 +50,7 @@ pub use hub_listing::HubListing;
 pub use ids::{
     IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name,
     check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,
-    portable_name, safe_relative, without_case,
+    list_numbered_names, portable_name, safe_relative, without_case,
 };
 pub use level_tortillas::{UnitedFields, list_tortillas_below};
 pub use location::Location;

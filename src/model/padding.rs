@@ -96,7 +96,7 @@ mod tests {
     use crate::model::SampleKind;
 
     fn files(ids: &[&str]) -> Tortilla {
-        Tortilla::new(ids.iter().map(|id| Sample::file(id, "/x", 1)).collect())
+        Tortilla::new(ids.iter().map(|id| Sample::new_file(id, "/x", 1)).collect())
     }
 
     #[test]
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn tortillas_of_one_shape_get_the_same_padding() {
-        let folder = |id: &str| Sample::folder(id, files(&["x", "y"]));
-        let whole = Tortilla::new(vec![Sample::file("a", "/x", 1), folder("b")]);
+        let folder = |id: &str| Sample::new_folder(id, files(&["x", "y"]));
+        let whole = Tortilla::new(vec![Sample::new_file("a", "/x", 1), folder("b")]);
         let last_missing = Tortilla::new(vec![
-            Sample::file("a", "/x", 1),
+            Sample::new_file("a", "/x", 1),
             padding_like(&folder("b"), 1),
         ]);
         let placeholder = Tortilla::new(vec![padding_file(0), padding_like(&folder("b"), 1)]);
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn a_folder_is_padded_by_a_folder_of_padding() {
-        let scene = Sample::folder(
+        let scene = Sample::new_folder(
             "a",
             Tortilla::new(vec![
-                Sample::folder("s2", files(&["t0", "t1"])),
-                Sample::file("l", "/y", 2),
+                Sample::new_folder("s2", files(&["t0", "t1"])),
+                Sample::new_file("l", "/y", 2),
             ]),
         );
         let padding = padding_like(&scene, 7);

@@ -119,7 +119,7 @@ pub fn no_values() -> Arc<[Value]> {
 
 impl Sample {
     /// A FILE at `path` with `size` bytes, without metadata.
-    pub fn file(id: &str, path: impl AsRef<Path>, size: u64) -> Self {
+    pub fn new_file(id: &str, path: impl AsRef<Path>, size: u64) -> Self {
         Self {
             id: id.into(),
             payload: Payload::asset(AssetPath::file(path.as_ref()), size),
@@ -128,7 +128,7 @@ impl Sample {
     }
 
     /// A FILE with size and modification time from `meta`, without metadata.
-    pub fn of_file(id: &str, path: impl AsRef<Path>, meta: &std::fs::Metadata) -> Self {
+    pub fn from_file_metadata(id: &str, path: impl AsRef<Path>, meta: &std::fs::Metadata) -> Self {
         let path = AssetPath::file(path.as_ref());
         let payload = Payload::Asset {
             path,
@@ -143,7 +143,7 @@ impl Sample {
     }
 
     /// A FOLDER, without metadata.
-    pub fn folder(id: &str, children: Tortilla) -> Self {
+    pub fn new_folder(id: &str, children: Tortilla) -> Self {
         Self {
             id: id.into(),
             payload: Payload::Folder(Arc::new(children)),
@@ -241,7 +241,7 @@ impl Dataset {
     }
 
     /// The first sample with these ids, one per level.
-    pub fn find(&self, ids: &SamplePath) -> Option<NodePath> {
+    pub fn find_node(&self, ids: &SamplePath) -> Option<NodePath> {
         let mut path = Vec::with_capacity(ids.0.len());
         let mut tortilla = Some(&self.root);
         for id in &ids.0 {

@@ -487,12 +487,12 @@ mod tests {
     use super::*;
 
     fn scene(id: &str, parts: &[&str]) -> Sample {
-        Sample::folder(
+        Sample::new_folder(
             id,
             Tortilla::new(
                 parts
                     .iter()
-                    .map(|part| Sample::file(part, "/x", 1))
+                    .map(|part| Sample::new_file(part, "/x", 1))
                     .collect(),
             ),
         )

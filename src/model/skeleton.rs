@@ -420,10 +420,13 @@ mod tests {
     fn scene(id: &str, parts: &[&str]) -> Sample {
         let files = parts
             .iter()
-            .map(|part| Sample::file(part, "/x", 1))
+            .map(|part| Sample::new_file(part, "/x", 1))
             .collect();
-        let s2 = Sample::folder("s2", Tortilla::new(files));
-        Sample::folder(id, Tortilla::new(vec![s2, Sample::file("label", "/y", 1)]))
+        let s2 = Sample::new_folder("s2", Tortilla::new(files));
+        Sample::new_folder(
+            id,
+            Tortilla::new(vec![s2, Sample::new_file("label", "/y", 1)]),
+        )
     }
 
     fn dataset() -> Dataset {

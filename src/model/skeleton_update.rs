@@ -83,12 +83,12 @@ mod tests {
     fn scene(random: &mut ChaCha8Rng, depth: usize) -> Sample {
         let id = format!("s{}", random.next_u32() % 50);
         if depth == 3 || random.next_u32().is_multiple_of(3) {
-            return Sample::file(&id, "/x", 1);
+            return Sample::new_file(&id, "/x", 1);
         }
         let children = (0..random.next_u32() % 4)
             .map(|_| scene(random, depth + 1))
             .collect();
-        Sample::folder(&id, Tortilla::new(children))
+        Sample::new_folder(&id, Tortilla::new(children))
     }
 
     #[test]

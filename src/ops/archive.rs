@@ -322,6 +322,14 @@ enum Prefix {
     Kept,
 }
 
+/// A member that can be read.
+struct ReadableMember {
+    /// Path below the folder that was packed, with `/`.
+    below: String,
+    asset: AssetPath,
+    size: u64,
+}
+
 /// Members as files: their names are checked, those that are no data are left out.
 fn files_of_members(
     members: Vec<ArchiveMember>,
@@ -330,101 +338,139 @@ fn files_of_members(
     exclude: &[String],
 ) -> Result<(Vec<FoundFile>, Vec<String>)> {
     let mut left_out = Vec::new();
-    let mut found: Vec<(String, AssetPath, u64)> = Vec::with_capacity(members.len());
+    let mut found = Vec::with_capacity(members.len());
     for ArchiveMember { name, data } in members {
         match data {
-            Ok((asset, size)) => found.push((name_below(&name, archive)?, asset, size)),
+            Ok((asset, size)) => found.push(ReadableMember {
+                below: name_below(&name, archive)?,
+                asset,
+                size,
+            }),
             Err(reason) => left_out.push(reason.message(&name)),
         }
     }
-    if let Some(folder) = common_folder(&found).filter(|_| prefix == Prefix::Stripped) {
-        for (name, ..) in &mut found {
-            if let Some(below) = strip_folder(name, &folder) {
-                *name = below;
-            }
-        }
+    if prefix == Prefix::Stripped {
+        strip_common_folder(&mut found);
     }
-    if found.iter().any(|(name, ..)| is_store_file(name)) {
+    if found.iter().any(|member| is_store_file(&member.below)) {
         return Err(
             Error::unsupported("the source is a Zarr store itself, which is one FILE")
                 .at_path(archive)
                 .hint("copy its folder to this machine, and take that as the source"),
         );
     }
-    found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
+    sort_members(&mut found, archive)?;
+    let is_data = mark_data(&found, exclude, &mut left_out);
+    let files = found
+        .into_iter()
+        .zip(is_data)
+        .filter(|(_, is_data)| *is_data)
+        .map(|(member, _)| FoundFile {
+            asset: member.asset,
+            below: member.below,
+            size: member.size,
+            modified: Modified::default(),
+        });
+    Ok((files.collect(), left_out))
+}
+
+/// Removes the one folder that all data is in from the paths below it.
+fn strip_common_folder(members: &mut [ReadableMember]) {
+    let Some(folder) = common_folder(members) else {
+        return;
+    };
+    for member in members {
+        if let Some(below) = strip_folder(&member.below, &folder) {
+            member.below = below;
+        }
+    }
+}
+
+/// Brings members into the order of their paths.
+///
+/// # Errors
+/// For two files of one name, and a file with the name of a folder.
+fn sort_members(members: &mut Vec<ReadableMember>, archive: &Path) -> Result<()> {
+    members.sort_by(|a, b| a.below.split('/').cmp(b.below.split('/')));
     // File managers leave files of one name within the folder and beside it.
-    found.dedup_by(|(a, ..), (b, ..)| a == b && !is_data(split_path(a).1));
-    if let Some([(name, ..), _]) = found
+    members.dedup_by(|a, b| a.below == b.below && !is_data(split_path(&a.below).1));
+    let twin = members
         .array_windows()
-        .find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b))
-    {
-        return Err(Error::format(format!("two files are called {name}"))
-            .at_path(archive)
-            .hint("copy them into a folder, and keep one"));
+        .find(|[a, b]| a.below == b.below || is_folder_of(&a.below, &b.below));
+    match twin {
+        Some([member, _]) => Err(
+            Error::format(format!("two files are called {}", member.below))
+                .at_path(archive)
+                .hint("copy them into a folder, and keep one"),
+        ),
+        None => Ok(()),
     }
-    let mut beside: HashMap<&str, NamesBeside> = HashMap::new();
-    let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (name, ..) in &found {
-        let (folder, name) = split_path(name);
-        names.entry(folder).or_default().push(name);
-    }
-    beside.extend(
-        names
-            .into_iter()
-            .map(|(folder, names)| (folder, names.into_iter().collect())),
-    );
-    let stores = store_folders(found.iter().map(|(name, ..)| name.as_str()));
-    let none = NamesBeside::default();
+}
+
+/// For each member, in order of their paths, true for data; the reasons of the others are added to
+/// `left_out`.
+fn mark_data(
+    members: &[ReadableMember],
+    exclude: &[String],
+    left_out: &mut Vec<String>,
+) -> Vec<bool> {
+    let names = || members.iter().map(|member| member.below.as_str());
+    let (beside, stores) = (names_beside(names()), store_folders(names()));
     // A folder that is left out is named once.
-    let mut last: Option<String> = None;
-    let mut kept = Vec::with_capacity(found.len());
-    for (at, (name, ..)) in found.iter().enumerate() {
-        if last.as_ref().is_some_and(|last| name.starts_with(last)) {
+    let mut left_folder: Option<String> = None;
+    let mut marks = Vec::with_capacity(members.len());
+    for name in names() {
+        if left_folder
+            .as_ref()
+            .is_some_and(|folder| name.starts_with(folder))
+        {
+            marks.push(false);
             continue;
         }
-        let ends = name
-            .match_indices('/')
-            .map(|(end, _)| end)
-            .chain([name.len()]);
-        let reason = ends.clone().find_map(|end| {
-            let below = &name[..end];
-            let (folder, own) = split_path(below);
-            let names = if end == name.len() {
-                beside.get(folder).unwrap_or(&none)
-            } else {
-                &none
-            };
-            let reason = if stores.contains(below) {
-                Some(format!(
-                    "{below}: a Zarr store, which is packed from a folder of this machine alone: \
-                        copy it to one first"
-                ))
-            } else {
-                reason_left_out(own, below, names, exclude)
-            };
-            Some((end, reason?))
-        });
-        match reason {
-            None => kept.push(at),
-            Some((end, reason)) => {
-                left_out.push(reason);
-                last = (end < name.len()).then(|| format!("{}/", &name[..end]));
-            }
+        let reason = reason_member_left_out(name, &beside, &stores, exclude);
+        marks.push(reason.is_none());
+        if let Some((end, reason)) = reason {
+            left_out.push(reason);
+            left_folder = (end < name.len()).then(|| format!("{}/", &name[..end]));
         }
     }
-    let mut kept = kept.into_iter().peekable();
-    let mut files = Vec::with_capacity(kept.len());
-    for (at, (below, asset, size)) in found.iter().enumerate() {
-        if kept.next_if_eq(&at).is_some() {
-            files.push(FoundFile {
-                asset: asset.clone(),
-                below: below.clone(),
-                size: *size,
-                modified: Modified::default(),
-            });
+    marks
+}
+
+/// Why a member, or the uppermost folder of its path, is left out, with the length of that path;
+/// `None` for data.
+fn reason_member_left_out(
+    name: &str,
+    beside: &HashMap<&str, NamesBeside>,
+    stores: &HashSet<&str>,
+    exclude: &[String],
+) -> Option<(usize, String)> {
+    let none = NamesBeside::default();
+    let folders = name.match_indices('/').map(|(end, _)| end);
+    folders.chain([name.len()]).find_map(|end| {
+        let below = &name[..end];
+        if stores.contains(below) {
+            let reason = format!(
+                "{below}: a Zarr store, which is packed from a folder of this machine alone: \
+                    copy it to one first"
+            );
+            return Some((end, reason));
         }
+        let (folder, own) = split_path(below);
+        let names = beside.get(folder).filter(|_| end == name.len());
+        let reason = reason_left_out(own, below, names.unwrap_or(&none), exclude)?;
+        Some((end, reason))
+    })
+}
+
+/// The names in each folder.
+fn names_beside<'a>(paths: impl Iterator<Item = &'a str>) -> HashMap<&'a str, NamesBeside> {
+    let mut names: HashMap<&str, NamesBeside> = HashMap::new();
+    for path in paths {
+        let (folder, name) = split_path(path);
+        names.entry(folder).or_default().insert(name);
     }
-    Ok((files, left_out))
+    names
 }
 
 /// The path of a file below a folder; `None` for one outside of it.
@@ -455,12 +501,13 @@ fn is_folder_of(folder: &str, name: &str) -> bool {
 }
 
 /// The one folder that all data is in; what file managers leave beside it does not count.
-fn common_folder(found: &[(String, AssetPath, u64)]) -> Option<String> {
-    let mut data = found
+fn common_folder(members: &[ReadableMember]) -> Option<String> {
+    let mut data = members
         .iter()
-        .filter(|(name, ..)| name.split('/').next().is_some_and(is_data));
-    let (folder, _) = data.next()?.0.split_once('/')?;
-    data.all(|(name, ..)| is_folder_of(folder, name))
+        .map(|member| member.below.as_str())
+        .filter(|name| name.split('/').next().is_some_and(is_data));
+    let (folder, _) = data.next()?.split_once('/')?;
+    data.all(|name| is_folder_of(folder, name))
         .then(|| folder.to_owned())
 }
 

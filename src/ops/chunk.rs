@@ -427,7 +427,7 @@ mod tests {
             .expect("writes");
             let size = std::fs::metadata(&tog).expect("is there").len();
             let dataset = Dataset {
-                root: Tortilla::new(vec![Sample::file("a", &tog, size)]).into(),
+                root: Tortilla::new(vec![Sample::new_file("a", &tog, size)]).into(),
                 ..Dataset::default()
             };
             let target = folder.path().join(format!("{number}.tortilla"));
@@ -505,7 +505,7 @@ mod tests {
                     raster::write_geotiff(&source, &raster).expect("writes");
                     let size = std::fs::metadata(&source).expect("is there").len();
                     let dataset = Dataset {
-                        root: Tortilla::new(vec![Sample::file("a", &source, size)]).into(),
+                        root: Tortilla::new(vec![Sample::new_file("a", &source, size)]).into(),
                         ..Dataset::default()
                     };
                     let target = folder.path().join(format!("{number}.tortilla"));
@@ -589,7 +589,7 @@ mod tests {
             std::fs::write(&source, raster::lone_chunk(&layout, &stored)).expect("writes");
             let size = std::fs::metadata(&source).expect("is there").len();
             let dataset = Dataset {
-                root: Tortilla::new(vec![Sample::file("a", &source, size)]).into(),
+                root: Tortilla::new(vec![Sample::new_file("a", &source, size)]).into(),
                 ..Dataset::default()
             };
             let target = folder

@@ -25,7 +25,7 @@ impl FoundFile {
         };
         Sample {
             payload,
-            ..Sample::file(id, "", self.size)
+            ..Sample::new_file(id, "", self.size)
         }
     }
 }

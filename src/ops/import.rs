@@ -245,7 +245,7 @@ fn scan(
         report.files += 1;
         report.bytes += meta.len();
         ctx.step(1);
-        return Ok(Some(Sample::of_file(id, path, meta)));
+        return Ok(Some(Sample::from_file_metadata(id, path, meta)));
     }
     if !meta.is_dir() {
         let what = files::special(meta.file_type()).unwrap_or("no regular file");
@@ -274,7 +274,7 @@ fn scan(
         return Ok(None);
     }
     report.folders += 1;
-    Ok(Some(Sample::folder(id, Tortilla::new(samples))))
+    Ok(Some(Sample::new_folder(id, Tortilla::new(samples))))
 }
 
 /// The FILE that a Zarr store called `name` becomes.

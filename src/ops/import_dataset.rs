@@ -87,7 +87,7 @@ pub fn import_dataset(
         DatasetForm::Samples => dataset.root.as_ref().clone(),
         DatasetForm::Folder => {
             let id = folder_id(&dataset, request);
-            Tortilla::new(vec![Sample::folder(&id, dataset.root.as_ref().clone())])
+            Tortilla::new(vec![Sample::new_folder(&id, dataset.root.as_ref().clone())])
         }
     };
     let place = draft

@@ -61,7 +61,7 @@ fn samples_of_files(
             .caused_by(Cause::StructuresDiffer));
         }
         report.folders += 1;
-        samples.push(Sample::folder(
+        samples.push(Sample::new_folder(
             id,
             Tortilla::new(samples_of_files(same, end + 1, archive, report)?),
         ));

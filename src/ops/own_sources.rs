@@ -201,11 +201,11 @@ mod tests {
         std::fs::write(data.join("b.tif"), b"1").expect("writes");
         let range = Sample {
             payload: Payload::asset(AssetPath::range(archive.as_path(), 2, 3), 3),
-            ..Sample::file("r", "/", 3)
+            ..Sample::new_file("r", "/", 3)
         };
-        let root = Tortilla::new(vec![Sample::folder(
+        let root = Tortilla::new(vec![Sample::new_folder(
             "f",
-            Tortilla::new(vec![range, Sample::file("b", data.join("b.tif"), 1)]),
+            Tortilla::new(vec![range, Sample::new_file("b", data.join("b.tif"), 1)]),
         )]);
         let dataset = Dataset {
             root: root.into(),

@@ -12,7 +12,8 @@ use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name,
+    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, list_numbered_names,
+    portable_name,
 };
 use crate::raster::{
     FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in,
@@ -357,7 +358,7 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
                 let place = tortilla.samples.partition_point(|sample| *sample.id < **id) as u32;
                 added.push((
                     if sorted { place } else { position + 1 },
-                    Sample::of_file(id, file, &meta),
+                    Sample::from_file_metadata(id, file, &meta),
                 ));
             }
         }
@@ -420,7 +421,7 @@ pub(super) fn burn_in(
             }
         }
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
-        let payload = Sample::of_file("", later.join(&name), &meta).payload;
+        let payload = Sample::from_file_metadata("", later.join(&name), &meta).payload;
         if let Some(ending) = raster.kind.copy_ending() {
             edits.push(Edit::Rename {
                 sample: raster.sample.clone(),
@@ -563,9 +564,7 @@ pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
     common(&dataset.root, &mut folder);
     let folder = folder?;
     let name = folder.file_name()?.to_string_lossy().into_owned();
-    let names = std::iter::once(format!("{name}-burned-in"))
-        .chain((2..).map(|number| format!("{name}-burned-in-{number}")));
-    names
+    list_numbered_names(&format!("{name}-burned-in"), "")
         .map(|name| folder.with_file_name(name))
         .find(|path| path.symlink_metadata().is_err())
 }

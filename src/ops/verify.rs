@@ -67,7 +67,7 @@ impl Verified {
         self.differences.is_empty()
     }
 
-    fn differs(&mut self, what: String) {
+    fn add_difference(&mut self, what: String) {
         if self.differences.len() < KEPT {
             self.differences.push(what);
         }
@@ -87,17 +87,14 @@ pub fn verify(
 ) -> Result<Verified> {
     let mut found = Verified::default();
     let started = Instant::now();
-    let mut opened: Vec<(Arc<dyn ContainerReader>, Arc<Skeleton>)> = Vec::new();
-    for path in paths {
-        ctx.check()?;
-        let reader: Arc<dyn ContainerReader> = container::open(path, ctx)?;
-        let tree = reader.levels().skeleton(ctx)?;
+    let opened = open_written(paths, ctx)?;
+    for (_, tree) in &opened {
         found.parts += 1;
         found.roots += tree.levels.first().map_or(0, |level| level.len()) as u64;
         found.samples += tree.total() as u64;
-        opened.push((reader, tree));
     }
-    let (roots, samples) = counts(dataset);
+    let roots = dataset.root.samples.len() as u64;
+    let samples = count_samples_in(&dataset.root);
     let padded = dataset
         .root
         .samples
@@ -106,7 +103,7 @@ pub fn verify(
         .count() as u64;
     if found.roots != roots && found.roots + padded != roots {
         let n = found.roots;
-        found.differs(tr_n!(
+        found.add_difference(tr_n!(
             n,
             "{n} root was found, the draft has {roots}",
             "{n} roots were found, the draft has {roots}",
@@ -115,7 +112,7 @@ pub fn verify(
         ));
     } else if found.roots == roots && found.samples != samples {
         let n = found.samples;
-        found.differs(tr_n!(
+        found.add_difference(tr_n!(
             n,
             "{n} sample was found, the draft has {samples}",
             "{n} samples were found, the draft has {samples}",
@@ -142,7 +139,7 @@ pub fn verify(
                 return Ok((0, None));
             };
             let path = tree.path(level, row);
-            let outcome = compare(dataset, reader.as_ref(), (level, row), &path, ctx);
+            let outcome = compare_sample(dataset, reader.as_ref(), (level, row), &path, ctx);
             ctx.step(1);
             match outcome {
                 Ok(bytes) => {
@@ -159,35 +156,34 @@ pub fn verify(
         found.compared += 1;
         found.bytes += bytes;
         if let Some(difference) = difference {
-            found.differs(difference);
+            found.add_difference(difference);
         }
     }
     Ok(found)
 }
 
-fn counts(dataset: &Dataset) -> (u64, u64) {
-    fn count_samples(tortilla: &Tortilla) -> u64 {
-        tortilla
-            .samples
-            .iter()
-            .map(|sample| {
-                1 + sample
-                    .children()
-                    .map_or(0, |children| count_samples(children))
-            })
-            .sum()
+/// A dataset that was written, with the ids of its samples.
+type OpenedPart = (Arc<dyn ContainerReader>, Arc<Skeleton>);
+
+fn open_written(paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<OpenedPart>> {
+    let mut opened = Vec::with_capacity(paths.len());
+    for path in paths {
+        ctx.check()?;
+        let reader: Arc<dyn ContainerReader> = container::open(path, ctx)?;
+        let tree = reader.levels().skeleton(ctx)?;
+        opened.push((reader, tree));
     }
-    (
-        dataset.root.samples.len() as u64,
-        count_samples(&dataset.root),
-    )
+    Ok(opened)
+}
+
+/// Number of samples of a tortilla and all tortillas below it.
+fn count_samples_in(tortilla: &Tortilla) -> u64 {
+    let below = tortilla.samples.iter().filter_map(Sample::children);
+    tortilla.samples.len() as u64 + below.map(|inner| count_samples_in(inner)).sum::<u64>()
 }
 
 /// The FILEs to compare, as (part, level, row).
-fn choose_files(
-    opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)],
-    depth: Depth,
-) -> Vec<(usize, usize, u32)> {
+fn choose_files(opened: &[OpenedPart], depth: Depth) -> Vec<(usize, usize, u32)> {
     if depth == Depth::Counts {
         return Vec::new();
     }
@@ -311,13 +307,7 @@ fn verify_files(
         return Ok(Vec::new());
     }
     ctx.stage(tr!("Opening what was written"), Some(files.len() as u64));
-    let mut opened: Vec<(Arc<dyn ContainerReader>, Arc<Skeleton>)> = Vec::new();
-    for path in written_paths(built) {
-        ctx.check()?;
-        let reader: Arc<dyn ContainerReader> = container::open(&path, ctx)?;
-        let tree = reader.levels().skeleton(ctx)?;
-        opened.push((reader, tree));
-    }
+    let opened = open_written(&written_paths(built), ctx)?;
     let differences: Vec<Option<String>> = files
         .par_iter()
         .map(|file| {
@@ -335,11 +325,7 @@ fn verify_files(
 }
 
 /// Finds a member in what was written, and compares it with its source.
-fn compare_member(
-    opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)],
-    file: &PackedFile<'_>,
-    path: &SamplePath,
-) -> Result<()> {
+fn compare_member(opened: &[OpenedPart], file: &PackedFile<'_>, path: &SamplePath) -> Result<()> {
     let (level, row) = (file.level, file.row);
     // Writers keep the order of rows; parts have their own.
     let found = opened.iter().find_map(|(reader, tree)| {
@@ -365,7 +351,7 @@ fn has_sample_at(tree: &Skeleton, (level, row): (usize, u32), path: &SamplePath)
 }
 
 /// Compares one sample with its source, piece by piece; returns its size in bytes.
-fn compare(
+fn compare_sample(
     dataset: &Dataset,
     reader: &dyn ContainerReader,
     (level, row): (usize, u32),
@@ -374,7 +360,9 @@ fn compare(
 ) -> Result<u64> {
     let (asset, size) = reader.asset(level, row)?;
     let written = ComparedBytes::of_asset(&asset, size)?;
-    let sample = sample_at(&dataset.root, path)
+    let sample = dataset
+        .find_node(path)
+        .and_then(|node| dataset.sample(&node))
         .ok_or_else(|| Error::invalid("the draft has no such sample"))?;
     let source = match &sample.payload {
         Payload::Asset { path, size, .. } => ComparedBytes::of_asset(path, *size)?,
@@ -519,20 +507,6 @@ impl ComparedBytes {
     }
 }
 
-fn sample_at<'a>(root: &'a Tortilla, path: &SamplePath) -> Option<&'a Sample> {
-    let mut tortilla = root;
-    let mut found = None;
-    for id in &path.0 {
-        let sample = tortilla.samples.iter().find(|sample| sample.id == *id)?;
-        found = Some(sample);
-        match sample.children() {
-            Some(children) => tortilla = children,
-            None => tortilla = root,
-        }
-    }
-    found
-}
-
 /// The paths that together are what was written: the index where there is one, else every part.
 pub fn written_paths(built: &container::Built) -> Vec<PathBuf> {
     let single = |path: &Path| vec![path.to_owned()];
@@ -561,7 +535,7 @@ mod tests {
         let sample = |name: &&str| {
             let path = folder.join(name);
             let size = std::fs::metadata(&path).expect("is there").len();
-            Sample::file(name, path, size)
+            Sample::new_file(name, path, size)
         };
         let mut dataset = Dataset {
             root: Tortilla::new(names.iter().map(sample).collect()).into(),
@@ -612,7 +586,7 @@ mod tests {
         let file = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).expect("writes");
-            Sample::file(name, path, bytes.len() as u64)
+            Sample::new_file(name, path, bytes.len() as u64)
         };
         let header = b"ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\n\
             byte order = 0\n";
@@ -668,9 +642,9 @@ mod tests {
             let path = folder.path().join(name);
             std::fs::write(&path, name.repeat(50)).expect("writes");
             let size = name.len() as u64 * 50;
-            Sample::file("x", path, size)
+            Sample::new_file("x", path, size)
         };
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file(id)]));
+        let scene = |id: &str| Sample::new_folder(id, Tortilla::new(vec![file(id)]));
         let mut dataset = Dataset {
             root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
             ..Dataset::default()

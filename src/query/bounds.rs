@@ -1,10 +1,11 @@
 //! Limits on joins: a cancelled join does not start, and one whose result would exceed the memory
 //! limit is refused before it starts. The engine checks neither.
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use polars::prelude::*;
 
+use super::operation_names::{JOINS_MAX, list_bound_names};
 use super::plan_inputs::map_inputs;
 use super::scan::fault;
 use crate::error::Error;
@@ -15,24 +16,14 @@ use crate::jobs::JobContext;
 const CELLS_MAX: u64 = 1 << 27;
 /// A join may always return this many rows per row of its larger side.
 const GROWTH_FREE: u64 = 2;
-/// Maximum number of joins in a query.
-const JOINS_MAX: usize = 500;
 /// Joins with fewer pairs of rows are not counted.
 const PAIRS_FREE: u64 = 1 << 24;
 /// Column with the number of rows per key.
 const COUNT: &str = "__rows";
 
-/// Unique names of the checks: the engine treats two operations of one name over the same input as
-/// equal.
-static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    (0..2 * JOINS_MAX)
-        .map(|number| &*Box::leak(format!("BOUND {number}").into_boxed_str()))
-        .collect()
-});
-
 /// The plan with a check before every join. Call just before collecting.
 pub(super) fn add_join_checks(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
-    let mut names = NAMES.iter().copied();
+    let mut names = list_bound_names();
     let guarded = plan(frame.logical_plan, &mut names, ctx);
     guarded.map(LazyFrame::from).ok_or_else(|| {
         fault(&Error::too_large(format!(

@@ -69,6 +69,7 @@ mod maps;
 mod name_forms;
 mod nested_plans;
 mod nested_values;
+mod operation_names;
 mod output;
 mod pair_moments;
 mod partial_aggregation;

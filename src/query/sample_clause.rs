@@ -3,7 +3,8 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Word};
 
-use super::sampling::{RowSampling, SAMPLES_MAX, SampleSize, Samplings};
+use super::operation_names::SAMPLES_MAX;
+use super::sampling::{RowSampling, SampleSize, Samplings};
 use super::source_span::StatementSource;
 use super::token_spellings::SqlTokens;
 use crate::error::{Error, Result};

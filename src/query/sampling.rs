@@ -1,37 +1,12 @@
 //! USING SAMPLE and TABLESAMPLE: random rows of FROM, or of one of its tables, before WHERE.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polars::prelude::*;
 use sqlparser::ast::{Expr, TableFactor, TableSampleKind, TableSampleUnit, Value};
 use sqlparser::tokenizer::Location;
 
-/// Maximum number of samples in a statement.
-pub(super) const SAMPLES_MAX: usize = 500;
-
-/// Unique names of the samples: the engine treats two operations of one name over the same input as
-/// equal.
-struct SampleNames {
-    names: Vec<&'static str>,
-    /// Number of samples that were planned.
-    planned: AtomicUsize,
-}
-
-static SAMPLE_NAMES: LazyLock<SampleNames> = LazyLock::new(|| SampleNames {
-    names: (0..2 * SAMPLES_MAX)
-        .map(|number| &*Box::leak(format!("SAMPLE {number}").into_boxed_str()))
-        .collect(),
-    planned: AtomicUsize::new(0),
-});
-
-impl SampleNames {
-    fn next_name(&self) -> Option<&'static str> {
-        let number = self.planned.fetch_add(1, Ordering::Relaxed);
-        self.names.get(number % self.names.len()).copied()
-    }
-}
+use super::operation_names::next_sample_name;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SampleSize {
@@ -96,7 +71,7 @@ pub(super) fn sample_rows(frame: LazyFrame, sampling: RowSampling) -> LazyFrame 
     let seed = sampling
         .seed
         .unwrap_or_else(|| RandomState::new().hash_one(0));
-    let name = SAMPLE_NAMES.next_name();
+    let name = next_sample_name();
     frame.map(
         move |rows| draw_rows(&rows, sampling.size, seed),
         AllowedOptimizations::PROJECTION_PUSHDOWN,

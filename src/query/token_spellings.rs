@@ -193,13 +193,21 @@ fn is_join_kind(token: &TokenWithSpan) -> bool {
         .any(|keyword| is_keyword(Some(token), *keyword))
 }
 
-/// For `(DESCRIBE …)` or `(SUMMARIZE …)` of a table or a query: the name of the function that
-/// replaces it, and the place of the closing bracket.
-fn find_described(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
+/// `(DESCRIBE …)` or `(SUMMARIZE …)` of a table or a query.
+struct DescribedSource {
+    /// The function that replaces it.
+    function: &'static str,
+    /// The place of the closing bracket.
+    end: usize,
+    /// True for a table by its name, false for a query.
+    is_table: bool,
+}
+
+fn find_described_source(tokens: &[TokenWithSpan]) -> Option<DescribedSource> {
     let [open, verb, subject, ..] = tokens else {
         return None;
     };
-    let name = if is_word(Some(verb), "DESCRIBE") {
+    let function = if is_word(Some(verb), "DESCRIBE") {
         DESCRIBE
     } else if is_word(Some(verb), "SUMMARIZE") {
         SUMMARIZE
@@ -208,10 +216,15 @@ fn find_described(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
     };
     let begins_query =
         is_keyword(Some(subject), Keyword::SELECT) || is_keyword(Some(subject), Keyword::WITH);
-    let is_name = matches!(subject.token, Token::Word(_));
+    let is_table =
+        matches!(subject.token, Token::Word(_)) && is_token(tokens.get(3), &Token::RParen);
     let end = find_closing_bracket(tokens)?;
-    let is_described = begins_query || is_name && end == 3;
-    (open.token == Token::LParen && is_described).then_some((name, end))
+    let is_described = begins_query || is_table;
+    (open.token == Token::LParen && is_described).then_some(DescribedSource {
+        function,
+        end,
+        is_table,
+    })
 }
 
 /// The place of the bracket that closes the first token.
@@ -244,16 +257,17 @@ pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
             found.push(token.clone());
         }
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-        let is_table = is_keyword(before, Keyword::FROM) || is_keyword(before, Keyword::JOIN);
-        if let Some((name, end)) = find_described(&tokens[at..]).filter(|_| is_table) {
+        let is_source = is_keyword(before, Keyword::FROM) || is_keyword(before, Keyword::JOIN);
+        if let Some(described) = find_described_source(&tokens[at..]).filter(|_| is_source) {
             let open = || TokenWithSpan::new(Token::LParen, span);
-            found.extend([word(name, Keyword::NoKeyword, span), open(), open()]);
-            if end == 3 {
+            let function = word(described.function, Keyword::NoKeyword, span);
+            found.extend([function, open(), open()]);
+            if described.is_table {
                 let star = TokenWithSpan::new(Token::Mul, span);
                 let select = word("SELECT", Keyword::SELECT, span);
                 found.extend([select, star, word("FROM", Keyword::FROM, span)]);
             }
-            ends_of_described.push(at + end);
+            ends_of_described.push(at + described.end);
             at += 2;
         } else if is_keyword(Some(token), Keyword::LIMIT)
             && let Some(

@@ -385,10 +385,10 @@ impl<'de> Deserialize<'de> for Command {
         // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a
         // dataset.
         let names_dataset = line.get("input").is_some_and(Json::is_string);
-        let fields = || name.map(command_fields);
-        let other_changes = fields().and_then(|fields| unless_known(Self::deserialize(fields)));
+        let bare = || name.map(wrap_command_name);
+        let other_changes = bare().and_then(|bare| list_names_if_unknown(Self::deserialize(bare)));
         let other_reads =
-            fields().and_then(|fields| unless_known(DocumentRead::deserialize(fields)));
+            bare().and_then(|bare| list_names_if_unknown(DocumentRead::deserialize(bare)));
         if let Some(name) = name
             .filter(|name| AnyOperation::NAMES.contains(name))
             .filter(|_| names_dataset || (other_changes.is_some() && other_reads.is_some()))
@@ -418,15 +418,15 @@ impl<'de> Deserialize<'de> for Command {
     }
 }
 
-/// The fields of a command that has only its name.
-fn command_fields(
+/// A command that has only its name.
+fn wrap_command_name(
     name: &str,
 ) -> MapDeserializer<'static, std::iter::Once<(&'static str, &str)>, NameError> {
     MapDeserializer::new(std::iter::once(("command", name)))
 }
 
 /// The names of all commands of a kind, when none of them has the name that was read.
-fn unless_known<T>(read: Result<T, NameError>) -> Option<&'static [&'static str]> {
+fn list_names_if_unknown<T>(read: Result<T, NameError>) -> Option<&'static [&'static str]> {
     match read {
         Err(NameError::Unknown(names)) => Some(names),
         _ => None,

@@ -142,9 +142,9 @@ mod tests {
     fn insert(id: &str, parts: &[&str]) -> Command {
         let parts = parts
             .iter()
-            .map(|part| Sample::file(part, "/data/x.tif", 1))
+            .map(|part| Sample::new_file(part, "/data/x.tif", 1))
             .collect();
-        let samples = vec![Sample::folder(id, Tortilla::new(parts))];
+        let samples = vec![Sample::new_folder(id, Tortilla::new(parts))];
         Command::Edit {
             edit: Edit::Insert {
                 parent: NodePath::root(),

@@ -131,7 +131,7 @@ impl Studio {
                 let found = if stays {
                     Some(into)
                 } else {
-                    dataset.find(&folder)
+                    dataset.find_node(&folder)
                 };
                 let into = found.ok_or_else(|| {
                     Error::usage(format!("the FOLDER {folder} to add to is gone"))

@@ -271,10 +271,10 @@ mod tests {
             let schema = Arc::from([FieldSpec::new("flood:water_share", dtype)]);
             let masks = Tortilla {
                 schema,
-                samples: vec![Sample::file("mask.tif", "/mask.tif", 1)],
+                samples: vec![Sample::new_file("mask.tif", "/mask.tif", 1)],
             };
             Dataset {
-                root: Tortilla::new(vec![Sample::folder("a", masks)]).into(),
+                root: Tortilla::new(vec![Sample::new_folder("a", masks)]).into(),
                 ..Dataset::default()
             }
         };

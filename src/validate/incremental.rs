@@ -270,7 +270,7 @@ impl LiveCheck {
         if folders != 0 && folders != samples.len() {
             // This rule depends on the types of level 0 only.
             let bare = samples.iter().map(|sample| match sample.children() {
-                Some(_) => Sample::folder(&sample.id, Tortilla::default()),
+                Some(_) => Sample::new_folder(&sample.id, Tortilla::default()),
                 None => Sample {
                     id: sample.id.clone(),
                     payload: crate::model::Payload::Bytes(Arc::from([])),
@@ -512,15 +512,15 @@ mod tests {
     use crate::model::{FieldSpec, Payload, padding_file};
 
     fn file(id: &str) -> Sample {
-        Sample::file(id, "/x", 1)
+        Sample::new_file(id, "/x", 1)
     }
 
     fn scene(id: &str) -> Sample {
         let times = Tortilla::new(vec![file("t0"), file("t1")]);
-        Sample::folder(
+        Sample::new_folder(
             id,
             Tortilla::new(vec![
-                Sample::folder("s2", times),
+                Sample::new_folder("s2", times),
                 file("label"),
                 file("mask"),
             ]),

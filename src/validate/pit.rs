@@ -513,11 +513,11 @@ mod tests {
     use crate::model::{Dataset, Sample, Tortilla};
 
     fn file(id: &str) -> Sample {
-        Sample::file(id, "/x", 1)
+        Sample::new_file(id, "/x", 1)
     }
 
     fn folder(id: &str, children: Vec<Sample>) -> Sample {
-        Sample::folder(id, Tortilla::new(children))
+        Sample::new_folder(id, Tortilla::new(children))
     }
 
     fn scene(id: &str, times: &[&str]) -> Sample {

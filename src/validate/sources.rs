@@ -508,14 +508,14 @@ mod tests {
         std::fs::write(&path, b"12345678").expect("writes");
         let empty = folder.path().join("empty");
         std::fs::write(&empty, b"").expect("writes");
-        let file = |id: &str| Sample::file(id, &path, 8);
-        let real = Sample::folder(
+        let file = |id: &str| Sample::new_file(id, &path, 8);
+        let real = Sample::new_folder(
             "__TACOPAD__0",
-            Tortilla::new(vec![file("a"), Sample::file("b", &empty, 0)]),
+            Tortilla::new(vec![file("a"), Sample::new_file("b", &empty, 0)]),
         );
-        let padding = Sample::folder(
+        let padding = Sample::new_folder(
             "__TACOPAD__1",
-            Tortilla::new(vec![Sample::file("__TACOPAD__0", &empty, 0)]),
+            Tortilla::new(vec![Sample::new_file("__TACOPAD__0", &empty, 0)]),
         );
         let dataset = Dataset {
             root: Tortilla::new(vec![real, padding, file("x")]).into(),
@@ -537,7 +537,7 @@ mod tests {
         let write = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).expect("writes");
-            Sample::file(name, &path, bytes.len() as u64)
+            Sample::new_file(name, &path, bytes.len() as u64)
         };
         let header = "ENVI\nsamples = 4\nlines = 4\nbands = 2\ndata type = 4\ninterleave = bsq\n\
             byte order = 0\n";
@@ -585,7 +585,7 @@ mod tests {
         std::fs::write(&path, b"12345678").expect("writes");
         let range = |id: &str, offset, size| Sample {
             payload: Payload::asset(AssetPath::range(path.as_path(), offset, size), size),
-            ..Sample::file(id, &path, size)
+            ..Sample::new_file(id, &path, size)
         };
         let inner = vec![
             range("all", 0, 8),
@@ -593,11 +593,11 @@ mod tests {
             range("endless", u64::MAX, 2),
         ];
         let samples = vec![
-            Sample::file("whole", &path, 8),
-            Sample::file("changed", &path, 9),
-            Sample::file("gone", folder.path().join("b.bin"), 1),
-            Sample::file("folder", folder.path(), 1),
-            Sample::folder("ranges", Tortilla::new(inner)),
+            Sample::new_file("whole", &path, 8),
+            Sample::new_file("changed", &path, 9),
+            Sample::new_file("gone", folder.path().join("b.bin"), 1),
+            Sample::new_file("folder", folder.path(), 1),
+            Sample::new_folder("ranges", Tortilla::new(inner)),
         ];
         let dataset = Dataset {
             root: Tortilla::new(samples).into(),

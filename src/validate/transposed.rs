@@ -213,9 +213,9 @@ mod tests {
                 )
                 .expect("writes");
                 let size = std::fs::metadata(&path).expect("is there").len();
-                Sample::file(name, &path, size)
+                Sample::new_file(name, &path, size)
             });
-            Sample::folder(id, Tortilla::new(files.collect()))
+            Sample::new_folder(id, Tortilla::new(files.collect()))
         });
         Dataset {
             root: Tortilla::new(roots.collect()).into(),

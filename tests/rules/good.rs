@@ -91,7 +91,7 @@ fn dataset(workspace: &Workspace) -> Dataset {
             ];
             Sample {
                 values: values.into(),
-                ..Sample::file(file, path, bytes.len() as u64)
+                ..Sample::new_file(file, path, bytes.len() as u64)
             }
         });
         let tortilla = Tortilla {
@@ -105,7 +105,7 @@ fn dataset(workspace: &Workspace) -> Dataset {
         ];
         roots.push(Sample {
             values: values.into(),
-            ..Sample::folder(root, tortilla)
+            ..Sample::new_folder(root, tortilla)
         });
     }
     let mut collection = Collection::template();

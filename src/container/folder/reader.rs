@@ -189,7 +189,7 @@ mod tests {
         let source = place.join(format!("{name}.bin"));
         std::fs::write(&source, [byte; 100]).expect("writes");
         let samples = ["a", "b"]
-            .map(|id| Sample::file(id, source.to_str().expect("is Unicode"), 100))
+            .map(|id| Sample::new_file(id, source.to_str().expect("is Unicode"), 100))
             .to_vec();
         let dataset = Dataset {
             collection: Collection::template(),

@@ -11,16 +11,16 @@ use crate::model::{SampleKind, Tortilla, padding_file};
 use crate::validate;
 
 fn file(id: &str) -> Sample {
-    Sample::file(id, format!("/data/{id}"), 1)
+    Sample::new_file(id, format!("/data/{id}"), 1)
 }
 
 fn scene(id: &str) -> Sample {
     let times = Tortilla::new(vec![file("t0"), file("t1")]);
-    Sample::folder(
+    Sample::new_folder(
         id,
         Tortilla::new(vec![
             file("before"),
-            Sample::folder("s2", times),
+            Sample::new_folder("s2", times),
             file("label"),
         ]),
     )
@@ -66,7 +66,7 @@ fn damaged(random: &mut ChaCha8Rng) -> Dataset {
             4 if parts.len() > 1 && parts[1].children().is_some() => {
                 drop(children(&mut parts[1]).remove(0))
             }
-            5 => parts[0] = Sample::folder("before", Tortilla::new(vec![file("inside")])),
+            5 => parts[0] = Sample::new_folder("before", Tortilla::new(vec![file("inside")])),
             6 => drop(parts.remove(0)),
             7 => samples[index] = file(&format!("lone{index}")),
             _ => samples[index].id = "r8".into(),
@@ -226,7 +226,7 @@ fn a_folder_of_several_files_does_not_become_an_empty_file() {
     ] {
         let mut samples: Vec<Sample> = (0..5).map(|n| scene(&format!("r{n}"))).collect();
         let odd = children(&mut samples[1]);
-        odd[0] = Sample::folder("before", Tortilla::new(inside));
+        odd[0] = Sample::new_folder("before", Tortilla::new(inside));
         odd.pop();
         children(&mut samples[2]).pop();
         let data = dataset(samples);
@@ -319,7 +319,7 @@ fn padding_of_the_wrong_type_becomes_padding_of_the_right_one() {
     assert!(all_padding(&root), "{root:?}");
 
     let mut samples = whole();
-    let folder = Sample::folder(
+    let folder = Sample::new_folder(
         "__TACOPAD__6",
         Tortilla::new(vec![padding_file(0), padding_file(1)]),
     );
@@ -370,7 +370,7 @@ fn safe_fixes_and_padding_are_one_step() {
 #[test]
 fn only_another_spelling_of_a_name_is_renamed() {
     let scene = |id: &str, parts: &[&str]| {
-        Sample::folder(
+        Sample::new_folder(
             id,
             Tortilla::new(parts.iter().map(|part| file(part)).collect()),
         )
@@ -451,7 +451,7 @@ fn only_another_spelling_of_a_name_is_renamed() {
 fn another_date_is_not_the_expected_one_under_another_name() {
     let series = |id: &str, days: &[&str]| {
         let ids: Vec<String> = days.iter().map(|day| format!("202001{day}.tif")).collect();
-        Sample::folder(id, Tortilla::new(ids.iter().map(|id| file(id)).collect()))
+        Sample::new_folder(id, Tortilla::new(ids.iter().map(|id| file(id)).collect()))
     };
     let fixes = |samples: Vec<Sample>| {
         let data = dataset(samples);
@@ -506,8 +506,8 @@ fn another_date_is_not_the_expected_one_under_another_name() {
 #[test]
 fn a_fix_never_gives_a_label_the_id_of_an_image() {
     let scene = |id: &str, parts: &[&str]| {
-        let file = |part: &&str| Sample::file(part, format!("/data/{id}/{part}"), 9);
-        Sample::folder(id, Tortilla::new(parts.iter().map(file).collect()))
+        let file = |part: &&str| Sample::new_file(part, format!("/data/{id}/{part}"), 9);
+        Sample::new_folder(id, Tortilla::new(parts.iter().map(file).collect()))
     };
     let whole = ["after.tif", "before.tif", "label.tif"];
     let odd = [
@@ -588,7 +588,7 @@ fn a_fix_never_gives_a_label_the_id_of_an_image() {
 #[test]
 fn a_file_is_wrapped_only_when_unambiguous() {
     let scene = |id: &str, parts: &[&str]| {
-        Sample::folder(
+        Sample::new_folder(
             id,
             Tortilla::new(parts.iter().map(|part| file(part)).collect()),
         )

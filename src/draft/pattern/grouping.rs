@@ -24,8 +24,8 @@ pub(super) struct Grouping<'a, 'r> {
     sure: Vec<bool>,
 }
 
-/// Index for "the names do not determine the position".
-const NOWHERE: u32 = u32::MAX;
+/// Marks files whose names do not determine their position.
+const UNKNOWN_POSITION: u32 = u32::MAX;
 
 impl<'a, 'r> Grouping<'a, 'r> {
     /// An empty grouping.
@@ -59,11 +59,11 @@ impl<'a, 'r> Grouping<'a, 'r> {
             .zip(&self.reader.cohort.examples)
         {
             let key = self.reader.key(row, self.roles, TokenRole::Root);
-            let group = self.group_called(example.root.clone());
+            let group = self.register_root(example.root.clone());
             if *self.groups.entry(key).or_insert(group) != group {
                 return None;
             }
-            let place = self.place_called(example.position.clone(), true);
+            let place = self.register_position(example.position.clone(), true);
             let key = self.reader.key(row, self.roles, TokenRole::Position);
             if *self.places.entry(key).or_insert(place) != place && !ordered {
                 return None;
@@ -76,14 +76,14 @@ impl<'a, 'r> Grouping<'a, 'r> {
         (apart && places).then_some(())
     }
 
-    fn group_called(&mut self, id: Arc<str>) -> u32 {
+    fn register_root(&mut self, id: Arc<str>) -> u32 {
         *self.by_id.entry(id.clone()).or_insert_with(|| {
             self.roots.push(id);
             self.roots.len() as u32 - 1
         })
     }
 
-    fn place_called(&mut self, path: IdPath, sure: bool) -> u32 {
+    fn register_position(&mut self, path: IdPath, sure: bool) -> u32 {
         *self.by_path.entry(path.clone()).or_insert_with(|| {
             self.positions.push(path);
             self.sure.push(sure);
@@ -91,7 +91,8 @@ impl<'a, 'r> Grouping<'a, 'r> {
         })
     }
 
-    pub fn group(&mut self, row: usize) -> u32 {
+    /// The group of a file, which is registered if it is new.
+    pub fn assign_group(&mut self, row: usize) -> u32 {
         let key = self.reader.key(row, self.roles, TokenRole::Root);
         if let Some(&group) = self.groups.get(&key) {
             return group;
@@ -113,23 +114,25 @@ impl<'a, 'r> Grouping<'a, 'r> {
                     .join("_")
             }
         };
-        let group = self.group_called(id.into());
+        let group = self.register_root(id.into());
         self.groups.insert(key, group);
         group
     }
 
-    pub fn position(&mut self, row: usize) -> u32 {
+    /// The position of a file, which is registered if it is new; [`UNKNOWN_POSITION`] where the
+    /// names do not determine it.
+    pub fn assign_position(&mut self, row: usize) -> u32 {
         let key = self.reader.key(row, self.roles, TokenRole::Position);
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
         let place = match &self.position_parts {
-            None => NOWHERE,
+            None => UNKNOWN_POSITION,
             Some(parts) => {
                 let text = self.reader.compose_id(parts, row);
                 let path: IdPath = text.split('/').map(Arc::from).collect();
                 let known = self.reader.draft.positions.contains(&path);
-                self.place_called(path, known)
+                self.register_position(path, known)
             }
         };
         self.places.insert(key, place);
@@ -138,7 +141,11 @@ impl<'a, 'r> Grouping<'a, 'r> {
 
     /// Excludes files at positions that are neither shown nor frequent, and files of roots with
     /// nothing else.
-    pub fn admit(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
+    pub fn exclude_unsure_files(
+        &self,
+        cells: &mut [Option<(u32, u32)>],
+        out: &mut Vec<(usize, String)>,
+    ) {
         let sure = |place: u32| self.sure.get(place as usize).copied().unwrap_or(false);
         let real: HashSet<u32> = cells
             .iter()
@@ -150,7 +157,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         for cell in cells
             .iter()
             .flatten()
-            .filter(|cell| cell.1 != NOWHERE && real.contains(&cell.0))
+            .filter(|cell| cell.1 != UNKNOWN_POSITION && real.contains(&cell.0))
         {
             holders.entry(cell.1).or_default().insert(cell.0);
         }
@@ -189,7 +196,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
 
     /// Assigns positions by the order of the token that determines them, in roots with exactly as
     /// many files as positions.
-    pub fn by_order(
+    pub fn assign_positions_by_order(
         &self,
         cells: &mut [Option<(u32, u32)>],
         out: &mut Vec<(usize, String)>,

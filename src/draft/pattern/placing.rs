@@ -66,7 +66,7 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
         match (there, alone) {
             (_, Some(sample)) => made.push(sample),
             (Some((index, _)), None) => changed.push((index, tortilla.into())),
-            (None, None) => made.push(Sample::folder(&first.root, tortilla)),
+            (None, None) => made.push(Sample::new_folder(&first.root, tortilla)),
         }
     }
     let files = places.len();
@@ -202,7 +202,7 @@ impl PositionOrder {
         } else {
             let mut inside = self.empty(depth + 1);
             self.put(&mut inside, path, depth + 1, sample)?;
-            Sample::folder(id, inside)
+            Sample::new_folder(id, inside)
         };
         // Padding at this position is replaced.
         let parent = &path[..depth];

@@ -360,13 +360,20 @@ impl PatternInput<'_> {
                 ));
                 continue;
             }
-            let group = tried.group(row);
-            cells[row] = Some((group, if ordered { 0 } else { tried.position(row) }));
+            let group = tried.assign_group(row);
+            cells[row] = Some((
+                group,
+                if ordered {
+                    0
+                } else {
+                    tried.assign_position(row)
+                },
+            ));
         }
         if ordered {
-            tried.by_order(&mut cells, &mut out)?
+            tried.assign_positions_by_order(&mut cells, &mut out)?
         } else {
-            tried.admit(&mut cells, &mut out)
+            tried.exclude_unsure_files(&mut cells, &mut out)
         }
         let twins = self.without_twins(&tried, &mut cells, &mut out);
         let shown = cohort.examples.iter().all(|&row| cells[row].is_some());

@@ -514,14 +514,15 @@ fn files_join_roots_that_are_there() {
             .collect(),
         1,
     );
-    let label = |id: &str| Sample::folder(id, Tortilla::new(vec![Sample::file("label", "/l", 1)]));
+    let label =
+        |id: &str| Sample::new_folder(id, Tortilla::new(vec![Sample::new_file("label", "/l", 1)]));
     let whole = Tortilla::new(
         ["red", "nir", "label"]
-            .map(|id| Sample::file(id, "/x", 1))
+            .map(|id| Sample::new_file(id, "/x", 1))
             .to_vec(),
     );
     let roots = vec![
-        Sample::folder("s9", whole),
+        Sample::new_folder("s9", whole),
         label("s0"),
         label("s1"),
         label("s2"),

@@ -105,24 +105,24 @@ pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
     let mut entries = Vec::new();
     while let Some(at) = parser.rest.find('@') {
         parser.rest = &parser.rest[at + 1..];
-        let kind = parser.word().to_lowercase();
+        let kind = parser.read_word().to_lowercase();
         match kind.as_str() {
             "comment" | "" => {}
             "preamble" => drop(parser.parse_braced_text()),
             "string" => {
-                parser.open("@string")?;
-                let fields = parser.fields("@string")?;
+                parser.expect_opening("@string")?;
+                let fields = parser.read_fields("@string")?;
                 parser.names.extend(fields);
             }
             _ => {
-                parser.open(&kind)?;
-                let key = parser.until_comma();
+                parser.expect_opening(&kind)?;
+                let key = parser.read_key();
                 if key.is_empty() || key.contains('=') {
                     return Err(Error::usage(format!(
                         "a BibTeX entry of kind {kind} has no key"
                     )));
                 }
-                let fields = parser.fields(&key)?;
+                let fields = parser.read_fields(&key)?;
                 let fields = fields
                     .into_iter()
                     .map(|(name, value)| (name, strip_latex(&value)))
@@ -140,16 +140,17 @@ pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
 
 struct Parser<'a> {
     rest: &'a str,
+    /// What the abbreviations of `@string` mean, by their names in lower case.
     names: HashMap<String, String>,
 }
 
 impl Parser<'_> {
-    fn skip(&mut self) {
+    fn skip_spaces(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
-    fn eat(&mut self, wanted: char) -> bool {
-        self.skip();
+    fn consume(&mut self, wanted: char) -> bool {
+        self.skip_spaces();
         match self.rest.strip_prefix(wanted) {
             Some(rest) => {
                 self.rest = rest;
@@ -159,8 +160,8 @@ impl Parser<'_> {
         }
     }
 
-    fn word(&mut self) -> String {
-        self.skip();
+    fn read_word(&mut self) -> String {
+        self.skip_spaces();
         let end = self
             .rest
             .find(|c: char| c.is_whitespace() || "{}(),=#\"".contains(c))
@@ -170,15 +171,15 @@ impl Parser<'_> {
         word.to_owned()
     }
 
-    fn open(&mut self, what: &str) -> Result<()> {
-        if self.eat('{') || self.eat('(') {
+    fn expect_opening(&mut self, what: &str) -> Result<()> {
+        if self.consume('{') || self.consume('(') {
             Ok(())
         } else {
             Err(Error::usage(format!("after @{what} a brace has to come")))
         }
     }
 
-    fn until_comma(&mut self) -> String {
+    fn read_key(&mut self) -> String {
         let end = self.rest.find([',', '}', ')']).unwrap_or(self.rest.len());
         let (key, rest) = self.rest.split_at(end);
         self.rest = rest.strip_prefix(',').unwrap_or(rest);
@@ -187,84 +188,76 @@ impl Parser<'_> {
 
     /// The content of a braced text; `None` when the braces are unbalanced.
     fn parse_braced_text(&mut self) -> Option<String> {
-        if !self.eat('{') {
-            return None;
+        if self.consume('{') {
+            self.read_until_closing('}')
+        } else {
+            None
         }
-        let mut depth = 1usize;
-        let mut escaped = false;
-        for (at, letter) in self.rest.char_indices() {
-            match letter {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                let text = self.rest[..at].to_owned();
-                self.rest = &self.rest[at + 1..];
-                return Some(text);
-            }
-        }
-        None
     }
 
-    fn parse_quoted_text(&mut self) -> Option<String> {
+    /// The text before the first `closing` that is not in braces of the text itself, and not
+    /// behind a backslash; `None` without one.
+    fn read_until_closing(&mut self, closing: char) -> Option<String> {
         let mut depth = 0usize;
-        let mut escaped = false;
+        let mut is_escaped = false;
         for (at, letter) in self.rest.char_indices() {
             match letter {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                '{' => depth += 1,
-                '}' => depth = depth.saturating_sub(1),
-                '"' if depth == 0 => {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                _ if letter == closing && depth == 0 => {
                     let text = self.rest[..at].to_owned();
                     self.rest = &self.rest[at + 1..];
                     return Some(text);
                 }
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
                 _ => {}
             }
         }
         None
     }
 
-    fn fields(&mut self, entry: &str) -> Result<HashMap<String, String>> {
+    fn read_fields(&mut self, entry: &str) -> Result<HashMap<String, String>> {
         let mut fields = HashMap::new();
         loop {
-            while self.eat(',') {}
-            if self.eat('}') || self.eat(')') {
+            while self.consume(',') {}
+            if self.consume('}') || self.consume(')') {
                 return Ok(fields);
             }
-            let name = self.word().to_lowercase();
-            if name.is_empty() || !self.eat('=') {
+            let name = self.read_word().to_lowercase();
+            if name.is_empty() || !self.consume('=') {
                 return Err(unfinished_entry_error(entry));
             }
-            let mut value = String::new();
-            loop {
-                self.skip();
-                let part = match self.rest.chars().next() {
-                    Some('{') => self.parse_braced_text(),
-                    Some('"') => {
-                        self.rest = &self.rest[1..];
-                        self.parse_quoted_text()
-                    }
-                    _ => Some(self.word())
-                        .filter(|word| !word.is_empty())
-                        .map(|word| {
-                            self.names
-                                .get(&word.to_lowercase())
-                                .cloned()
-                                .unwrap_or(word)
-                        }),
-                };
-                value.push_str(&part.ok_or_else(|| unfinished_entry_error(entry))?);
-                if !self.eat('#') {
-                    break;
-                }
-            }
+            let value = self.read_value(entry)?;
             fields.insert(name, value);
         }
+    }
+
+    /// A value: texts, numbers and abbreviations, joined by `#`.
+    fn read_value(&mut self, entry: &str) -> Result<String> {
+        let mut value = String::new();
+        loop {
+            self.skip_spaces();
+            let part = match self.rest.chars().next() {
+                Some('{') => self.parse_braced_text(),
+                Some('"') => {
+                    self.rest = &self.rest[1..];
+                    self.read_until_closing('"')
+                }
+                _ => self.read_abbreviation(),
+            };
+            value.push_str(&part.ok_or_else(|| unfinished_entry_error(entry))?);
+            if !self.consume('#') {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// What an abbreviation of a `@string` means, or the word itself; `None` without a word.
+    fn read_abbreviation(&mut self) -> Option<String> {
+        let word = self.read_word();
+        let meaning = self.names.get(&word.to_lowercase()).cloned();
+        meaning.or((!word.is_empty()).then_some(word))
     }
 }
 

@@ -95,7 +95,7 @@ fn round_to_float32(value: f64) -> Value {
 
 impl Stats {
     /// Scale factor and offset of the band with index `position`.
-    fn scale(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
+    fn read_scaling(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
         Ok(match self.scaling.as_str() {
             "columns" => (
                 read_band_number(sample, "scaling:scale_factor", position).unwrap_or(1.0),
@@ -115,20 +115,26 @@ impl Stats {
 
     /// Minimum, maximum, mean, standard deviation, valid percent, percentiles 25, 50, 75 and 95;
     /// `None` without valid pixels.
-    fn continuous(
+    fn compute_statistics(
         &self,
         sample: &SampleView<'_>,
         position: usize,
         ctx: &JobContext,
     ) -> Result<Option<Vec<f64>>> {
-        let (factor, offset) = self.scale(sample, position)?;
+        let (factor, offset) = self.read_scaling(sample, position)?;
         // A negative factor reverses the order of percentiles.
-        let turned = factor < 0.0;
-        let percents = PERCENTS.map(|percent| if turned { 100.0 - percent } else { percent });
+        let is_reversed = factor < 0.0;
+        let percents = PERCENTS.map(|percent| {
+            if is_reversed {
+                100.0 - percent
+            } else {
+                percent
+            }
+        });
         let Some(summary) = sample.tally(ctx)?.summary(position, &percents, ctx)? else {
             return Ok(None);
         };
-        let (low, high) = if turned {
+        let (low, high) = if is_reversed {
             (summary.max, summary.min)
         } else {
             (summary.min, summary.max)
@@ -146,7 +152,7 @@ impl Stats {
     }
 
     /// Fraction of each class among the pixels that belong to any of the classes.
-    fn shares(
+    fn compute_class_shares(
         &self,
         sample: &SampleView<'_>,
         position: usize,
@@ -195,8 +201,8 @@ impl SampleExtension for Stats {
             ];
         }
         let description = "Per-band statistics (List[List[Float32]]): categorical mode returns \
-            class probabilities, continuous mode \
-                           returns [min, max, mean, std, valid%, p25, p50, p75, p95]";
+            class probabilities, continuous mode returns [min, max, mean, std, valid%, p25, p50, \
+            p75, p95]";
         vec![field(
             "geotiff:stats",
             list_type(list_type(DataType::Float32)),
@@ -209,9 +215,9 @@ impl SampleExtension for Stats {
         let mut rows = Vec::with_capacity(bands);
         for position in 0..bands {
             rows.push(if self.categorical {
-                Some(self.shares(sample, position, ctx)?)
+                Some(self.compute_class_shares(sample, position, ctx)?)
             } else {
-                self.continuous(sample, position, ctx)?
+                self.compute_statistics(sample, position, ctx)?
             });
         }
         if self.fields == "stats" {

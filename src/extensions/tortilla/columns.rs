@@ -460,8 +460,9 @@ mod tests {
     use serde_json::json;
 
     fn dataset() -> Dataset {
-        let file = |id: &str| Sample::file(id, "/x", 1);
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
+        let scene =
+            |id: &str| Sample::new_folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
         Dataset {
             collection: Collection::default(),
             root: Tortilla::new(vec![scene("one"), scene("two"), scene("three")]).into(),

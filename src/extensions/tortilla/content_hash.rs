@@ -86,18 +86,18 @@ mod tests {
             values: [].into(),
         };
         let samples = [
-            Sample::file("file", &whole, 3),
+            Sample::new_file("file", &whole, 3),
             sample("range", range(2, 3)),
             sample("bytes", Payload::Bytes(Vec::from("abc").into())),
             sample("cut", range(5, 30)),
             sample("__TACOPAD__0", Payload::Bytes([].into())),
-            Sample::folder(
+            Sample::new_folder(
                 "folder",
-                Tortilla::new(vec![Sample::file("file", &whole, 3)]),
+                Tortilla::new(vec![Sample::new_file("file", &whole, 3)]),
             ),
-            Sample::folder(
+            Sample::new_folder(
                 "other",
-                Tortilla::new(vec![Sample::file("renamed", &whole, 3)]),
+                Tortilla::new(vec![Sample::new_file("renamed", &whole, 3)]),
             ),
         ];
         let hashes = hashes(&samples.iter().collect::<Vec<_>>(), &JobContext::default())

@@ -119,7 +119,7 @@ impl DialogView for About {
                     .color(t.tx2),
             );
             match self.checks.latest() {
-                Some(checks) => checks_ui(ui, checks),
+                Some(checks) => doctor_checks_ui(ui, checks),
                 None => {
                     ui.label(theme::style_small_text(tr!("Looking…"), t.tx2));
                 }
@@ -129,7 +129,7 @@ impl DialogView for About {
     }
 }
 
-fn checks_ui(ui: &mut Ui, checks: &[DoctorCheck]) {
+fn doctor_checks_ui(ui: &mut Ui, checks: &[DoctorCheck]) {
     let t = theme::tokens(ui);
     let height = (ui.ctx().content_rect().height() - 360.0).max(160.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {

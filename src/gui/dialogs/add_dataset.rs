@@ -388,7 +388,10 @@ fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
         "{n} folders",
         n = paint::format_grouped_number(imported.added.folders)
     );
-    let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
+    let text = format!(
+        "{files}, {folders}, {}",
+        paint::format_bytes(imported.added.bytes)
+    );
     ui.label(theme::style_small_text(text, t.tx2));
     if imported.changes.is_empty() {
         if !is_first {

@@ -499,7 +499,7 @@ fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
         } else {
             (icons::X, t.warn)
         };
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             egui::pos2(right.left() - 12.0, rect.center().y),
             mark,

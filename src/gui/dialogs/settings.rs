@@ -162,7 +162,7 @@ impl SettingsDialog {
         };
         let Some(folder) = &cache.folder else { return };
         let (size, n) = (
-            paint::bytes(cache.bytes),
+            paint::format_bytes(cache.bytes),
             paint::format_grouped_number(cache.files),
         );
         row_ui(

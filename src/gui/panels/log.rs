@@ -52,7 +52,7 @@ impl Panel for LogPanel {
                     LogLevel::Error => (icons::WARNING_OCTAGON, t.err, t.err),
                     LogLevel::Warning | LogLevel::Info => (icons::INFO, t.tx3, t.tx2),
                 };
-                paint::icon(
+                paint::draw_icon(
                     ui.painter(),
                     pos2(inner.left() + 7.0, rect.center().y),
                     icon,

@@ -123,8 +123,8 @@ pub fn ui(ui: &mut Ui, panel: &mut OpeningPage, cx: &mut PanelContext<'_>) {
                     let rate = bytes as f64 / seconds.max(0.1);
                     words.push(tr!(
                         "{bytes} received, {rate}/s",
-                        bytes = paint::bytes(bytes),
-                        rate = paint::bytes(rate as u64)
+                        bytes = paint::format_bytes(bytes),
+                        rate = paint::format_bytes(rate as u64)
                     ));
                     let left = first
                         .as_ref()
@@ -191,7 +191,7 @@ pub fn source_of(cx: &PanelContext<'_>, path: &Path) -> String {
     if let Some(reader) = cx.studio.opening().and_then(|opening| opening.reader()) {
         let info = reader.info();
         words.push(info.format.badge().to_owned());
-        words.extend(info.size_bytes.map(paint::bytes));
+        words.extend(info.size_bytes.map(paint::format_bytes));
     }
     words.join(", ")
 }

@@ -54,7 +54,7 @@ pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) ->
         painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
         let mut inner = rect.shrink2(vec2(6.0, 0.0));
         if let Some(icon) = icon {
-            paint::icon(
+            paint::draw_icon(
                 painter,
                 pos2(inner.left() + 6.0, rect.center().y),
                 icon,
@@ -138,7 +138,7 @@ pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
             t.tx,
         );
         let color = if response.hovered() { t.tx } else { t.tx3 };
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             cross.center() - vec2(1.0, 0.0),
             icons::X,

@@ -216,7 +216,7 @@ impl Widget for Button<'_> {
         };
         let gap = if bar { 6.0 } else { 5.0 };
         let galley = if self.most.is_finite() {
-            paint::line(
+            paint::layout_cut_line(
                 ui.painter(),
                 &self.text,
                 font,
@@ -289,7 +289,7 @@ impl Widget for Button<'_> {
                 } else {
                     text
                 };
-                paint::icon(
+                paint::draw_icon(
                     painter,
                     pos2(x + icon_size / 2.0, rect.center().y),
                     icon,
@@ -299,7 +299,10 @@ impl Widget for Button<'_> {
                 x += icon_size + gap;
             }
             if !self.text.is_empty() {
-                let at = paint::snap(painter, pos2(x, rect.center().y - galley.size().y / 2.0));
+                let at = paint::snap_to_pixels(
+                    painter,
+                    pos2(x, rect.center().y - galley.size().y / 2.0),
+                );
                 painter.galley_with_override_text_color(at, galley, text);
             }
             paint::focus_ring(ui, &response, 4);
@@ -326,7 +329,7 @@ pub fn link(ui: &mut Ui, text: &str) -> Response {
     let enabled = ui.is_enabled();
     response.widget_info(|| WidgetInfo::labeled(Role::Link, enabled, text));
     if ui.is_rect_visible(rect) {
-        let at = paint::snap(
+        let at = paint::snap_to_pixels(
             ui.painter(),
             pos2(rect.left(), rect.center().y - galley.size().y / 2.0),
         );

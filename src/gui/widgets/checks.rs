@@ -71,7 +71,7 @@ fn mark_and_text(ui: &mut Ui, text: &str) -> (egui::Rect, Response) {
     };
     let (rect, response) = ui.allocate_exact_size(vec2(14.0 + text_width, 20.0), Sense::click());
     if !text.is_empty() {
-        let at = paint::snap(
+        let at = paint::snap_to_pixels(
             ui.painter(),
             pos2(rect.left() + 21.0, rect.center().y - galley.size().y / 2.0),
         );

@@ -52,7 +52,7 @@ pub fn choice_card(ui: &mut Ui, chosen: bool, card: &ChoiceCard<'_>) -> bool {
         t.tx2,
     );
     paint::text_left(painter, lower, card.what, font::regular(12.0), t.tx2);
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(rect.right() - 18.0, rect.top() + 17.0),
         card.icon,

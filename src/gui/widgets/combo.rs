@@ -60,7 +60,7 @@ pub fn combo<S: AsRef<str>>(
                 .height(300.0)
                 .truncate()
                 .icon(move |ui, rect, _, _| {
-                    paint::icon(ui.painter(), rect.center(), icons::CARET_DOWN, 12.0, t.tx3)
+                    paint::draw_icon(ui.painter(), rect.center(), icons::CARET_DOWN, 12.0, t.tx3)
                 })
                 .show_ui(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;

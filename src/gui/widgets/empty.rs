@@ -53,7 +53,7 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
         // The icon is the first to go where the height is short.
         if free >= 0.0 {
             let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
-            paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
+            paint::draw_icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
         }
         ui.label(
             theme::rich_text(state.title)

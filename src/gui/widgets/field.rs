@@ -62,7 +62,7 @@ pub fn note_ui(ui: &mut Ui, note: &FieldNote) {
             .wrap(),
         );
     });
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(top.x + 7.0, top.y + 8.0),
         icon,
@@ -243,7 +243,7 @@ impl<'a> TextField<'a> {
         let frame = ui.painter().add(Shape::Noop);
         let mut inner = rect.shrink2(vec2(9.0, 4.0));
         if let Some(icon) = self.icon {
-            paint::icon(
+            paint::draw_icon(
                 ui.painter(),
                 pos2(inner.left() + 7.0, rect.center().y),
                 icon,
@@ -260,7 +260,7 @@ impl<'a> TextField<'a> {
             _ => None,
         };
         if let Some((icon, color)) = mark {
-            paint::icon(
+            paint::draw_icon(
                 ui.painter(),
                 pos2(inner.right() - 6.0, rect.top() + 13.0),
                 icon,

@@ -59,7 +59,7 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
         } else {
             icons::CARET_RIGHT
         };
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(inner.left() + 6.0, rect.center().y),
             caret,
@@ -141,7 +141,7 @@ pub fn tab(
     let (text_color, icon_color) = if active { (t.tx, t.tx) } else { (t.tx2, t.tx3) };
     let mut inner = rect.shrink2(vec2(12.0, 0.0));
     if let Some(icon) = icon {
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(inner.left() + 8.0, rect.center().y),
             icon,

@@ -75,7 +75,7 @@ fn entry(
     }
     let color = if enabled { t.tx } else { t.txd };
     let weak = if enabled { t.tx3 } else { t.txd };
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(rect.left() + 13.0, rect.center().y),
         icon,

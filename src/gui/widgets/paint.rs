@@ -12,7 +12,7 @@ use crate::gui::theme::{self, ThemeTokens, font};
 use crate::text::displayed_line;
 
 /// One line of text in its displayed form (see [`displayed_line`]), cut with `…` at `width` points.
-pub fn line(
+pub fn layout_cut_line(
     painter: &Painter,
     text: &str,
     font: FontId,
@@ -55,39 +55,43 @@ pub fn lower_edge(ui: &Ui, rect: Rect) {
 
 /// Paints one line, centred vertically in `rect`, at its left. Returns the right end of the text.
 pub fn text_left(painter: &Painter, rect: Rect, text: &str, font: FontId, color: Color32) -> f32 {
-    let galley = line(painter, text, font, color, rect.width());
+    let galley = layout_cut_line(painter, text, font, color, rect.width());
     let right = rect.left() + galley.size().x;
     let y = rect.center().y - galley.size().y / 2.0;
-    painter.galley(snap(painter, pos2(rect.left(), y)), galley, color);
+    painter.galley(snap_to_pixels(painter, pos2(rect.left(), y)), galley, color);
     right
 }
 
 /// Paints one line, centred vertically in `rect`, at its right. Returns the left end of the text.
 pub fn text_right(painter: &Painter, rect: Rect, text: &str, font: FontId, color: Color32) -> f32 {
-    let galley = line(painter, text, font, color, rect.width());
+    let galley = layout_cut_line(painter, text, font, color, rect.width());
     let left = rect.right() - galley.size().x;
     let y = rect.center().y - galley.size().y / 2.0;
-    painter.galley(snap(painter, pos2(left, y)), galley, color);
+    painter.galley(snap_to_pixels(painter, pos2(left, y)), galley, color);
     left
 }
 
 /// Paints one line in the middle of `rect`.
 pub fn text_center(painter: &Painter, rect: Rect, text: &str, font: FontId, color: Color32) {
-    let galley = line(painter, text, font, color, rect.width());
+    let galley = layout_cut_line(painter, text, font, color, rect.width());
     let at = Align2::CENTER_CENTER
         .align_size_within_rect(galley.size(), rect)
         .min;
-    painter.galley(snap(painter, at), galley, color);
+    painter.galley(snap_to_pixels(painter, at), galley, color);
 }
 
 /// Paints an icon around `center`.
-pub fn icon(painter: &Painter, center: Pos2, icon: &str, size: f32, color: Color32) {
+pub fn draw_icon(painter: &Painter, center: Pos2, icon: &str, size: f32, color: Color32) {
     let galley = painter.layout_no_wrap(icon.to_owned(), font::icon(size), color);
-    painter.galley(snap(painter, center - galley.size() / 2.0), galley, color);
+    painter.galley(
+        snap_to_pixels(painter, center - galley.size() / 2.0),
+        galley,
+        color,
+    );
 }
 
 /// Snaps a corner to the pixel grid, so that text and one-pixel lines are sharp.
-pub fn snap(painter: &Painter, at: Pos2) -> Pos2 {
+pub fn snap_to_pixels(painter: &Painter, at: Pos2) -> Pos2 {
     let scale = painter.pixels_per_point();
     pos2(
         (at.x * scale).round() / scale,
@@ -178,7 +182,7 @@ pub fn grouped_digits(digits: &str) -> String {
 }
 
 /// Bytes in decimal units: `812 B`, `39 kB`, `4.1 MB`, `28.4 GB`.
-pub fn bytes(size: u64) -> String {
+pub fn format_bytes(size: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if size < 1000 {
         return format!("{size} B");
@@ -208,9 +212,9 @@ mod tests {
             format_grouped_number(49_999_990),
             "49\u{2009}999\u{2009}990"
         );
-        assert_eq!(bytes(812), "812 B");
-        assert_eq!(bytes(39_400), "39 kB");
-        assert_eq!(bytes(999_900), "1.0 MB");
-        assert_eq!(bytes(28_400_000_000), "28.4 GB");
+        assert_eq!(format_bytes(812), "812 B");
+        assert_eq!(format_bytes(39_400), "39 kB");
+        assert_eq!(format_bytes(999_900), "1.0 MB");
+        assert_eq!(format_bytes(28_400_000_000), "28.4 GB");
     }
 }

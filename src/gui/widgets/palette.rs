@@ -124,7 +124,7 @@ impl Palette {
         });
         let before = self.query.clone();
         let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             pos2(rect.left() + 18.0, rect.center().y),
             icons::MAGNIFYING_GLASS,
@@ -260,7 +260,7 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) ->
     }
     paint::row_background(ui.painter(), t, rect, current, response.hovered());
     let color = if enabled { t.tx } else { t.txd };
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(rect.left() + 20.0, rect.center().y),
         entry.icon,

@@ -47,7 +47,7 @@ pub fn spinner(ui: &mut Ui, size: f32) -> Response {
     );
     let still = ui.style().animation_time == 0.0;
     if still {
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             rect.center(),
             icons::CIRCLE_NOTCH,

@@ -166,7 +166,7 @@ fn draw<T: PartialEq + Clone>(
         let color = if on || piece.hovered() { t.tx } else { t.tx2 };
         let mut inner = cell.shrink2(vec2(9.0, 0.0));
         if let Some((icon, tint)) = segment.icon {
-            paint::icon(
+            paint::draw_icon(
                 painter,
                 pos2(inner.left() + 6.0, cell.center().y),
                 icon,

@@ -45,7 +45,7 @@ impl StatusMark {
             StatusMark::Warning => (icons::WARNING, t.warn),
             StatusMark::Error => (icons::WARNING_OCTAGON, t.err),
         };
-        paint::icon(painter, center, icon, 15.0, color);
+        paint::draw_icon(painter, center, icon, 15.0, color);
     }
 }
 
@@ -445,7 +445,7 @@ impl<'a> TableWidget<'a> {
                 } else {
                     icons::CARET_UP
                 };
-                paint::icon(&painter, pos2(end, name.center().y), icon, 11.0, t.tx2);
+                paint::draw_icon(&painter, pos2(end, name.center().y), icon, 11.0, t.tx2);
             }
             paint::focus_ring(ui, &response, 2);
             self.resize(ui, t, rect, cell, clip, index, state);
@@ -574,7 +574,7 @@ fn cell_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, cell: &Cell<'_>, righ
         Cell::Text(text) => (text.as_ref(), font::regular(12.0)),
         Cell::Mono(text) => (text.as_ref(), font::mono(12.0)),
         Cell::Glyph(icon, text) => {
-            paint::icon(
+            paint::draw_icon(
                 painter,
                 pos2(rect.left() + 7.0, rect.center().y),
                 icon,

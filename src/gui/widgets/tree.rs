@@ -143,11 +143,11 @@ pub(super) fn row_ui(
         } else {
             icons::CARET_RIGHT
         };
-        paint::icon(painter, pos2(x + 6.0, middle), icon, 12.0, t.tx3);
+        paint::draw_icon(painter, pos2(x + 6.0, middle), icon, 12.0, t.tx3);
         Rect::from_center_size(pos2(x + 6.0, middle), vec2(16.0, rect.height()))
     });
     x += 17.0;
-    paint::icon(painter, pos2(x + 7.5, middle), item.icon, 15.0, t.tx3);
+    paint::draw_icon(painter, pos2(x + 7.5, middle), item.icon, 15.0, t.tx3);
     x += 21.0;
     let mut right = rect.right() - 8.0;
     item.mark.paint(painter, t, pos2(right - 8.0, middle), true);
@@ -198,7 +198,7 @@ fn slot_ui(
     } else {
         icons::X
     };
-    paint::icon(painter, pos2(x + 24.0, rect.center().y), icon, 14.0, color);
+    paint::draw_icon(painter, pos2(x + 24.0, rect.center().y), icon, 14.0, color);
     let mut text = Rect::from_min_max(pos2(x + 38.0, rect.top()), rect.max);
     text.min.x =
         paint::text_left(painter, text, &item.text, font::mono_semibold(12.0), color) + 5.0;

@@ -90,7 +90,8 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
             payload: Payload::asset(AssetPath::File(asset.place), size),
             values: no_values(),
         });
-        let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
+        let mut sample =
+            Sample::new_folder(&portable_name(&item.id), Tortilla::new(files.collect()));
         sample.values = columns
             .iter_mut()
             .map(|column| column.value(index))

@@ -462,7 +462,7 @@ fn proposal(
                 };
                 Sample {
                     values,
-                    ..Sample::folder(&root.id, below)
+                    ..Sample::new_folder(&root.id, below)
                 }
             }
         }
@@ -909,7 +909,7 @@ pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec
                     if !below.samples.is_empty() {
                         samples.push(Sample {
                             values: sample.values.clone(),
-                            ..Sample::folder(&sample.id, below)
+                            ..Sample::new_folder(&sample.id, below)
                         });
                     }
                 }

@@ -488,7 +488,7 @@ mod tests {
         ];
         let sample = Sample {
             values: values.into(),
-            ..Sample::file("id", "/x", 1)
+            ..Sample::new_file("id", "/x", 1)
         };
         let tortilla = Tortilla {
             schema: schema.into(),
@@ -533,7 +533,7 @@ mod tests {
     fn footer(field: FieldSpec, values: Vec<Value>, taco: bool) -> (RecordBatch, Losses) {
         let samples = values.into_iter().enumerate().map(|(at, value)| Sample {
             values: vec![value].into(),
-            ..Sample::file(&format!("s{at}"), "/x", 1)
+            ..Sample::new_file(&format!("s{at}"), "/x", 1)
         });
         let tortilla = Tortilla {
             schema: vec![field].into(),

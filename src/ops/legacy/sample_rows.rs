@@ -206,7 +206,7 @@ mod tests {
         Sample {
             payload: Payload::Bytes(id.as_bytes().into()),
             values: values.into(),
-            ..Sample::file(id, "", 0)
+            ..Sample::new_file(id, "", 0)
         }
     }
 
@@ -226,7 +226,7 @@ mod tests {
                 padding_file(1),
                 file("c.txt", vec![Value::Null, list(&[rows, 20])]),
             ];
-            let mut folder = Sample::folder(
+            let mut folder = Sample::new_folder(
                 id,
                 Tortilla {
                     schema: below.to_vec().into(),
@@ -236,7 +236,7 @@ mod tests {
             folder.values = vec![Value::text("train"), Value::Float(rows as f64)].into();
             folder
         };
-        let empty = Sample::folder(
+        let empty = Sample::new_folder(
             "__TACOPAD__0",
             Tortilla::new(vec![padding_file(0), padding_file(1), padding_file(2)]),
         );

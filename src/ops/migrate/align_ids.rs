@@ -132,8 +132,8 @@ mod tests {
 
     fn assembly(roots: &[&[&str]]) -> Assembly {
         let root = |(at, ids): (usize, &&[&str])| {
-            let files = ids.iter().map(|id| Sample::file(id, "/x", 1)).collect();
-            Sample::folder(&format!("r{at}"), Tortilla::new(files))
+            let files = ids.iter().map(|id| Sample::new_file(id, "/x", 1)).collect();
+            Sample::new_folder(&format!("r{at}"), Tortilla::new(files))
         };
         let root = Tortilla::new(roots.iter().enumerate().map(root).collect());
         Assembly::of_dataset(

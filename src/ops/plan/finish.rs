@@ -94,7 +94,7 @@ impl OperationOutput for Finished {
 fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     let folder = &request.folder;
     let plan = Plan::read(folder)?;
-    let mut results = expect_all(&plan, request, ctx)?;
+    let mut results = expect_all_parts(&plan, request, ctx)?;
     let rewritten = settle_extents(&plan, folder, &mut results, ctx)?;
     let paths: Vec<PathBuf> = plan
         .parts
@@ -102,37 +102,9 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
         .map(|part| plan.output_of(folder, part))
         .collect();
     let target = plan.dataset_in(folder);
-    let written = match place_above(&target).filter(|_| is_remote(&target)) {
-        Some(above) => write_indexes(&plan.split, &paths, &above, (&plan.parquet, true), ctx)?,
-        None => {
-            let mut staging = Staging::new(&target, true)?;
-            for name in plan.split.index_names() {
-                staging.claim(name)?;
-            }
-            let written = write_indexes(
-                &plan.split,
-                &paths,
-                staging.path(),
-                (&plan.parquet, false),
-                ctx,
-            )?;
-            ctx.check()?;
-            staging.finish()?;
-            written
-        }
-    };
-    let mut indexes = Vec::with_capacity(written.len());
-    for name in plan.split.index_names() {
-        let path = target.with_file_name(name);
-        let (bytes, sha256) = digest_of(&path, ctx)?;
-        indexes.push(IndexResult {
-            path,
-            bytes,
-            sha256,
-        });
-    }
+    let indexes = write_plan_indexes(&plan, &target, &paths, ctx)?;
     ctx.stage(tr!("Comparing"), None);
-    let statistics = compare(&plan, &paths, &indexes, ctx)?;
+    let statistics = compare_with_plan(&plan, &paths, &indexes, ctx)?;
     let finished = Finished {
         plan: plan.id.clone(),
         roots: plan.roots(),
@@ -157,8 +129,47 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     Ok(finished)
 }
 
+/// Writes the indexes over the parts beside `target`. On this machine they appear together.
+fn write_plan_indexes(
+    plan: &Plan,
+    target: &Path,
+    parts: &[PathBuf],
+    ctx: &JobContext,
+) -> Result<Vec<IndexResult>> {
+    match place_above(target).filter(|_| is_remote(target)) {
+        Some(above) => {
+            write_indexes(&plan.split, parts, &above, (&plan.parquet, true), ctx)?;
+        }
+        None => {
+            let mut staging = Staging::new(target, true)?;
+            for name in plan.split.index_names() {
+                staging.claim(name)?;
+            }
+            let parquet = (&plan.parquet, false);
+            write_indexes(&plan.split, parts, staging.path(), parquet, ctx)?;
+            ctx.check()?;
+            staging.finish()?;
+        }
+    }
+    let mut indexes = Vec::new();
+    for name in plan.split.index_names() {
+        let path = target.with_file_name(name);
+        let (bytes, sha256) = digest_of(&path, ctx)?;
+        indexes.push(IndexResult {
+            path,
+            bytes,
+            sha256,
+        });
+    }
+    Ok(indexes)
+}
+
 /// Results of all parts, after comparing their outputs with them.
-fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<Vec<PartResult>> {
+fn expect_all_parts(
+    plan: &Plan,
+    request: &FinishRequest,
+    ctx: &JobContext,
+) -> Result<Vec<PartResult>> {
     ctx.stage(tr!("Looking at the parts"), Some(plan.parts.len() as u64));
     let mut results = Vec::with_capacity(plan.parts.len());
     let mut missing = Vec::new();
@@ -236,7 +247,7 @@ fn settle_extents(
     if without.is_empty() {
         return Ok(without);
     }
-    let whole = whole_of(plan, folder, ctx)?;
+    let whole = compute_whole_extent(plan, folder, ctx)?;
     if results.iter().all(|result| {
         result
             .whole_extent
@@ -262,7 +273,7 @@ fn settle_extents(
 
 /// The extent of the whole dataset, from the level tables of all parts and the collection of the
 /// plan.
-fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset> {
+fn compute_whole_extent(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset> {
     ctx.stage(tr!("Reading the metadata"), Some(plan.parts.len() as u64));
     let mut levels: Vec<Vec<RecordBatch>> = vec![Vec::new(); plan.levels.len()];
     for part in &plan.parts {
@@ -328,7 +339,7 @@ fn join_batches(batches: &[RecordBatch]) -> Result<RecordBatch> {
 
 /// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the
 /// samples have statistics.
-fn compare(
+fn compare_with_plan(
     plan: &Plan,
     paths: &[PathBuf],
     indexes: &[IndexResult],
@@ -367,7 +378,7 @@ fn compare(
     if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
         return Err(different_tree_error());
     }
-    statistics(plan, reader.as_ref(), ctx)
+    pool_statistics(plan, reader.as_ref(), ctx)
 }
 
 fn different_tree_error() -> Error {
@@ -387,7 +398,7 @@ fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
 
 /// Statistics pooled over all samples; `None` when the samples have no statistics, or when they
 /// can't be pooled (logged as a warning).
-fn statistics(
+fn pool_statistics(
     plan: &Plan,
     reader: &dyn ContainerReader,
     ctx: &JobContext,

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{AttemptError, AttemptState, Finished, PartAttempt, Plan, now_ms, read_json, size_of};
+use super::{
+    AttemptError, AttemptState, Finished, PartAttempt, Plan, PlanPart, now_ms, read_json, size_of,
+};
 use crate::error::{IoContext, Result};
 
 /// State of a part.
@@ -93,13 +95,20 @@ pub struct PlanStatus {
     pub finished: Option<Finished>,
 }
 
+/// Bytes of sample data that are written, including those of parts being built.
+fn count_written_bytes(parts: &[PartStatus]) -> f64 {
+    parts
+        .iter()
+        .map(|part| part.fraction * part.data_bytes as f64)
+        .sum()
+}
+
 impl PlanStatus {
     /// Completed share of the bytes including parts being built, 0 to 1.
     pub fn share(&self) -> f64 {
-        let part = |part: &PartStatus| part.fraction * part.data_bytes as f64;
         match self.data_bytes {
             0 => self.done as f64 / self.total.max(1) as f64,
-            all => self.parts.iter().map(part).sum::<f64>() / all as f64,
+            all => count_written_bytes(&self.parts) / all as f64,
         }
     }
 
@@ -126,53 +135,68 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
     let mut parts = Vec::with_capacity(plan.parts.len());
     for part in &plan.parts {
         let attempts = attempts.remove(&part.number).unwrap_or_default();
-        let result = plan.result(folder, part)?;
-        let result = match result {
-            Some(result) if size_of(&plan.output_of(folder, part))? == Some(result.bytes) => {
-                Some(result)
-            }
-            _ => None,
-        };
-        let last = attempts.last();
-        let state = match (&result, last) {
-            (Some(_), _) => PartState::Done,
-            (None, None) => PartState::Waiting,
-            (None, Some(last)) if last.is_lost(now) => PartState::Lost,
-            (None, Some(last)) => match last.state {
-                AttemptState::Running => PartState::Running,
-                // The output was removed or replaced after it was written.
-                AttemptState::Done => PartState::Waiting,
-                AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
-            },
-        };
-        parts.push(PartStatus {
-            number: part.number,
-            name: part.name.clone(),
-            state,
-            roots: part.roots,
-            data_bytes: part.data_bytes,
-            fraction: match state {
-                PartState::Done => 1.0,
-                PartState::Running => last.map_or(0.0, compute_progress),
-                _ => 0.0,
-            },
-            host: last.map(|attempt| attempt.host.clone()),
-            sha256: result.as_ref().map(|result| result.sha256.clone()),
-            seconds: result.as_ref().map(|result| result.seconds),
-            failures: result
-                .as_ref()
-                .map_or(0, |result| result.failures.len() as u64),
-            error: if state == PartState::Failed {
-                last.and_then(|attempt| attempt.error.clone())
-            } else {
-                None
-            },
-            attempts,
-        });
+        parts.push(read_part_status(folder, &plan, part, attempts, now)?);
     }
     let finished = read_json::<Finished>(&folder.join("finished.json"))?
         .filter(|finished| finished.plan == plan.id);
     Ok(summarize_parts(&plan, folder, parts, finished))
+}
+
+/// State of one part at the time `now`, from its result and its attempts.
+fn read_part_status(
+    folder: &Path,
+    plan: &Plan,
+    part: &PlanPart,
+    attempts: Vec<PartAttempt>,
+    now: u64,
+) -> Result<PartStatus> {
+    let result = match plan.result(folder, part)? {
+        Some(result) if size_of(&plan.output_of(folder, part))? == Some(result.bytes) => {
+            Some(result)
+        }
+        _ => None,
+    };
+    let last = attempts.last();
+    let state = match last {
+        _ if result.is_some() => PartState::Done,
+        None => PartState::Waiting,
+        Some(last) => find_unwritten_state(last, now),
+    };
+    Ok(PartStatus {
+        number: part.number,
+        name: part.name.clone(),
+        state,
+        roots: part.roots,
+        data_bytes: part.data_bytes,
+        fraction: match state {
+            PartState::Done => 1.0,
+            PartState::Running => last.map_or(0.0, compute_progress),
+            _ => 0.0,
+        },
+        host: last.map(|attempt| attempt.host.clone()),
+        sha256: result.as_ref().map(|result| result.sha256.clone()),
+        seconds: result.as_ref().map(|result| result.seconds),
+        failures: result
+            .as_ref()
+            .map_or(0, |result| result.failures.len() as u64),
+        error: last
+            .filter(|_| state == PartState::Failed)
+            .and_then(|attempt| attempt.error.clone()),
+        attempts,
+    })
+}
+
+/// State of a part without a result, by its last attempt.
+fn find_unwritten_state(last: &PartAttempt, now: u64) -> PartState {
+    if last.is_lost(now) {
+        return PartState::Lost;
+    }
+    match last.state {
+        AttemptState::Running => PartState::Running,
+        // The output was removed or replaced after it was written.
+        AttemptState::Done => PartState::Waiting,
+        AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
+    }
 }
 
 /// The share that is done, from 0 to 1; 0 where the total is unknown.
@@ -191,10 +215,7 @@ fn summarize_parts(
 ) -> PlanStatus {
     let count = |state: PartState| parts.iter().filter(|part| part.state == state).count();
     let done = || parts.iter().filter(|part| part.state == PartState::Done);
-    let partly: f64 = parts
-        .iter()
-        .map(|part| part.fraction * part.data_bytes as f64)
-        .sum();
+    let written_bytes = count_written_bytes(&parts);
     let all = || parts.iter().flat_map(|part| &part.attempts);
     let first = all().map(|attempt| attempt.started_ms).min();
     let last = all().map(|attempt| attempt.updated_ms).max();
@@ -208,7 +229,7 @@ fn summarize_parts(
     );
     // Parts of empty files have no bytes; their share is that of the samples.
     let share = if plan.data_bytes > 0 {
-        partly / plan.data_bytes as f64
+        written_bytes / plan.data_bytes as f64
     } else {
         done_roots as f64 / plan.roots().max(1) as f64
     };
@@ -229,7 +250,7 @@ fn summarize_parts(
         done_bytes,
         done_roots,
         elapsed_seconds: elapsed,
-        bytes_per_second: rate(partly),
+        bytes_per_second: rate(written_bytes),
         roots_per_second: rate(done_roots as f64),
         eta_seconds: eta,
         parts,

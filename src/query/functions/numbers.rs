@@ -190,16 +190,8 @@ const RANDOM_NUMBERS: u64 = 1 << 53;
 /// A number from 0 to 1, without 1.
 fn rand_number() -> f64 {
     use std::hash::{BuildHasher, RandomState};
-    thread_local! {
-        static STATE: (RandomState, std::cell::Cell<u64>) = (
-            RandomState::new(),
-            std::cell::Cell::new(0),
-        );
-    }
-    STATE.with(|(state, count)| {
-        count.set(count.get().wrapping_add(1));
-        share_of_bits(state.hash_one(count.get()))
-    })
+    // Each state has other keys.
+    share_of_bits(RandomState::new().hash_one(()))
 }
 
 /// A number from 0 to 1, without 1, of random bits.

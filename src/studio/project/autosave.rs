@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::file::Project;
@@ -91,7 +91,8 @@ pub(in crate::studio) struct Autosave {
     sent: u64,
     begun: bool,
     patience: Duration,
-    slow_told: Cell<bool>,
+    /// True from the message that writing is slow to the end of the slow period.
+    reports_slow: Cell<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -103,18 +104,22 @@ impl Autosave {
         let inner = shared.clone();
         let thread = std::thread::Builder::new()
             .name("autosave".into())
-            .spawn(move || work(&folder, &receiver, &inner))
+            .spawn(move || run_autosave(&folder, &receiver, &inner))
             .ok();
-        let slow_told = Cell::new(false);
+        let reports_slow = Cell::new(false);
         Self {
             sender,
             shared,
             sent: 0,
             begun: false,
             patience: PATIENCE,
-            slow_told,
+            reports_slow,
             thread,
         }
+    }
+
+    fn lock_shared(&self) -> MutexGuard<'_, SharedAutosave> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True once a journal exists or is being created; [`Autosave::note`] then needs no `before`.
@@ -133,8 +138,7 @@ impl Autosave {
     /// Returns false on timeout.
     pub fn settle(&self) -> bool {
         let end = Instant::now() + self.patience;
-        let (shared, told) = &*self.shared;
-        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock_shared();
         // A finished thread writes nothing more.
         while state.written < self.sent
             && self
@@ -146,7 +150,9 @@ impl Autosave {
             if left.is_zero() {
                 return false;
             }
-            state = told
+            state = self
+                .shared
+                .1
                 .wait_timeout(state, left.min(LOOK))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
@@ -189,47 +195,33 @@ impl Autosave {
             .is_ok()
         {
             self.sent += 1;
-            self.shared
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .since
-                .get_or_insert_with(Instant::now);
+            self.lock_shared().since.get_or_insert_with(Instant::now);
         }
     }
 
     /// Takes the most recent failure, or a message that writing is slow.
     pub fn take_trouble(&self) -> Option<String> {
-        let mut state = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock_shared();
         let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
         // Reported once per slow period.
-        let told = self.slow_told.replace(slow);
+        let is_reported = self.reports_slow.replace(slow);
         let behind = self.sent.saturating_sub(state.written);
         state.trouble.take().or_else(|| {
-            (slow && !told)
+            (slow && !is_reported)
                 .then(|| format!("the disk does not answer: {behind} changes are not kept yet"))
         })
     }
 
     /// Path of the journal, once it exists.
     pub fn path(&self) -> Option<PathBuf> {
-        self.shared
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .path
-            .clone()
+        self.lock_shared().path.clone()
     }
 
     /// Deletes the journal: the draft was saved or discarded. Changes that are not written yet are
     /// not written first: a slow disk would leave a journal behind when the program ends meanwhile.
     pub fn forget(&mut self) {
         self.begun = false;
-        self.shared
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .discarded = self.sent;
+        self.lock_shared().discarded = self.sent;
         let _ = self.sender.send(AutosaveMessage::Forget);
     }
 }
@@ -271,7 +263,8 @@ impl Drop for PendingWrites {
     }
 }
 
-fn work(
+/// Writes changes as they come, until the draft is closed.
+fn run_autosave(
     folder: &Path,
     receiver: &Receiver<AutosaveMessage>,
     shared: &(Mutex<SharedAutosave>, Condvar),
@@ -301,10 +294,12 @@ fn work(
                     let state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                     state.written < state.discarded
                 };
-                let outcome = match (is_discarded, broken) {
-                    (true, _) => Ok(()),
-                    (_, true) => write_whole(folder, &mut journal, *note),
-                    (_, false) => write(folder, &mut journal, *note),
+                let outcome = if is_discarded {
+                    Ok(())
+                } else if broken {
+                    write_whole(folder, &mut journal, *note)
+                } else {
+                    write_change(folder, &mut journal, *note)
                 };
                 broken = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -340,7 +335,7 @@ fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote)
     Ok(())
 }
 
-fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Result<()> {
+fn write_change(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Result<()> {
     let ctx = JobContext::default();
     let open = match journal {
         Some(open) => open,
@@ -359,8 +354,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
             journal.insert(Journal::begin(folder, note.project, &start, &ctx)?)
         }
     };
-    let large = |edit: &Edit| edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX;
-    let (entry, beyond) = match note.change {
+    let (entry, is_beyond_base) = match note.change {
         DraftChange::Do(edit) => (JournalEntry::Do(edit), false),
         DraftChange::Undo(_) if open.has_undo() => (JournalEntry::Undo, false),
         DraftChange::Redo(_) if open.has_redo() => (JournalEntry::Redo, false),
@@ -370,14 +364,14 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
         DraftChange::Recipe(calls) => (JournalEntry::Recipe(calls), false),
     };
     let written = match &entry {
-        JournalEntry::Do(edit) if large(edit) => {
-            open.tell(&entry);
+        JournalEntry::Do(edit) if edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX => {
+            open.follow(&entry);
             false
         }
         entry => open.add(entry)?,
     };
-    if beyond {
-        open.draw_line();
+    if is_beyond_base {
+        open.forget_steps();
     }
     if !written || open.is_long() {
         open.compact(&note.after, &ctx)?;
@@ -422,7 +416,7 @@ mod tests {
             // A file instead of a folder: every write fails.
             let file = place.path().join("file");
             std::fs::write(&file, "").expect("writes");
-            work(&file, &receiver, &shared);
+            run_autosave(&file, &receiver, &shared);
             let state = shared.0.into_inner().expect("is free");
             (state.written, state.trouble.is_some())
         };
@@ -585,7 +579,7 @@ mod tests {
             sent: 0,
             begun: false,
             patience: PATIENCE,
-            slow_told: Cell::new(false),
+            reports_slow: Cell::new(false),
             thread: Some(thread),
         };
         let mut autosave = autosave.with_patience(Duration::from_millis(20));

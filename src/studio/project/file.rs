@@ -297,7 +297,7 @@ mod tests {
         ];
         let file = |id: &str, values: Vec<Value>| Sample {
             values: values.into(),
-            ..Sample::file(id, folder.join("in/x.tif"), 7)
+            ..Sample::new_file(id, folder.join("in/x.tif"), 7)
         };
         // With a drive on Windows.
         let elsewhere = std::path::absolute("/elsewhere/y.tacozip").expect("a path");
@@ -338,7 +338,7 @@ mod tests {
                 payload: Payload::Bytes([1, 2, 0].into()),
                 ..file("bytes", vec![Value::text("")])
             },
-            Sample::folder("empty", Tortilla::default()),
+            Sample::new_folder("empty", Tortilla::default()),
         ];
         let below = Tortilla {
             schema: fields.into(),
@@ -349,10 +349,10 @@ mod tests {
             samples: vec![file("é/..", vec![Value::Int(4)])],
         };
         let root = Tortilla::new(vec![
-            Sample::folder("a", below.clone()),
+            Sample::new_folder("a", below.clone()),
             file("plain", vec![]),
-            Sample::folder("b", other),
-            Sample::folder("c", below),
+            Sample::new_folder("b", other),
+            Sample::new_folder("c", below),
         ]);
         let mut collection = Collection::template();
         collection.set("title", Some("T \u{1f980}\n".into()));

@@ -259,7 +259,7 @@ impl Journal {
     /// # Errors
     /// [`crate::error::Kind::Io`].
     pub fn add(&mut self, entry: &JournalEntry) -> Result<bool> {
-        self.tell(entry);
+        self.follow(entry);
         let Ok(text) = serde_json::to_string(entry) else {
             return Ok(false);
         };
@@ -282,7 +282,7 @@ impl Journal {
     }
 
     /// Records an entry that the next base will include.
-    pub fn tell(&mut self, entry: &JournalEntry) {
+    pub fn follow(&mut self, entry: &JournalEntry) {
         self.followed.follow(entry);
     }
 
@@ -297,7 +297,7 @@ impl Journal {
     }
 
     /// Steps up to now can't be undone or redone by line.
-    pub fn draw_line(&mut self) {
+    pub fn forget_steps(&mut self) {
         self.followed.done.clear();
         self.followed.undone.clear();
     }
@@ -328,7 +328,7 @@ impl Journal {
         // Not every disk of Windows replaces a file that is open.
         self.file = None;
         self.bytes = begin_file(&self.path, &head)?;
-        self.draw_line();
+        self.forget_steps();
         self.followed.id.clone_from(&head.id);
         remove_bases(&self.path, head.base.as_deref());
         self.head = head;

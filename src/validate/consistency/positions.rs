@@ -8,7 +8,7 @@ use crate::model::{Skeleton, is_padding};
 /// Number of a position in [`SamplePositions::nodes`].
 pub type NodeId = u32;
 /// Marks samples without a position.
-const NOWHERE: NodeId = NodeId::MAX;
+const NO_POSITION: NodeId = NodeId::MAX;
 
 #[derive(Clone, Debug, Default)]
 pub struct PositionNode {
@@ -46,7 +46,13 @@ impl SamplePositions {
         };
         positions.node.push(
             (0..top.len() as u32)
-                .map(|row| if is_padding(top.id(row)) { NOWHERE } else { 0 })
+                .map(|row| {
+                    if is_padding(top.id(row)) {
+                        NO_POSITION
+                    } else {
+                        0
+                    }
+                })
                 .collect(),
         );
         positions.root.push((0..top.len() as u32).collect());
@@ -71,7 +77,9 @@ impl SamplePositions {
             lists.entry((node, hasher.finish())).or_insert((0, row)).0 += 1;
         }
         let mut models: HashMap<NodeId, (usize, u32)> = HashMap::new();
-        for (&(node, _), &(count, row)) in lists.iter().filter(|((node, _), _)| *node != NOWHERE) {
+        for (&(node, _), &(count, row)) in
+            lists.iter().filter(|((node, _), _)| *node != NO_POSITION)
+        {
             let model = models.entry(node).or_insert((count, row));
             let better = (count, above.children(row).len(), std::cmp::Reverse(row));
             if better
@@ -106,7 +114,7 @@ impl SamplePositions {
             }
             children.insert(parent, (made, ids));
         }
-        let (mut node, mut root) = (vec![NOWHERE; level.len()], vec![0; level.len()]);
+        let (mut node, mut root) = (vec![NO_POSITION; level.len()], vec![0; level.len()]);
         for row in above.list_folders() {
             let Some((known, ids)) = children.get(&self.node[depth - 1][row as usize]) else {
                 continue;
@@ -138,7 +146,7 @@ impl SamplePositions {
             .get(level)?
             .get(row as usize)
             .copied()
-            .filter(|&node| node != NOWHERE)
+            .filter(|&node| node != NO_POSITION)
     }
 
     /// Row of the sample's root in level 0.
@@ -172,9 +180,9 @@ mod tests {
 
     #[test]
     fn children_correspond_by_id_then_by_index() {
-        let file = |id: &str| Sample::file(id, "/x", 1);
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
         let root = |id: &str, ids: &[&str]| {
-            Sample::folder(id, Tortilla::new(ids.iter().map(|id| file(id)).collect()))
+            Sample::new_folder(id, Tortilla::new(ids.iter().map(|id| file(id)).collect()))
         };
         let roots = vec![
             root("a", &["before", "after", "label"]),

@@ -154,8 +154,8 @@ impl OutputField {
         fields.path(ui, label, &mut self.text, hint, FileRequest::ToolOutput);
     }
 
-    /// Draws the path as the destination, with this accessible name.
-    pub fn named_ui(&mut self, ui: &mut Ui, name: &str) {
+    /// Draws the path as the destination; `name` is the accessible name of its field.
+    pub fn destination_ui(&mut self, ui: &mut Ui, name: &str) {
         TextField::new(tr!("Destination"), &mut self.text)
             .mono()
             .name(name)
@@ -181,7 +181,7 @@ impl OutputField {
 /// The dataset of 2.0 that an operation writes.
 #[derive(Debug)]
 pub struct DatasetOutputField {
-    pub output: OutputField,
+    pub location: OutputField,
     format: Format,
 }
 
@@ -189,7 +189,7 @@ impl DatasetOutputField {
     /// Proposes an output.
     pub fn new(text: String, format: Format) -> Self {
         Self {
-            output: OutputField::new(text),
+            location: OutputField::new(text),
             format,
         }
     }
@@ -210,7 +210,7 @@ impl DatasetOutputField {
         if before == self.format {
             return;
         }
-        let text = &mut self.output.text;
+        let text = &mut self.location.text;
         let bare = text.trim_end_matches('/').trim_end_matches(".tacozip");
         *text = if self.format == Format::Zip {
             format!("{bare}.tacozip")
@@ -224,7 +224,7 @@ impl DatasetOutputField {
     /// # Errors
     /// As [`OutputField::destination`].
     pub fn build_options(&self) -> Result<BuildOptions, String> {
-        let Destination { path, replace } = self.output.destination()?;
+        let Destination { path, replace } = self.location.destination()?;
         Ok(BuildOptions {
             target: path,
             format: self.format,

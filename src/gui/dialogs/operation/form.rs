@@ -103,9 +103,9 @@ pub trait OperationForm: std::fmt::Debug {
     fn run_text(&self) -> Cow<'static, str> {
         self.words().verb.into()
     }
-    /// Names of the buttons, where they are not the usual ones.
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames::default()
+    /// Further texts of the buttons, where they are not the usual ones.
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts::default()
     }
     /// Text beside the title.
     fn title_detail(&self, _cx: &PanelContext<'_>) -> String {
@@ -127,10 +127,21 @@ pub trait OperationForm: std::fmt::Debug {
     fn follows_document(&self) -> bool {
         false
     }
-    /// What is drawn beside the options, in columns; `None` for a preview below them.
-    fn columns(&mut self) -> Option<&mut dyn FormColumns> {
-        None
+    /// True for a form whose options, checks and files are side by side. Its preview has no lines:
+    /// the checks say what prevents the command. Other forms have a preview below the options.
+    fn has_columns(&self) -> bool {
+        false
     }
+    /// Draws the middle column: what is checked before the command runs.
+    fn checks_column_ui(
+        &mut self,
+        _ui: &mut Ui,
+        _fields: &mut OperationFields<'_>,
+        _cx: &mut PanelContext<'_>,
+    ) {
+    }
+    /// Draws the right column: the files that the command writes.
+    fn files_column_ui(&self, _ui: &mut Ui, _cx: &PanelContext<'_>) {}
     /// The work of the preview.
     ///
     /// # Errors
@@ -150,26 +161,14 @@ pub trait OperationForm: std::fmt::Debug {
     }
     /// What the dialog shows after an event that ended its job.
     fn end_job(&mut self, event: &Event) -> OperationEnd {
-        report_of(event).map_or(OperationEnd::Ignored, OperationEnd::Report)
+        report_of(event).map_or(OperationEnd::Ignored, |report| {
+            OperationEnd::Report(Box::new(report))
+        })
     }
     /// Action of the window after the job has succeeded.
     fn afterwards(&self, _studio: &Studio) -> Vec<Request> {
         Vec::new()
     }
-}
-
-/// A form whose options, checks and files are side by side. Its preview has no lines: the checks
-/// say what prevents the command.
-pub trait FormColumns {
-    /// Draws the middle column: what is checked before the command runs.
-    fn checks_ui(
-        &mut self,
-        ui: &mut Ui,
-        fields: &mut OperationFields<'_>,
-        cx: &mut PanelContext<'_>,
-    );
-    /// Draws the right column: the files that the command writes.
-    fn files_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>);
 }
 
 pub struct OperationTexts {
@@ -181,29 +180,29 @@ pub struct OperationTexts {
     pub verb: &'static str,
 }
 
-/// Names of the dialog's buttons.
-pub struct ButtonNames {
+/// Texts and accessible names of the dialog's buttons.
+pub struct ButtonTexts {
     /// Accessible name of the button that runs the operation; `None` for its text.
-    pub run: Option<&'static str>,
+    pub run_name: Option<&'static str>,
     /// Text of the button that stops its job.
-    pub stop_text: &'static str,
-    /// Accessible name of that button.
     pub stop: &'static str,
+    /// Accessible name of that button.
+    pub stop_name: &'static str,
 }
 
-impl Default for ButtonNames {
+impl Default for ButtonTexts {
     fn default() -> Self {
         Self {
-            run: None,
-            stop_text: tr!("Stop"),
-            stop: tr!("Stop the tool"),
+            run_name: None,
+            stop: tr!("Stop"),
+            stop_name: tr!("Stop the tool"),
         }
     }
 }
 
 /// What the dialog shows after its job.
 pub enum OperationEnd {
-    Report(OperationReport),
+    Report(Box<OperationReport>),
     /// The form, which says why nothing was written.
     Form,
     /// Nothing: the window shows it as for an operation without a dialog.

@@ -105,7 +105,7 @@ pub fn line_ui(ui: &mut Ui, line: &ReportLine) {
         .inner;
     response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &line.text));
     if !icon.is_empty() {
-        paint::icon(
+        paint::draw_icon(
             ui.painter(),
             egui::pos2(top.x + 7.0, top.y + 8.0),
             icon,

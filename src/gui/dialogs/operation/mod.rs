@@ -32,7 +32,7 @@ use crate::jobs::{AsyncValue, JobId};
 use crate::studio::{Command, JobView};
 use columns::draw_columns;
 use fields::{OperationFields, is_typing};
-use form::{ButtonNames, OperationEnd, OperationForm};
+use form::{ButtonTexts, OperationEnd, OperationForm};
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
 use report::OperationReport;
@@ -44,6 +44,12 @@ const TYPING: Duration = Duration::from_millis(250);
 
 pub struct OperationDialog {
     form: Box<dyn OperationForm>,
+    /// Key of the form when its options were last drawn.
+    key: String,
+    /// True when inputs or options have changed since the frame before.
+    has_changed: bool,
+    /// Why the input is missing or invalid; `None` when a preview can be made.
+    lacking: Option<String>,
     preview: AsyncValue<String, OperationPreview>,
     job: DialogJob<OperationReport>,
     /// The field whose paths are chosen in the desktop's dialog.
@@ -60,6 +66,9 @@ impl OperationDialog {
     pub fn new(form: Box<dyn OperationForm>) -> Self {
         Self {
             form,
+            key: String::new(),
+            has_changed: true,
+            lacking: None,
             preview: AsyncValue::default(),
             job: DialogJob::Idle,
             asked: None,
@@ -78,17 +87,23 @@ impl OperationDialog {
         }
     }
 
-    /// Starts the preview if inputs or options have changed.
-    ///
-    /// # Errors
-    /// A message for the user about missing or invalid input.
-    fn update_preview(&mut self, ui: &Ui, cx: &PanelContext<'_>) -> Result<(), String> {
-        let work = self.form.work(cx).inspect_err(|_| {
-            self.preview = AsyncValue::default();
-        })?;
+    /// Looks for changes of inputs and options after they were drawn, and starts the preview if
+    /// there are some.
+    fn update_preview(&mut self, ui: &Ui, cx: &PanelContext<'_>) {
         let key = self.form.key(cx);
+        self.has_changed = key != self.key;
+        self.key.clone_from(&key);
+        let work = match self.form.work(cx) {
+            Ok(work) => work,
+            Err(lacking) => {
+                self.lacking = Some(lacking);
+                self.preview = AsyncValue::default();
+                return;
+            }
+        };
+        self.lacking = None;
         // The preview beside columns reads nothing.
-        let reads = self.form.columns().is_none();
+        let reads = !self.form.has_columns();
         let waits = reads && is_typing(ui) && self.preview.key().is_some_and(|shown| *shown != key);
         self.preview
             .update(cx.jobs, key, tr!("Preview"), move |ctx| {
@@ -98,7 +113,6 @@ impl OperationDialog {
                 }
                 work(ctx)
             });
-        Ok(())
     }
 
     /// Starts the preview if inputs or options have changed, and draws it.
@@ -113,10 +127,11 @@ impl OperationDialog {
         if self.is_running() {
             return widgets::note_ui(ui, &self.form.running_note());
         }
-        if let Err(lacking) = self.update_preview(ui, cx) {
+        self.update_preview(ui, cx);
+        if let Some(lacking) = &self.lacking {
             return line_ui(ui, &ReportLine::fact(lacking));
         }
-        match self.preview.get(&self.form.key(cx)) {
+        match self.preview.get(&self.key) {
             Some(Ok(preview)) => preview.lines.iter().for_each(|line| line_ui(ui, line)),
             Some(Err(error)) => widgets::note_ui(ui, &FieldNote::Error(error.report())),
             None => {
@@ -195,11 +210,7 @@ impl OperationDialog {
             0 => {
                 ui.add_enabled_ui(is_editable, |ui| self.form.options_ui(ui, fields, cx));
             }
-            1 => {
-                if let Some(columns) = self.form.columns() {
-                    columns.checks_ui(ui, fields, cx);
-                }
-            }
+            1 => self.form.checks_column_ui(ui, fields, cx),
             _ => {
                 if let DialogJob::Done(report) = &mut self.job {
                     if let Some(request) = report.contents_ui(ui, cx) {
@@ -211,25 +222,16 @@ impl OperationDialog {
                 if is_running {
                     widgets::note_ui(ui, &self.form.running_note());
                 }
-                if let Some(columns) = self.form.columns() {
-                    columns.files_ui(ui, cx);
-                }
+                self.form.files_column_ui(ui, cx);
             }
         });
         if is_editable {
-            // The checks and the footer say what is missing.
-            let _ = self.update_preview(ui, cx);
+            self.update_preview(ui, cx);
         }
     }
 
-    /// Draws the buttons; `drawn` is the key of the form before its options were drawn.
-    fn bottom_ui(
-        &mut self,
-        ui: &mut Ui,
-        cx: &mut PanelContext<'_>,
-        drawn: &str,
-        close: bool,
-    ) -> Next {
+    /// Draws the buttons, with what is missing where there is no preview below the options.
+    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
         if let DialogJob::Done(report) = &self.job {
             let Some(next) = report.buttons_ui(ui, close) else {
                 (self.job, self.has_report_alone) = (DialogJob::Idle, false);
@@ -237,30 +239,28 @@ impl OperationDialog {
             };
             return next;
         }
-        let names = self.form.button_names();
+        let texts = self.form.button_texts();
         if let DialogJob::Running(job) = self.job {
-            return running_ui(ui, cx, job, &names);
+            return running_ui(ui, cx, job, &texts);
         }
-        let key = self.form.key(cx);
-        let lacking = self.form.work(cx).err();
-        let ready = self.preview.get(&key);
-        let blocked = match (&lacking, ready) {
+        let ready = self.preview.get(&self.key);
+        let blocked = match (&self.lacking, ready) {
             (Some(lacking), _) => Some(lacking.clone()),
             (None, None) => Some(tr!("The input is being read").to_owned()),
             (None, Some(Err(_))) => Some(tr!("The preview lists the missing input").to_owned()),
             (None, Some(Ok(preview))) => preview.obstacle.clone(),
         };
         // A preview below the options has a line for it.
-        let shown = lacking.filter(|_| self.form.columns().is_some());
+        let shown = self.lacking.as_ref().filter(|_| self.form.has_columns());
         // Enter also clicks the option that has the focus: nobody has seen what that changed.
-        let keyed =
-            ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter)) && key == drawn;
+        let keyed = ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter))
+            && !self.has_changed;
         let instead = self.form.instead();
         let (act, other, leave) = foot_ui(ui, |ui| {
             let mut act = Button::primary(self.form.run_text())
                 .large()
                 .with_disabled_reason(blocked.as_deref());
-            if let Some(name) = names.run {
+            if let Some(name) = texts.run_name {
                 act = act.name(name);
             }
             let act = ui.add(act).clicked() || (keyed && blocked.is_none());
@@ -268,7 +268,7 @@ impl OperationDialog {
                 .as_ref()
                 .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
             let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
-            if let Some(reason) = &shown {
+            if let Some(reason) = shown {
                 let t = theme::tokens(ui);
                 footer_text_ui(ui, (icons::WARNING_OCTAGON, t.err), reason, t.err);
             }
@@ -314,7 +314,6 @@ impl DialogView for OperationDialog {
             DialogJob::Running(Some(job)) => running_job(cx, job).map(|job| job.elapsed),
             _ => None,
         };
-        let drawn = self.form.key(cx);
         let mut fields = OperationFields {
             picked: &mut picked,
             wanted: &mut wanted,
@@ -324,14 +323,14 @@ impl DialogView for OperationDialog {
             has_report: matches!(self.job, DialogJob::Done(_)),
             elapsed,
         };
-        let has_columns = self.form.columns().is_some() && !self.has_report_alone;
+        let has_columns = self.form.has_columns() && !self.has_report_alone;
         match &mut self.job {
             _ if has_columns => self.columns_ui(ui, cx, &mut fields),
             DialogJob::Done(report) => *fields.leaving = report.ui(ui, cx),
             _ => self.stacked_ui(ui, cx, &mut fields),
         }
         self.picked = picked;
-        let next = self.bottom_ui(ui, cx, &drawn, close);
+        let next = self.bottom_ui(ui, cx, close);
         if let Some((field, request)) = wanted {
             self.asked = Some(field);
             return Next::Also(Request::ChooseFiles(request));
@@ -346,7 +345,7 @@ impl DialogView for OperationDialog {
         match event {
             DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
                 match self.form.end_job(event) {
-                    OperationEnd::Report(report) => self.job = DialogJob::Done(report),
+                    OperationEnd::Report(report) => self.job = DialogJob::Done(*report),
                     OperationEnd::Form => self.job = DialogJob::Idle,
                     OperationEnd::Close => return Reply::Close,
                     OperationEnd::Ignored => return Reply::Ignored,
@@ -384,7 +383,7 @@ fn running_job<'a>(cx: &'a PanelContext<'_>, job: JobId) -> Option<&'a JobView> 
 }
 
 /// Draws the progress of the job with the button that stops it.
-fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, names: &ButtonNames) -> Next {
+fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, texts: &ButtonTexts) -> Next {
     let t = theme::tokens(ui);
     let view = job.and_then(|job| running_job(cx, job));
     let stop = foot_ui(ui, |ui| {
@@ -393,10 +392,10 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>, names: &Bu
             .then_some(tr!("Stopping at the next safe place"));
         let stop = ui
             .add(
-                Button::danger(names.stop_text)
+                Button::danger(texts.stop)
                     .large()
                     .first()
-                    .name(names.stop)
+                    .name(texts.stop_name)
                     .with_disabled_reason(stopping),
             )
             .clicked();

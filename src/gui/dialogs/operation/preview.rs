@@ -71,7 +71,7 @@ impl OperationPreview {
             .collect();
         let size = outline
             .size_bytes
-            .map(|bytes| format!(", {}", paint::bytes(bytes)))
+            .map(|bytes| format!(", {}", paint::format_bytes(bytes)))
             .unwrap_or_default();
         let (format, generation) = (outline.format.badge(), outline.format.generation());
         let text = tr!(
@@ -119,7 +119,12 @@ impl OperationPreview {
         let shown = display_path(target);
         let free = free_bytes(target)
             .filter(|_| !is_remote(target))
-            .map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes)))
+            .map(|bytes| {
+                tr!(
+                    ", {free} free on its disk",
+                    free = paint::format_bytes(bytes)
+                )
+            })
             .unwrap_or_default();
         self.lines.push(match (exists, replace) {
             (false, _) => ReportLine::fact(tr!("Writes: {path}{free}", path = shown, free)),

@@ -114,7 +114,11 @@ impl OperationReport {
 
     /// The report of an exported subset.
     pub fn of_export(built: &Built) -> Self {
-        let line = format!("{}, {}", count_samples(built), paint::bytes(built.bytes));
+        let line = format!(
+            "{}, {}",
+            count_samples(built),
+            paint::format_bytes(built.bytes)
+        );
         Self {
             open: Some(built.path.clone()),
             texts: ReportTexts {
@@ -220,7 +224,7 @@ impl OperationReport {
 /// The report of an event that ends the job of an operation; `None` for others.
 pub fn report_of(event: &Event) -> Option<OperationReport> {
     match event {
-        Event::Written(built) => Some(report_written_dataset(built)),
+        Event::Written(built) => Some(report_dataset_output(built)),
         Event::Finished(output) => Some(report_of_output(output)),
         _ => None,
     }
@@ -233,7 +237,7 @@ fn report_of_output(output: &AnyOutput) -> OperationReport {
         | AnyOutput::Export(built)
         | AnyOutput::Compile(built)
         | AnyOutput::Histograms(built)
-        | AnyOutput::Consolidate(built) => report_written_dataset(built),
+        | AnyOutput::Consolidate(built) => report_dataset_output(built),
         AnyOutput::Repair(repaired) => report_repair(repaired),
         AnyOutput::Optimise(optimised) => report_optimisation(optimised),
         AnyOutput::EditDataset(edited) => report_edit(edited),
@@ -272,7 +276,7 @@ fn report_edit(edited: &Edited) -> OperationReport {
     );
     let size = edited
         .written
-        .map(|bytes| format!(", {}", paint::bytes(bytes)))
+        .map(|bytes| format!(", {}", paint::format_bytes(bytes)))
         .unwrap_or_default();
     OperationReport {
         open: Some(edited.path.clone()),
@@ -293,7 +297,7 @@ fn count_samples(built: &Built) -> String {
     )
 }
 
-fn report_written_dataset(built: &Built) -> OperationReport {
+fn report_dataset_output(built: &Built) -> OperationReport {
     let samples = count_samples(built);
     let files = tr_n!(
         built.files,
@@ -303,7 +307,7 @@ fn report_written_dataset(built: &Built) -> OperationReport {
     );
     let mut lines = vec![ReportLine::good(format!(
         "{samples}, {files}, {}",
-        paint::bytes(built.bytes)
+        paint::format_bytes(built.bytes)
     ))];
     lines.extend(
         built
@@ -372,7 +376,7 @@ fn describe_finding(finding: &Finding) -> String {
 fn report_optimisation(done: &Optimised) -> OperationReport {
     let (before, after) = done.bytes;
     let n = paint::format_grouped_number(done.written);
-    let (before, after) = (paint::bytes(before), paint::bytes(after));
+    let (before, after) = (paint::format_bytes(before), paint::format_bytes(after));
     let mut lines = vec![ReportLine::good(tr_n!(
         done.written,
         "{n} raster optimised: {before}, now {after}",

@@ -131,7 +131,7 @@ fn head_ui(ui: &mut Ui, panel: &mut ByteMapPanel, layout: &ByteLayout) {
                 }
             }
             let (size, members) = (
-                paint::bytes(layout.size_bytes),
+                paint::format_bytes(layout.size_bytes),
                 paint::format_grouped_number(layout.members),
             );
             let aligned = paint::format_grouped_number(layout.aligned);
@@ -324,7 +324,7 @@ fn map_ui(
         "bytes {first} to {last}, {size}",
         first,
         last,
-        size = paint::bytes(stretch.to - stretch.from)
+        size = paint::format_bytes(stretch.to - stretch.from)
     );
     let sample = sample_of(document, &stretch.name);
     if response.clicked() && sample.is_some() {
@@ -375,7 +375,7 @@ fn list_ui(ui: &mut Ui, layout: &ByteLayout, rect: Rect) {
         let size = if count == 0 {
             tr!("none" in "bytes of a kind").to_owned()
         } else {
-            paint::bytes(bytes)
+            paint::format_bytes(bytes)
         };
         paint::text_right(ui.painter(), line, &size, font::mono(11.5), t.tx);
         let response = ui.interact(

@@ -263,7 +263,7 @@ impl Form<'_, '_> {
             &self.cx.studio.report().findings,
             pointer,
             filled,
-            self.cx.session.status.samples.is_checked(),
+            self.cx.session.status.samples.has_check_result(),
         )
     }
 

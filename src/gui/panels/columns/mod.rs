@@ -136,7 +136,7 @@ fn list_ui(ui: &mut Ui, panel: &mut ColumnsPanel, cx: &mut PanelContext<'_>, doc
                         tr!("Columns of level {level}", level),
                     )
                 });
-                paint::icon(
+                paint::draw_icon(
                     ui.painter(),
                     pos2(inner.left() + 7.0, rect.center().y),
                     icons::TABLE,
@@ -169,7 +169,7 @@ fn list_ui(ui: &mut Ui, panel: &mut ColumnsPanel, cx: &mut PanelContext<'_>, doc
                     )
                 });
                 paint::row_background(ui.painter(), t, rect, selected, response.hovered());
-                paint::icon(
+                paint::draw_icon(
                     ui.painter(),
                     pos2(inner.left() + 23.0, rect.center().y),
                     type_icon(name, kind),

@@ -449,7 +449,7 @@ pub fn foot_ui(
                         ui.label(theme::rich_text(head).font(font::medium(12.0)));
                         let text = tr!(
                             "Up to {size} to read. Undo takes the columns out.",
-                            size = paint::bytes(example.bytes)
+                            size = paint::format_bytes(example.bytes)
                         );
                         // The foot has room for two lines.
                         if !clash {

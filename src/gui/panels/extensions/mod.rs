@@ -352,7 +352,7 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsPanel, entry: &ExtensionEntry) {
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
     let painter = ui.painter();
     let end = paint::text_right(painter, upper, cost, font::regular(11.0), t.tx3);
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(end - 9.0, upper.center().y),
         icon,
@@ -456,7 +456,7 @@ fn targets_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_
         } else {
             icons::IMAGE
         };
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(row.left() + 59.0, row.center().y),
             icon,

@@ -259,10 +259,10 @@ mod tests {
         .expect("writes");
         std::fs::write(&text, "a river in spring").expect("writes");
         let file = |id: &str, path: &std::path::Path| {
-            Sample::file(id, path, std::fs::metadata(path).expect("is there").len())
+            Sample::new_file(id, path, std::fs::metadata(path).expect("is there").len())
         };
         let scene = |id: &str| {
-            Sample::folder(
+            Sample::new_folder(
                 id,
                 Tortilla::new(vec![file("image", &image), file("caption", &text)]),
             )
@@ -305,13 +305,13 @@ mod tests {
     }
 
     fn lens() -> StructureSummary {
-        let file = |id: &str| Sample::file(id, "/x", 1);
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
         let scene = |id: &str, times: usize| {
-            let s2 = Sample::folder(
+            let s2 = Sample::new_folder(
                 "s2",
                 Tortilla::new((0..times).map(|n| file(&format!("t{n}"))).collect()),
             );
-            Sample::folder(id, Tortilla::new(vec![s2, file("dem"), file("label")]))
+            Sample::new_folder(id, Tortilla::new(vec![s2, file("dem"), file("label")]))
         };
         let data = Dataset {
             root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(),

@@ -487,7 +487,7 @@ fn card_ui(
     match file {
         None => {
             painter.rect_filled(picture, 4, t.bg2);
-            paint::icon(&painter, picture.center(), icons::FILE, 20.0, t.txd);
+            paint::draw_icon(&painter, picture.center(), icons::FILE, 20.0, t.txd);
         }
         Some(file) => match pictures.get(ui.ctx(), file, bands) {
             CardState::Picture(texture) => {
@@ -495,7 +495,7 @@ fn card_ui(
             }
             CardState::Waiting => {
                 painter.rect_filled(picture, 4, t.bg2);
-                paint::icon(
+                paint::draw_icon(
                     &painter,
                     picture.center() - vec2(0.0, 8.0),
                     icons::CIRCLE_NOTCH,
@@ -542,7 +542,7 @@ fn card_ui(
         );
     }
     if let Some(text) = read_caption(document, at, state.captions[0].as_deref()) {
-        let galley = paint::line(
+        let galley = paint::layout_cut_line(
             &painter,
             &text,
             font::medium(11.0),
@@ -627,7 +627,7 @@ fn tile_ui(
     painter.rect_filled(picture, 4, t.bg2);
     let inner = picture.shrink(8.0);
     let head = inner.with_max_y(inner.top() + 16.0);
-    paint::icon(
+    paint::draw_icon(
         &painter,
         head.left_center() + vec2(7.0, 0.0),
         icons::of_file(id),
@@ -653,7 +653,7 @@ fn tile_ui(
     paint::text_left(
         &painter,
         foot,
-        &paint::bytes(tile.size),
+        &paint::format_bytes(tile.size),
         font::regular(11.0),
         t.tx3,
     );
@@ -672,7 +672,7 @@ fn failed_ui(
         .painter()
         .with_clip_rect(ui.clip_rect().intersect(picture));
     painter.rect_filled(picture, 4, t.errbg);
-    paint::icon(
+    paint::draw_icon(
         &painter,
         picture.center() - vec2(0.0, 22.0),
         icons::WARNING_OCTAGON,

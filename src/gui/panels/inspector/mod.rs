@@ -105,7 +105,7 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
     let totals = cx.session.totals();
     if let Some(bytes) = totals.bytes {
-        pair(ui, tr!("Size"), &paint::bytes(bytes), false);
+        pair(ui, tr!("Size"), &paint::format_bytes(bytes), false);
     }
     pair(
         ui,
@@ -207,7 +207,7 @@ fn sample_ui(
             true,
         );
         if let Some(size) = document.size_bytes(at) {
-            pair(ui, tr!("Size"), &paint::bytes(size), true);
+            pair(ui, tr!("Size"), &paint::format_bytes(size), true);
         }
     }
     internal_ui(ui, document, at);
@@ -585,7 +585,10 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         pair(
             ui,
             tr!("Bytes"),
-            &tr!("{size} in memory", size = paint::bytes(bytes.len() as u64)),
+            &tr!(
+                "{size} in memory",
+                size = paint::format_bytes(bytes.len() as u64)
+            ),
             true,
         );
         return;
@@ -594,7 +597,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         None => drop(pair(ui, "…", tr!("reading headers"), true)),
         Some(Err(error)) => message_ui(ui, &error.to_string()),
         Some(Ok(asset)) => {
-            pair(ui, tr!("Size"), &paint::bytes(asset.size), true);
+            pair(ui, tr!("Size"), &paint::format_bytes(asset.size), true);
             let path = asset.source.asset().to_vsi();
             pair(ui, tr!("GDAL path"), &path, true).on_hover_text(theme::rich_text(&path));
             match &asset.raster {

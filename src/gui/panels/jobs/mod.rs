@@ -190,7 +190,7 @@ pub fn detail(progress: &Progress, elapsed: Duration) -> String {
     if progress.bytes > 0 && seconds > 0.5 {
         parts.push(format!(
             "{}/s",
-            paint::bytes((progress.bytes as f64 / seconds) as u64)
+            paint::format_bytes((progress.bytes as f64 / seconds) as u64)
         ));
     }
     if let Some(fraction) = progress

@@ -13,15 +13,18 @@ use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, JobView};
 
+/// Most failures listed.
+const LISTED: usize = 100;
+
 /// True when the sidebar has content.
 pub fn has_content(cx: &PanelContext<'_>, running: &[JobView]) -> bool {
-    cx.session.jobs.failed.is_some()
-        || running.iter().any(|job| {
-            cx.session
-                .jobs
-                .rates(job.id)
-                .is_some_and(|rates| rates.points.len() > 1)
-        })
+    cx.session.jobs.failed.is_some() || find_plotted_rates(cx, running).is_some()
+}
+
+/// The throughput of the first running job that has enough points for a line.
+fn find_plotted_rates<'a>(cx: &'a PanelContext<'_>, running: &[JobView]) -> Option<&'a JobRates> {
+    let rates = running.iter().map(|job| cx.session.jobs.rates(job.id));
+    rates.flatten().find(|rates| rates.points.len() > 1)
 }
 
 /// Draws the sidebar.
@@ -30,13 +33,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
     Frame::NONE
         .inner_margin(Margin::symmetric(12, 8))
         .show(ui, |ui| {
-            let job = running.iter().find(|job| {
-                cx.session
-                    .jobs
-                    .rates(job.id)
-                    .is_some_and(|rates| rates.points.len() > 1)
-            });
-            if let Some(rates) = job.and_then(|job| cx.session.jobs.rates(job.id)) {
+            if let Some(rates) = find_plotted_rates(cx, running) {
                 throughput_ui(ui, rates);
             }
             failures_ui(ui, cx);
@@ -113,7 +110,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
 
 fn format_rate(rate: f64, of_bytes: bool) -> String {
     if of_bytes {
-        format!("{}/s", paint::bytes(rate as u64))
+        format!("{}/s", paint::format_bytes(rate as u64))
     } else {
         format!("{}/s", paint::format_grouped_number(rate as u64))
     }
@@ -133,7 +130,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     };
     let count = failed.failures.len();
-    let retry = retry_of(&failed.calls, &failed.failures);
+    let retry = list_retry_calls(&failed.calls, &failed.failures);
     let title = tr_n!(
         count,
         "{n} sample failed",
@@ -167,12 +164,26 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 .clicked();
         });
     });
+    failure_list_ui(ui, &failed.failures);
+    if again {
+        cx.run(Command::Extend {
+            calls: retry,
+            replace: true,
+        });
+    }
+    if again || leave {
+        cx.session.jobs.failed = None;
+    }
+}
+
+fn failure_list_ui(ui: &mut Ui, failures: &[Failure]) {
+    let t = theme::tokens(ui);
     ScrollArea::vertical()
         .id_salt("failures")
         .auto_shrink(false)
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            for failure in failed.failures.iter().take(100) {
+            for failure in failures.iter().take(LISTED) {
                 let (row, response) =
                     ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
                 let text = format!("{}: {}", failure.path, failure.error);
@@ -191,19 +202,10 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 response.on_hover_text(theme::rich_text(text));
             }
         });
-    if again {
-        cx.run(Command::Extend {
-            calls: retry,
-            replace: true,
-        });
-    }
-    if again || leave {
-        cx.session.jobs.failed = None;
-    }
 }
 
 /// The calls for a retry, each limited to the samples that failed in it; computed values stay.
-fn retry_of(calls: &[ExtensionCall], failures: &[Failure]) -> Vec<ExtensionCall> {
+fn list_retry_calls(calls: &[ExtensionCall], failures: &[Failure]) -> Vec<ExtensionCall> {
     let mut again: Vec<ExtensionCall> = Vec::new();
     for failure in failures {
         let Some(level) = failure.path.0.len().checked_sub(1) else {
@@ -270,7 +272,7 @@ mod tests {
             failure("stats", &["b", "x"]),
             failure("stac", &["a"]),
         ];
-        let again = retry_of(
+        let again = list_retry_calls(
             &[call("stac", 0), call("stats", 1), call("histogram", 1)],
             &failures,
         );

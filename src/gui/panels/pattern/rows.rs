@@ -69,7 +69,7 @@ pub fn ui(ui: &mut Ui, panel: &mut PatternPanel, document: &Document) {
                 rect.bottom() - 0.5,
                 Stroke::new(1.0, t.line),
             );
-            paint::icon(
+            paint::draw_icon(
                 painter,
                 pos2(rect.left() + 20.0, rect.center().y),
                 icon,

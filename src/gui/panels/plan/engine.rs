@@ -253,12 +253,12 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let status = &shown.status;
         let (least, most) = sizes(status);
         let text = match status.total {
-            0 | 1 => tr!("1 part of {size}", size = paint::bytes(most)),
+            0 | 1 => tr!("1 part of {size}", size = paint::format_bytes(most)),
             total => tr!(
                 "{total} parts of {least} to {most}",
                 total,
-                least = paint::bytes(least),
-                most = paint::bytes(most)
+                least = paint::format_bytes(least),
+                most = paint::format_bytes(most)
             ),
         };
         ui.label(

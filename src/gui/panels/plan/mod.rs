@@ -144,7 +144,7 @@ fn status_ui(
             ui.horizontal_wrapped(|ui| {
                 let (roots, bytes) = (
                     paint::format_grouped_number(status.roots),
-                    paint::bytes(status.data_bytes),
+                    paint::format_bytes(status.data_bytes),
                 );
                 let text = tr_n!(
                     status.total,
@@ -178,7 +178,7 @@ fn status_ui(
                 if status.bytes_per_second > 0.0 {
                     facts.push(tr!(
                         "{rate}/s",
-                        rate = paint::bytes(status.bytes_per_second as u64)
+                        rate = paint::format_bytes(status.bytes_per_second as u64)
                     ));
                     facts.push(tr!(
                         "{rate} roots/s",

@@ -202,7 +202,7 @@ fn facts_ui(ui: &mut Ui, part: &PartStatus) {
     let last = part.attempts.last();
     let mut facts = vec![
         (tr!("Roots"), paint::format_grouped_number(part.roots)),
-        (tr!("Size"), paint::bytes(part.data_bytes)),
+        (tr!("Size"), paint::format_bytes(part.data_bytes)),
     ];
     facts.extend(part.host.clone().map(|host| (tr!("Host"), host)));
     facts.extend(

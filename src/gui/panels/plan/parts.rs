@@ -155,7 +155,7 @@ fn cell_ui(ui: &mut Ui, part: &PartStatus, selected: bool) -> bool {
             font::mono(12.0),
             t.tx,
         );
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(inner.right() - 6.0, upper.center().y),
             icon,
@@ -163,7 +163,7 @@ fn cell_ui(ui: &mut Ui, part: &PartStatus, selected: bool) -> bool {
             color,
         );
         let text = match part.state {
-            PartState::Done => paint::bytes(part.data_bytes),
+            PartState::Done => paint::format_bytes(part.data_bytes),
             PartState::Running => format!("{:.0} %", part.fraction * 100.0),
             PartState::Failed if part.attempts.len() > 1 => {
                 tr!("{n} attempts", n = part.attempts.len())

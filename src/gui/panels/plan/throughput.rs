@@ -92,7 +92,7 @@ impl Throughput {
         );
         let (time, rate) = (
             clock(self.span_ms.0 + (seconds * 1000.0) as u64),
-            paint::bytes(*rate as u64),
+            paint::format_bytes(*rate as u64),
         );
         Some(tr_n!(
             parts,
@@ -132,7 +132,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
         y_ticks: plot::decimal_ticks(0.0, most * 1.15, 3),
         y_text: Box::new(|rate| {
             if rate > 0.0 {
-                tr!("{rate}/s", rate = paint::bytes(rate as u64))
+                tr!("{rate}/s", rate = paint::format_bytes(rate as u64))
             } else {
                 String::new()
             }

@@ -228,7 +228,7 @@ fn swipe_ui(
     let painter = ui.painter_at(rect);
     painter.vline(x, rect.y_range(), Stroke::new(2.0, Color32::WHITE));
     painter.circle_filled(pos2(x, rect.center().y), 13.0, Color32::WHITE);
-    paint::icon(
+    paint::draw_icon(
         &painter,
         pos2(x, rect.center().y),
         icons::ARROWS_LEFT_RIGHT,

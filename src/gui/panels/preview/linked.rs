@@ -291,7 +291,7 @@ fn marks_ui(
     let t = theme::tokens(ui);
     for (&row, &cell) in rows.iter().zip(cells) {
         let painter = ui.painter_at(cell);
-        let galley = paint::line(
+        let galley = paint::layout_cut_line(
             &painter,
             document.id(row).unwrap_or_default(),
             font::mono(12.0),

@@ -94,7 +94,8 @@ pub fn caption_ui(ui: &mut Ui, panel: &PreviewPanel, rect: Rect) {
         high
     );
     let painter = ui.painter_at(rect);
-    let galley = paint::line(&painter, &text, font::mono(11.0), t.tx, rect.width() - 40.0);
+    let galley =
+        paint::layout_cut_line(&painter, &text, font::mono(11.0), t.tx, rect.width() - 40.0);
     let label = Rect::from_min_size(rect.min + vec2(10.0, 10.0), galley.size() + vec2(12.0, 6.0));
     painter.rect_filled(label, 4, t.bg1.gamma_multiply(0.9));
     painter.galley(label.min + vec2(6.0, 3.0), galley, t.tx);

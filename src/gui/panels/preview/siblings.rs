@@ -143,8 +143,8 @@ pub fn ui(
             painter.rect_filled(frame, 4, t.input);
             match panel.siblings.made.get(&sibling) {
                 Some(Some(texture)) => picture(&painter, frame, texture),
-                Some(None) => paint::icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
-                None => paint::icon(&painter, frame.center(), icons::of_file(id), 18.0, t.txd),
+                Some(None) => paint::draw_icon(&painter, frame.center(), icons::FILE, 18.0, t.tx3),
+                None => paint::draw_icon(&painter, frame.center(), icons::of_file(id), 18.0, t.txd),
             }
             let (width, color) = if sibling == at {
                 (2.0, t.accfill)

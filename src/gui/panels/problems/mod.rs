@@ -77,7 +77,7 @@ impl Panel for ProblemsPanel {
         if report.findings.is_empty() {
             let (title, why) = match (
                 cx.document().is_some(),
-                cx.session.status.samples.is_checked(),
+                cx.session.status.samples.has_check_result(),
             ) {
                 (true, true) => (
                     tr!("No problems"),
@@ -92,7 +92,7 @@ impl Panel for ProblemsPanel {
                     tr!("Open a dataset, or drop files to begin one."),
                 ),
             };
-            let icon = if cx.session.status.samples.is_checked() {
+            let icon = if cx.session.status.samples.has_check_result() {
                 icons::CHECK_CIRCLE
             } else {
                 icons::WARNING_OCTAGON
@@ -629,7 +629,7 @@ fn line_ui(
         } else {
             icons::CARET_RIGHT
         };
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(inner.left() + 4.0, middle),
             caret,
@@ -638,7 +638,7 @@ fn line_ui(
         );
     }
     let (icon, color) = severity_look(t, finding.severity);
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(inner.left() + 22.0, middle),
         icon,

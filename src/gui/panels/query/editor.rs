@@ -280,7 +280,7 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
                     "keyword" => (icons::TEXT_T, tr!("keyword")),
                     dtype => (icons::COLUMNS, dtype),
                 };
-                paint::icon(
+                paint::draw_icon(
                     ui.painter(),
                     pos2(row.left() + 11.0, row.center().y),
                     icon,

@@ -97,7 +97,7 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     }
                     if let Some(size) = info.size_bytes {
                         ui.label(
-                            theme::rich_text(paint::bytes(size))
+                            theme::rich_text(paint::format_bytes(size))
                                 .font(font::mono(12.0))
                                 .color(t.tx2),
                         );
@@ -190,9 +190,9 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
             tr!("Failed" in "requests"),
             paint::format_grouped_number(total.failed),
         ),
-        (tr!("Received" in "bytes"), paint::bytes(total.bytes)),
+        (tr!("Received" in "bytes"), paint::format_bytes(total.bytes)),
         (tr!("Mean wait"), latency),
-        (tr!("From cache"), paint::bytes(total.cache_bytes)),
+        (tr!("From cache"), paint::format_bytes(total.cache_bytes)),
     ];
     Frame::NONE
         .inner_margin(Margin::symmetric(12, 8))
@@ -228,8 +228,8 @@ fn cache_ui(ui: &mut Ui, panel: &mut SourcePanel, cx: &mut PanelContext<'_>) {
                         cache.files,
                         "Cache on this disk: {size} of {most}, {n} file",
                         "Cache on this disk: {size} of {most}, {n} files",
-                        size = paint::bytes(cache.bytes),
-                        most = paint::bytes(cache.cap_bytes),
+                        size = paint::format_bytes(cache.bytes),
+                        most = paint::format_bytes(cache.cap_bytes),
                         n = paint::format_grouped_number(cache.files)
                     ),
                     None => tr!("There is no folder for a cache on this system").to_owned(),
@@ -372,12 +372,12 @@ impl TableSource for SourceActions<'_> {
             0 => Cell::Text((&*action.label).into()),
             1 => Cell::Mono(paint::format_grouped_number(action.requests).into()),
             2 => Cell::Mono(paint::format_grouped_number(action.failed).into()),
-            3 => Cell::Mono(paint::bytes(action.bytes).into()),
+            3 => Cell::Mono(paint::format_bytes(action.bytes).into()),
             4 => action.latency_ms().map_or(Cell::Empty, |latency| {
                 Cell::Mono(format!("{latency:.0}").into())
             }),
             5 => Cell::Mono(paint::format_grouped_number(action.cache_reads).into()),
-            _ => Cell::Mono(paint::bytes(action.cache_bytes).into()),
+            _ => Cell::Mono(paint::format_bytes(action.cache_bytes).into()),
         }
     }
 
@@ -428,7 +428,7 @@ impl TableSource for Requests<'_> {
             2 => line
                 .status
                 .map_or(Cell::Empty, |status| mono(status.to_string())),
-            3 => mono(paint::bytes(line.bytes)),
+            3 => mono(paint::format_bytes(line.bytes)),
             4 => mono(format!("{:.0}", line.elapsed_ms)),
             5 => mono(line.attempt.to_string()),
             _ => line.fault.as_deref().map_or_else(

@@ -295,7 +295,7 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Row, true, text));
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         rect.left_center() + vec2(19.0, 0.0),
         icon,
@@ -335,14 +335,14 @@ fn leak_ui(
     } else {
         icons::CARET_RIGHT
     };
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         rect.left_center() + vec2(18.0, 0.0),
         caret,
         12.0,
         t.tx3,
     );
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         rect.left_center() + vec2(38.0, 0.0),
         icons::WARNING,

@@ -86,7 +86,7 @@ mod tests {
     use crate::model::{Dataset, Sample, Tortilla};
 
     fn lens(parts: Vec<Sample>) -> StructureSummary {
-        let roots = vec![Sample::folder("a", Tortilla::new(parts))];
+        let roots = vec![Sample::new_folder("a", Tortilla::new(parts))];
         let data = Dataset {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_where_they_are() {
-        let file = |id: &str| Sample::file(id, "/x", 1);
-        let s2 = Sample::folder("s2", Tortilla::new(vec![file("t0"), file("t1")]));
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
+        let s2 = Sample::new_folder("s2", Tortilla::new(vec![file("t0"), file("t1")]));
         let lens = lens(vec![s2, file("dem"), file("label")]);
         let columns = StructureColumns::new(&lens);
         assert_eq!(columns.end, [3, 2, 3, 4, 5]);
@@ -129,8 +129,8 @@ mod tests {
     fn columns_are_as_wide_as_the_longest_id_within_limits() {
         let width = |id: &str| {
             StructureColumns::new(&lens(vec![
-                Sample::file("t0", "/x", 1),
-                Sample::file(id, "/x", 1),
+                Sample::new_file("t0", "/x", 1),
+                Sample::new_file(id, "/x", 1),
             ]))
             .cell
         };

@@ -389,7 +389,7 @@ fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
     painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
     let inner = rect.shrink2(vec2(5.0, 4.0));
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(upper.left() + 6.0, upper.center().y),
         card.icon,
@@ -581,7 +581,7 @@ impl MatrixRow<'_> {
             pos2(rect.left() + IDS - 6.0, rect.bottom()),
         );
         if own_fault {
-            paint::icon(
+            paint::draw_icon(
                 &painter,
                 pos2(label.left() + 6.0, rect.center().y),
                 icons::WARNING_OCTAGON,
@@ -741,7 +741,7 @@ fn place_ui(painter: &Painter, t: &ThemeTokens, cell: Rect, place: &PatternCell)
     };
     let mut inner = cell.shrink2(vec2(4.0, 0.0));
     if let Some(icon) = icon {
-        paint::icon(
+        paint::draw_icon(
             painter,
             pos2(inner.left() + 6.0, cell.center().y),
             icon,

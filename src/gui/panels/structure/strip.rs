@@ -276,7 +276,7 @@ fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect:
             let mut words = row;
             words.max.x = paint::text_right(painter, row, &count, font::mono(12.0), t.tx) - 4.0;
             if let Some((icon, color)) = icon {
-                paint::icon(
+                paint::draw_icon(
                     painter,
                     pos2(row.left() + 6.0, row.center().y),
                     icon,
@@ -296,7 +296,10 @@ fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect:
         );
         let (at, response) = ui.allocate_exact_size(matching.lines.size(), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &matching.text));
-        ui.painter()
-            .galley(paint::snap(ui.painter(), at.min), matching.lines, t.tx3);
+        ui.painter().galley(
+            paint::snap_to_pixels(ui.painter(), at.min),
+            matching.lines,
+            t.tx3,
+        );
     });
 }

@@ -472,10 +472,9 @@ impl TableSource for ShownLevel<'_> {
                 None => Cell::Empty,
             },
             TableKind::Pattern => Cell::Pattern(self.pattern(at)),
-            TableKind::Size => self
-                .document
-                .size_bytes(at)
-                .map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
+            TableKind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| {
+                Cell::Mono(paint::format_bytes(size).into())
+            }),
             TableKind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
             TableKind::Field(name, shown) => match (self.document.text(at, name), shown) {
                 (text, _) if text.is_empty() => Cell::Empty,

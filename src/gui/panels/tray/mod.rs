@@ -430,7 +430,7 @@ fn row_ui(
     paint::row_background(painter, t, rect, chosen, response.hovered() || cursor);
     // The file that was dragged is no longer in the tray.
     let (ink, weak) = if going { (t.txd, t.txd) } else { (t.tx, t.tx3) };
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(rect.left() + 17.0, rect.center().y),
         icons::of_file(&name),
@@ -444,7 +444,7 @@ fn row_ui(
     let end = paint::text_right(
         painter,
         inner,
-        &paint::bytes(file.size),
+        &paint::format_bytes(file.size),
         font::mono(11.0),
         weak,
     ) - 8.0;

@@ -517,7 +517,9 @@ fn sample_row(
     let right = match (folder, lacking) {
         (_, Some((there, all))) => format!("{there}/{all}"),
         (true, None) => paint::format_grouped_number(children as u64),
-        (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
+        (false, None) => document
+            .size_bytes(at)
+            .map_or(String::new(), paint::format_bytes),
     };
     let mark = if padded && mark < StatusMark::Warning {
         StatusMark::Padded
@@ -675,7 +677,7 @@ fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 .on_hover_text(theme::rich_text(info.path.display().to_string()));
             let size = info
                 .size_bytes
-                .map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
+                .map_or_else(|| tr!("Folder of files").to_owned(), paint::format_bytes);
             let samples = document.tree().total() as u64;
             let text = tr_n!(
                 samples,

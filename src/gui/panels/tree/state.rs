@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn open_folders_follow_their_ids_not_their_rows() {
-        let file = |id: &str| Sample::file(id, "/x", 1);
+        let file = |id: &str| Sample::new_file(id, "/x", 1);
         let scene = |id: &str| {
-            let inner = Sample::folder("s2", Tortilla::new(vec![file("t0")]));
-            Sample::folder(id, Tortilla::new(vec![inner, file("label")]))
+            let inner = Sample::new_folder("s2", Tortilla::new(vec![file("t0")]));
+            Sample::new_folder(id, Tortilla::new(vec![inner, file("label")]))
         };
         let tree = |roots: &[&str]| {
             let samples = roots.iter().map(|id| scene(id)).collect();

@@ -192,7 +192,7 @@ fn entry_ui(
     }
     let square = Rect::from_min_size(rect.min + vec2(12.0, 9.0), vec2(32.0, 32.0));
     painter.rect_filled(square, 4, if strong { t.bg3 } else { t.bg2 });
-    paint::icon(
+    paint::draw_icon(
         painter,
         square.center(),
         icon,
@@ -323,7 +323,7 @@ fn recent_row(
         "FOLDER" => icons::FOLDER_SIMPLE,
         _ => icons::FILE_ZIP,
     };
-    paint::icon(
+    paint::draw_icon(
         painter,
         pos2(rect.left() + 24.0, rect.center().y),
         icon,
@@ -365,7 +365,7 @@ fn recent_row(
     } else {
         let roots = counted_texts::format_roots(recent.roots);
         paint::text_right(painter, numbers, &roots, font::mono(11.0), t.tx);
-        let size = recent.size_bytes.map_or(String::new(), paint::bytes);
+        let size = recent.size_bytes.map_or(String::new(), paint::format_bytes);
         paint::text_right(painter, numbers_below, &size, font::mono(11.0), t.tx2);
     }
     let text = upper.with_max_x(numbers.left() - 8.0);
@@ -478,7 +478,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     } else {
         (icons::TRAY_ARROW_DOWN, t.acc)
     };
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(middle, rect.top() + 44.0),
         icon,
@@ -540,7 +540,7 @@ fn kinds_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
     let mut x = rect.center().x - total / 2.0;
     let y = rect.center().y;
     for (index, ((icon, title, what), width)) in kinds.into_iter().zip(widths).enumerate() {
-        paint::icon(ui.painter(), pos2(x + 8.0, y), icon, 17.0, t.tx2);
+        paint::draw_icon(ui.painter(), pos2(x + 8.0, y), icon, 17.0, t.tx2);
         let text = Rect::from_min_max(pos2(x + 26.0, y - 18.0), pos2(x + width + 2.0, y + 18.0));
         let (upper, lower) = text.split_top_bottom_at_fraction(0.5);
         paint::text_left(ui.painter(), upper, title, font::medium(12.0), t.tx);

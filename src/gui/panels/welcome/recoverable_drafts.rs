@@ -88,7 +88,7 @@ fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverabl
         pos2(inner.left() + 30.0, inner.top()),
         pos2(buttons.left() - 8.0, inner.bottom()),
     );
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         pos2(rect.left() + 24.0, rect.center().y),
         icons::CLOCK_COUNTER_CLOCKWISE,

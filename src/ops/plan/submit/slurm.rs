@@ -24,6 +24,11 @@ struct SlurmJobs {
     finish: Option<String>,
 }
 
+/// Number of the part before the first one of the array that builds a part.
+fn find_array_base(part: u32) -> u32 {
+    (part - 1) / ARRAY * ARRAY
+}
+
 /// Submits the missing parts that are not queued yet. Returns their numbers, and the ids of the new
 /// jobs.
 pub(super) fn submit(
@@ -51,41 +56,18 @@ pub(super) fn submit(
     std::fs::write(&part_script, part_text(request)?).io_at("write the script", &part_script)?;
     std::fs::write(&finish_script, finish_text(request)?)
         .io_at("write the script", &finish_script)?;
+    let is_queued = |base: u32| queued.iter().any(|part| find_array_base(*part) == base);
+    // The finishing job also depends on arrays that are still queued.
+    let arrays = before.arrays.iter().filter(|(_, base)| is_queued(*base));
     let mut jobs = SlurmJobs {
         plan: plan.id.clone(),
-        ..SlurmJobs::default()
+        arrays: arrays.cloned().collect(),
+        finish: None,
     };
-    // The finishing job also depends on arrays that are still queued.
-    jobs.arrays.extend(
-        before
-            .arrays
-            .iter()
-            .filter(|(_, base)| {
-                queued
-                    .iter()
-                    .any(|part| (part - 1) / ARRAY * ARRAY == *base)
-            })
-            .cloned(),
-    );
     let mut new = Vec::new();
-    for same_array in missing.chunk_by(|a, b| (a - 1) / ARRAY == (b - 1) / ARRAY) {
-        let base = (same_array[0] - 1) / ARRAY * ARRAY;
-        let mut array = ranges(
-            &same_array
-                .iter()
-                .map(|part| part - base)
-                .collect::<Vec<_>>(),
-        );
-        if let Some(at_once) = options.at_once {
-            array.push_str(&format!("%{at_once}"));
-        }
-        let mut command = sbatch(plan, options);
-        command
-            .arg(format!("--array={array}"))
-            .arg("--requeue")
-            .arg(format!("--output={}", log_pattern(folder)));
-        command.arg(&part_script).arg(base.to_string());
-        let id = job_id(&output_of(&mut command, "Slurm")?)?;
+    for parts in missing.chunk_by(|a, b| find_array_base(*a) == find_array_base(*b)) {
+        let base = find_array_base(parts[0]);
+        let id = submit_array(folder, plan, options, (parts, base), &part_script)?;
         jobs.arrays.push((id.clone(), base));
         new.push(id);
     }
@@ -94,26 +76,58 @@ pub(super) fn submit(
         let _ = output_of(Command::new("scancel").arg(old), "Slurm");
     }
     if !request.parts_only {
-        let mut command = sbatch(plan, options);
-        if !jobs.arrays.is_empty() {
-            let all: Vec<&str> = jobs.arrays.iter().map(|(id, _)| id.as_str()).collect();
-            command
-                .arg(format!("--dependency=afterok:{}", all.join(":")))
-                .arg("--kill-on-invalid-dep=yes");
-        }
-        command
-            .arg(format!(
-                "--output={}",
-                folder.join("log").join("finish.log").display()
-            ))
-            .arg("--requeue")
-            .arg(&finish_script);
-        let id = job_id(&output_of(&mut command, "Slurm")?)?;
+        let id = submit_finish(folder, plan, options, &jobs.arrays, &finish_script)?;
         jobs.finish = Some(id.clone());
         new.push(id);
     }
     write_json(&folder.join("submitted.json"), &jobs)?;
     Ok((missing, new))
+}
+
+/// Submits an array that builds these parts, which are counted from the part behind `base`. Returns
+/// the id of the job.
+fn submit_array(
+    folder: &Path,
+    plan: &Plan,
+    options: &SlurmOptions,
+    (parts, base): (&[u32], u32),
+    script: &Path,
+) -> Result<String> {
+    let indexes: Vec<u32> = parts.iter().map(|part| part - base).collect();
+    let mut array = ranges(&indexes);
+    if let Some(at_once) = options.at_once {
+        array.push_str(&format!("%{at_once}"));
+    }
+    let mut command = build_sbatch(plan, options);
+    command
+        .arg(format!("--array={array}"))
+        .arg("--requeue")
+        .arg(format!("--output={}", log_pattern(folder, "slurm-%A_%a")))
+        .arg(script)
+        .arg(base.to_string());
+    parse_job_id(&output_of(&mut command, "Slurm")?)
+}
+
+/// Submits the job that finishes the plan after these arrays. Returns its id.
+fn submit_finish(
+    folder: &Path,
+    plan: &Plan,
+    options: &SlurmOptions,
+    arrays: &[(String, u32)],
+    script: &Path,
+) -> Result<String> {
+    let mut command = build_sbatch(plan, options);
+    if !arrays.is_empty() {
+        let ids: Vec<&str> = arrays.iter().map(|(id, _)| id.as_str()).collect();
+        command
+            .arg(format!("--dependency=afterok:{}", ids.join(":")))
+            .arg("--kill-on-invalid-dep=yes");
+    }
+    command
+        .arg(format!("--output={}", log_pattern(folder, "finish")))
+        .arg("--requeue")
+        .arg(script);
+    parse_job_id(&output_of(&mut command, "Slurm")?)
 }
 
 /// Parts of earlier jobs that are pending or running.
@@ -137,7 +151,7 @@ fn find_queued_parts(jobs: &SlurmJobs) -> Result<HashSet<u32>> {
 }
 
 /// `sbatch` with memory, time and partition.
-fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
+fn build_sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
     let memory = options
         .memory_bytes
         .unwrap_or(plan.estimate.memory_bytes)
@@ -170,7 +184,7 @@ fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
 }
 
 /// The id in the output of `sbatch --parsable`: `ID` or `ID;CLUSTER`.
-fn job_id(printed: &str) -> Result<String> {
+fn parse_job_id(printed: &str) -> Result<String> {
     let id = printed.trim().split(';').next().unwrap_or_default();
     if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) {
         Ok(id.to_owned())
@@ -179,9 +193,11 @@ fn job_id(printed: &str) -> Result<String> {
     }
 }
 
-fn log_pattern(folder: &Path) -> String {
-    // Slurm replaces placeholders that begin with a percent sign.
-    folder.join("log").display().to_string().replace('%', "%%") + "/slurm-%A_%a.log"
+/// The path of a log, whose name may have Slurm's placeholders.
+fn log_pattern(folder: &Path, name: &str) -> String {
+    // Placeholders begin with a percent sign.
+    let folder = folder.join("log").display().to_string();
+    format!("{}/{name}.log", folder.replace('%', "%%"))
 }
 
 /// The batch script of a part. A failed attempt is repeated at once in the same task; after a node
@@ -236,9 +252,24 @@ mod tests {
 
     #[test]
     fn job_ids_are_read_with_and_without_a_cluster() {
-        assert_eq!(job_id("4711\n").expect("reads"), "4711");
-        assert_eq!(job_id("4711;far").expect("reads"), "4711");
-        assert!(job_id("sbatch: error").is_err());
+        assert_eq!(parse_job_id("4711\n").expect("reads"), "4711");
+        assert_eq!(parse_job_id("4711;far").expect("reads"), "4711");
+        assert!(parse_job_id("sbatch: error").is_err());
+    }
+
+    #[test]
+    fn percent_signs_of_a_folder_are_no_placeholders() {
+        let folder = Path::new("/scratch/90%A");
+        let finish = log_pattern(folder, "finish");
+        assert!(
+            finish.contains("/90%%A") && finish.ends_with("/finish.log"),
+            "{finish}"
+        );
+        let part = log_pattern(folder, "slurm-%A_%a");
+        assert!(
+            part.contains("/90%%A") && part.ends_with("/slurm-%A_%a.log"),
+            "{part}"
+        );
     }
 
     #[test]

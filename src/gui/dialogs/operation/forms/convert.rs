@@ -73,7 +73,7 @@ impl OperationForm for ConvertForm {
         let hint = tr!("a dataset of 2.0");
         self.input.ui(ui, fields, tr!("Dataset"), hint);
         self.output.labelled_formats_ui(ui);
-        self.output.output.ui(ui, fields, tr!("Output"), "");
+        self.output.location.ui(ui, fields, tr!("Output"), "");
         fields::draw_labelled_line(ui, tr!("Compress tables with"), |ui| {
             let codecs = [
                 Segment::new(Compression::Zstd, "zstd"),
@@ -108,7 +108,7 @@ impl OperationForm for ConvertForm {
         }
         self.input.base_ui(ui, fields);
         fields::keep_damaged_ui(ui, &mut self.damaged);
-        self.output.output.replace_ui(ui);
+        self.output.location.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {

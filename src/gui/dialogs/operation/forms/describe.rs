@@ -10,7 +10,7 @@ use crate::export::Catalogue;
 use crate::gui::dialogs::operation::dataset_fields::OutputField;
 use crate::gui::dialogs::operation::fields::{self, OperationFields, need_reader};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dropped_paths;
@@ -158,10 +158,10 @@ impl OperationForm for DescribeForm {
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            stop: tr!("Stop the description"),
-            ..ButtonNames::default()
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            stop_name: tr!("Stop the description"),
+            ..ButtonTexts::default()
         }
     }
 
@@ -207,7 +207,7 @@ impl OperationForm for DescribeForm {
             .hint(tr!("where the dataset is downloaded; optional"))
             .show(ui);
         self.output
-            .named_ui(ui, tr!("Destination of the description"));
+            .destination_ui(ui, tr!("Destination of the description"));
         self.output.replace_ui(ui);
     }
 

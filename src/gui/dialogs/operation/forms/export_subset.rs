@@ -9,7 +9,7 @@ use crate::gui::dialogs::frame::lacking_ui;
 use crate::gui::dialogs::operation::dataset_fields::DatasetOutputField;
 use crate::gui::dialogs::operation::fields::{self, OperationFields, need_reader};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dialogs::operation::report::OperationReport;
@@ -148,10 +148,10 @@ impl OperationForm for SubsetForm {
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            stop: tr!("Stop the export"),
-            ..ButtonNames::default()
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            stop_name: tr!("Stop the export"),
+            ..ButtonTexts::default()
         }
     }
 
@@ -171,8 +171,8 @@ impl OperationForm for SubsetForm {
     ) {
         self.rows_ui(ui, cx);
         self.output.formats_ui(ui);
-        let output = &mut self.output.output;
-        output.named_ui(ui, tr!("Destination of the subset"));
+        let output = &mut self.output.location;
+        output.destination_ui(ui, tr!("Destination of the subset"));
         widgets::checkbox(
             ui,
             &mut self.keep_siblings,
@@ -183,7 +183,7 @@ impl OperationForm for SubsetForm {
             let text = tr!("Prefix ids that several datasets share with the dataset's name");
             widgets::checkbox(ui, &mut self.prefix_ids, text);
         }
-        self.output.output.replace_ui(ui);
+        self.output.location.replace_ui(ui);
         let note = tr!("The subset records its source dataset and the date of the export.");
         ui.label(theme::style_small_text(note, theme::tokens(ui).tx3));
         if let Some(lacking) = find_missing_parts(cx) {
@@ -216,7 +216,7 @@ impl OperationForm for SubsetForm {
     /// It is not compared, because it is a subset.
     fn end_job(&mut self, event: &Event) -> OperationEnd {
         written_dataset(event).map_or(OperationEnd::Ignored, |built| {
-            OperationEnd::Report(OperationReport::of_export(built))
+            OperationEnd::Report(Box::new(OperationReport::of_export(built)))
         })
     }
 }

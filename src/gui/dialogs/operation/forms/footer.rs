@@ -363,11 +363,11 @@ fn way_line(way: &EditWay) -> ReportLine {
         EditWay::Tail { bytes } => ReportLine::good(tr!(
             "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not \
                 touched",
-            bytes = paint::bytes(*bytes)
+            bytes = paint::format_bytes(*bytes)
         )),
         EditWay::Anew { bytes, reason } => ReportLine::warning(tr!(
             "Writes the whole dataset anew, with {bytes} of data: {reason}",
-            bytes = paint::bytes(*bytes),
+            bytes = paint::format_bytes(*bytes),
             reason
         )),
     }

@@ -12,7 +12,7 @@ use crate::gui::dialogs::frame::lacking_ui;
 use crate::gui::dialogs::operation::dataset_fields::DatasetOutputField;
 use crate::gui::dialogs::operation::fields::{self, OperationFields, parse_json_or_text};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
@@ -23,7 +23,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
 use crate::jobs::{AsyncState, AsyncValue};
-use crate::model::Severity;
+use crate::model::{Severity, list_numbered_names};
 use crate::ops::{
     AnyOutput, CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest,
     Migrated, Operation, OperationOutput,
@@ -87,12 +87,9 @@ impl MigrateForm {
             .next()
             .filter(|stem| !stem.is_empty())
             .unwrap_or("dataset");
-        let names = std::iter::once(format!("{stem}.tacozip"))
-            .chain((2..100).map(|number| format!("{stem}-{number}.tacozip")));
-        let mut targets = names.map(|name| folder.join(name));
-        let target = targets
-            .find(|target| !target.exists())
-            .unwrap_or_else(|| folder.join("dataset.tacozip"));
+        let target = list_numbered_names(stem, ".tacozip")
+            .map(|name| folder.join(name))
+            .find(|target| !target.exists())?;
         let target = target.display().to_string();
         Some(Self {
             input,
@@ -213,11 +210,11 @@ impl OperationForm for MigrateForm {
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            run: Some(tr!("Write the new dataset")),
-            stop: tr!("Stop moving"),
-            ..ButtonNames::default()
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            run_name: Some(tr!("Write the new dataset")),
+            stop_name: tr!("Stop moving"),
+            ..ButtonTexts::default()
         }
     }
 
@@ -251,10 +248,10 @@ impl OperationForm for MigrateForm {
             widgets::checkbox(ui, &mut self.fill_missing, tr!("Pad what roots lack"));
             widgets::checkbox(ui, &mut self.keep_ids, tr!("Keep ids as they are"));
             self.output.formats_ui(ui);
-            self.output.output.replace_ui(ui);
+            self.output.location.replace_ui(ui);
         });
-        let output = &mut self.output.output;
-        output.named_ui(ui, tr!("Destination of the new dataset"));
+        let output = &mut self.output.location;
+        output.destination_ui(ui, tr!("Destination of the new dataset"));
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -318,7 +315,8 @@ impl OperationForm for MigrateForm {
             ..ReportTexts::default()
         };
         let report = OperationReport::with_page(display_path(&built.path), Box::new(page), texts);
-        OperationEnd::Report(report.with_output(built.path.clone(), migrated.as_ref()))
+        let report = report.with_output(built.path.clone(), migrated.as_ref());
+        OperationEnd::Report(Box::new(report))
     }
 }
 
@@ -684,7 +682,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
 
 fn draw_report_line(ui: &mut Ui, icon: &str, color: egui::Color32, text: String) {
     let (rect, inner) = row(ui, 24.0);
-    paint::icon(
+    paint::draw_icon(
         ui.painter(),
         inner.left_center() + vec2(8.0, 0.0),
         icon,
@@ -713,6 +711,24 @@ mod tests {
     use crate::jobs::Jobs;
 
     #[test]
+    fn a_taken_name_is_never_proposed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let numbers = (2..=120).map(|number| format!("-{number}"));
+        for number in std::iter::once(String::new()).chain(numbers) {
+            let taken = folder.path().join(format!("old{number}.tacozip"));
+            std::fs::write(taken, "").expect("writes");
+        }
+        let form = MigrateForm::new(&OperationStart {
+            input: Some("/in/old.tortilla".into()),
+            folder: folder.path().to_owned(),
+            ..OperationStart::default()
+        })
+        .expect("an input");
+        let target = Path::new(&form.output.location.text);
+        assert_eq!(target, folder.path().join("old-121.tacozip"));
+    }
+
+    #[test]
     fn a_plan_is_made_once_and_again_after_a_change() {
         let mut form = MigrateForm::new(&OperationStart {
             input: Some("/in/old.part.tortilla".into()),
@@ -720,7 +736,7 @@ mod tests {
             ..OperationStart::default()
         })
         .expect("an input");
-        let target = &form.output.output.text;
+        let target = &form.output.location.text;
         assert_eq!(Path::new(target), Path::new("/out/old.tacozip"));
         let request = form.wanted_plan(false).expect("there is no plan");
         form.plan.update(&Jobs::quiet(), request, "plan", |_| {

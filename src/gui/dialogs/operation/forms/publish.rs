@@ -9,7 +9,7 @@ use crate::container::OpenOptions;
 use crate::gui::dialogs::operation::checks::{check_ui, checks_heading_ui};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
@@ -204,7 +204,7 @@ impl PublishForm {
 
     /// Draws the checks. A link closes the dialog and opens the panel in which a finding is
     /// corrected.
-    fn checks_ui(
+    fn preflight_ui(
         &mut self,
         ui: &mut Ui,
         fields: &mut OperationFields<'_>,
@@ -317,18 +317,20 @@ impl OperationForm for PublishForm {
             self.layout.is_uploaded_by_another_program(),
         ) {
             (_, true) => tr!("Write the files").into(),
-            (Some(found), false) => {
-                tr!("Publish {size}", size = paint::bytes(found.size_bytes)).into()
-            }
+            (Some(found), false) => tr!(
+                "Publish {size}",
+                size = paint::format_bytes(found.size_bytes)
+            )
+            .into(),
             (None, false) => tr!("Publish").into(),
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            run: Some(tr!("Publish now")),
-            stop: tr!("Stop publishing"),
-            ..ButtonNames::default()
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            run_name: Some(tr!("Publish now")),
+            stop_name: tr!("Stop publishing"),
+            ..ButtonTexts::default()
         }
     }
 
@@ -377,7 +379,7 @@ impl OperationForm for PublishForm {
         ui.columns(2, |columns| {
             if let [left, right] = columns {
                 *fields.outdates_note |= self.target_ui(left);
-                self.checks_ui(right, fields, cx);
+                self.preflight_ui(right, fields, cx);
             }
         });
     }
@@ -420,7 +422,7 @@ impl OperationForm for PublishForm {
             self.refused = Some(publication.preflight.clone());
             return OperationEnd::Form;
         };
-        OperationEnd::Report(OperationReport::with_page(
+        let report = OperationReport::with_page(
             published.address.clone(),
             Box::new(PublishedPage {
                 published,
@@ -432,7 +434,8 @@ impl OperationForm for PublishForm {
                 close_name: tr!("Done"),
                 ..ReportTexts::default()
             },
-        ))
+        );
+        OperationEnd::Report(Box::new(report))
     }
 }
 
@@ -460,7 +463,7 @@ impl ReportPage for PublishedPage {
             tr!(
                 "Opened from there: {requests}, {size}, {time} s",
                 requests,
-                size = paint::bytes(opened.bytes),
+                size = paint::format_bytes(opened.bytes),
                 time
             )
         } else {
@@ -478,7 +481,7 @@ impl ReportPage for PublishedPage {
             "{sent} files sent, {size}; {kept} already at the target; {compared} random samples \
                 match the local bytes",
             sent = published.sent_files,
-            size = paint::bytes(published.sent_bytes),
+            size = paint::format_bytes(published.sent_bytes),
             kept = published.kept_files,
             compared = opened.compared
         );
@@ -541,7 +544,7 @@ fn list_files_and_cost(found: &Preflight) -> Vec<ReportLine> {
     for file in &found.files {
         let size = file
             .size_bytes
-            .map_or(tr!("generated").to_owned(), paint::bytes);
+            .map_or(tr!("generated").to_owned(), paint::format_bytes);
         let size = if file.files > 1 {
             format!("{} × {size}", file.files)
         } else {

@@ -64,9 +64,9 @@ impl OperationForm for RepairForm {
         let hint = tr!("a dataset of 2.0");
         self.input.ui(ui, fields, tr!("Dataset"), hint);
         self.output.labelled_formats_ui(ui);
-        self.output.output.ui(ui, fields, tr!("Copy"), "");
+        self.output.location.ui(ui, fields, tr!("Copy"), "");
         self.input.base_ui(ui, fields);
-        self.output.output.replace_ui(ui);
+        self.output.location.replace_ui(ui);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {

@@ -100,14 +100,14 @@ pub(super) fn groups_ui(
                         } else {
                             icons::CARET_RIGHT
                         };
-                        paint::icon(
+                        paint::draw_icon(
                             ui.painter(),
                             pos2(rect.left() + 16.0, rect.center().y),
                             caret,
                             12.0,
                             t.tx3,
                         );
-                        paint::icon(
+                        paint::draw_icon(
                             ui.painter(),
                             pos2(rect.left() + 36.0, rect.center().y),
                             icons::WARNING,
@@ -240,7 +240,7 @@ pub(super) fn groups_ui(
                             count
                         );
                         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
-                        paint::icon(
+                        paint::draw_icon(
                             ui.painter(),
                             pos2(rect.left() + 36.0, rect.center().y),
                             icons::CHECK_CIRCLE,

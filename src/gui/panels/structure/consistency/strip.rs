@@ -88,7 +88,7 @@ pub(super) fn strip_ui(ui: &mut Ui, panel: &StructurePanel, consistency: &Consis
             words.max.x =
                 paint::text_right(ui.painter(), row, &count, font::mono(12.0), t.tx) - 4.0;
             if let Some((icon, color)) = icon {
-                paint::icon(
+                paint::draw_icon(
                     ui.painter(),
                     pos2(row.left() + 6.0, row.center().y),
                     icon,

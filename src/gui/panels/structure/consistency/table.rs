@@ -107,7 +107,7 @@ pub(super) fn table_ui(
                     let position = &consistency.positions[row as usize];
                     let name = Rect::from_min_size(rect.min, vec2(POSITIONS, ROW))
                         .shrink2(vec2(10.0, 4.0));
-                    paint::icon(
+                    paint::draw_icon(
                         ui.painter(),
                         pos2(name.left() + 6.0, name.center().y),
                         icons::IMAGE,
@@ -294,7 +294,7 @@ fn cell_ui(
             t.tx3,
         ) + 5.0;
     }
-    paint::icon(
+    paint::draw_icon(
         &painter,
         pos2(left + 6.0, lower.center().y),
         icon,

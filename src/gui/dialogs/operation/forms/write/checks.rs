@@ -267,7 +267,7 @@ impl Checks {
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.status.samples.is_checked() {
+        if cx.studio.is_checking() || !cx.session.status.samples.has_check_result() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);
@@ -500,8 +500,8 @@ impl Checks {
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
             let text = tr!(
                 "Free space {free}, needs {needed}",
-                free = paint::bytes(free),
-                needed = paint::bytes(needed)
+                free = paint::format_bytes(free),
+                needed = paint::format_bytes(needed)
             );
             // Margin for tables and archive records.
             let enough = free > needed + needed / 50;
@@ -574,14 +574,18 @@ impl Checks {
         ui.horizontal(|ui| {
             let bytes = cx.session.totals().bytes;
             ui.label(
-                theme::rich_text(bytes.map_or("…".to_owned(), paint::bytes))
+                theme::rich_text(bytes.map_or("…".to_owned(), paint::format_bytes))
                     .font(font::semibold(20.0)),
             );
             let samples = cx
                 .document()
                 .map_or(0, |document| document.tree().total() as u64);
             let n = paint::format_grouped_number(samples);
-            let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
+            let text = match self
+                .disk_now()
+                .and_then(|disk| disk.free)
+                .map(paint::format_bytes)
+            {
                 Some(free) => tr_n!(
                     samples,
                     "in {n} sample, {free} free",
@@ -627,7 +631,7 @@ impl Checks {
             paint::text_right(
                 ui.painter(),
                 row,
-                &paint::bytes(*size),
+                &paint::format_bytes(*size),
                 font::mono(11.5),
                 t.tx,
             );
@@ -824,11 +828,11 @@ mod tests {
                 ("label", 5),
                 ("mask", 1),
             ];
-            Sample::folder(
+            Sample::new_folder(
                 id,
                 Tortilla::new(
                     parts
-                        .map(|(id, size)| Sample::file(id, "/x", size))
+                        .map(|(id, size)| Sample::new_file(id, "/x", size))
                         .to_vec(),
                 ),
             )

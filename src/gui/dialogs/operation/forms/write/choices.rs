@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
 use crate::gui::dialogs::operation::dataset_fields::OutputField;
 use crate::gui::dropped_paths;
+use crate::model::list_numbered_names;
 use crate::ops::Depth;
 use crate::table::{Compression, ParquetOptions};
 
@@ -186,9 +187,9 @@ fn free_name(folder: &Path, name: &str, own: &HashSet<PathBuf>) -> String {
     let is_own = |name: &str| {
         own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")))
     };
-    let mut names =
-        std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
-    names.find(|name| !is_own(name)).unwrap_or_default()
+    list_numbered_names(name, "")
+        .find(|name| !is_own(name))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

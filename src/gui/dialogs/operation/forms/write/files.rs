@@ -50,7 +50,7 @@ pub fn name_of_file(path: &Path) -> String {
 /// data.
 fn plan_files(choices: &Choices, checks: &Checks, size_bytes: u64) -> Vec<FileLine> {
     let name = name_of_file(&dropped_paths::parse_path(&choices.output.text));
-    let about = |bytes: u64| format!("~ {}", paint::bytes(bytes));
+    let about = |bytes: u64| format!("~ {}", paint::format_bytes(bytes));
     match choices.container {
         WriteContainer::Zip => {
             vec![FileLine::new(icons::FILE_ZIP, name).with_size(about(size_bytes))]
@@ -107,7 +107,7 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
             );
         });
     });
-    files_ui(ui, &files);
+    file_list_ui(ui, &files);
     if choices.container != WriteContainer::Folder {
         widgets::heading(
             ui,
@@ -130,7 +130,7 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
 }
 
 /// Draws the first files with their sizes.
-pub fn files_ui(ui: &mut Ui, files: &[FileLine]) {
+pub fn file_list_ui(ui: &mut Ui, files: &[FileLine]) {
     let t = theme::tokens(ui);
     let rows = files.len().min(LISTED) + usize::from(files.len() > LISTED);
     let (rect, response) = ui.allocate_exact_size(
@@ -161,7 +161,7 @@ pub fn files_ui(ui: &mut Ui, files: &[FileLine]) {
         }
         match files.get(row).filter(|_| row < LISTED) {
             Some(FileLine { icon, name, size }) => {
-                paint::icon(
+                paint::draw_icon(
                     painter,
                     pos2(line.left() + 6.0, line.center().y),
                     icon,

@@ -17,7 +17,7 @@ use egui::Ui;
 use crate::container::{BuildOptions, Built};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
-    ButtonNames, FormColumns, OperationEnd, OperationForm, OperationTexts, PreviewWork,
+    ButtonTexts, OperationEnd, OperationForm, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dialogs::operation::report::OperationReport;
@@ -29,7 +29,7 @@ use crate::gui::widgets::{FieldNote, paint};
 use crate::studio::{Command, DocumentId, Event};
 use checks::{CheckLine, Checks, describe_blocking};
 use choices::Choices;
-use result::{WantedProof, report_written};
+use result::{WantedProof, report_written_draft};
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 1180.0;
@@ -79,7 +79,7 @@ impl WriteForm {
             document: self.document,
         };
         let wanted = Some(wanted).filter(|_| self.choices.verify);
-        report_written(built.clone(), self.took, wanted)
+        report_written_draft(built.clone(), self.took, wanted)
     }
 
     /// The options of the command.
@@ -104,16 +104,16 @@ impl OperationForm for WriteForm {
 
     fn run_text(&self) -> Cow<'static, str> {
         match self.size_bytes {
-            Some(bytes) => tr!("Write {size}", size = paint::bytes(bytes)).into(),
+            Some(bytes) => tr!("Write {size}", size = paint::format_bytes(bytes)).into(),
             None => tr!("Write").into(),
         }
     }
 
-    fn button_names(&self) -> ButtonNames {
-        ButtonNames {
-            run: Some(tr!("Write now")),
-            stop_text: tr!("Cancel writing"),
+    fn button_texts(&self) -> ButtonTexts {
+        ButtonTexts {
+            run_name: Some(tr!("Write now")),
             stop: tr!("Cancel writing"),
+            stop_name: tr!("Cancel writing"),
         }
     }
 
@@ -139,8 +139,8 @@ impl OperationForm for WriteForm {
         true
     }
 
-    fn columns(&mut self) -> Option<&mut dyn FormColumns> {
-        Some(self)
+    fn has_columns(&self) -> bool {
+        true
     }
 
     fn options_ui(
@@ -155,6 +155,25 @@ impl OperationForm for WriteForm {
         self.size_bytes = cx.session.totals().bytes;
         self.took = fields.elapsed.unwrap_or(self.took);
         self.choices.ui(ui, fields, cx, &self.checks);
+    }
+
+    fn checks_column_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut OperationFields<'_>,
+        cx: &mut PanelContext<'_>,
+    ) {
+        // Beside the report, the checks are those from before the job.
+        if !fields.has_report {
+            self.update_checks(cx);
+        }
+        if let Some(request) = self.checks.ui(ui, cx, &self.lines) {
+            *fields.leaving = Some(request);
+        }
+    }
+
+    fn files_column_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
+        files::planned_ui(ui, cx, &self.choices, &self.checks);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -176,28 +195,7 @@ impl OperationForm for WriteForm {
             return OperationEnd::Ignored;
         };
         self.has_written = true;
-        OperationEnd::Report(self.report(built))
-    }
-}
-
-impl FormColumns for WriteForm {
-    fn checks_ui(
-        &mut self,
-        ui: &mut Ui,
-        fields: &mut OperationFields<'_>,
-        cx: &mut PanelContext<'_>,
-    ) {
-        // Beside the report, the checks are those from before the job.
-        if !fields.has_report {
-            self.update_checks(cx);
-        }
-        if let Some(request) = self.checks.ui(ui, cx, &self.lines) {
-            *fields.leaving = Some(request);
-        }
-    }
-
-    fn files_ui(&self, ui: &mut Ui, cx: &PanelContext<'_>) {
-        files::planned_ui(ui, cx, &self.choices, &self.checks);
+        OperationEnd::Report(Box::new(self.report(built)))
     }
 }
 

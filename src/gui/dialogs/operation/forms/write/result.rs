@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use egui::{Frame, Margin, Stroke, Ui};
 
-use super::files::{FileLine, files_ui, name_of_file};
+use super::files::{FileLine, file_list_ui, name_of_file};
 use crate::container::{self, Built, Format, OpenOptions};
 use crate::export::{ModuleOpening, module_code, python_code};
 use crate::gui::dialogs::operation::report::{OperationReport, ReportPage, ReportTexts};
@@ -87,7 +87,7 @@ struct WrittenPage {
 }
 
 /// The report of a written dataset, which is compared with the open draft as `wanted` says.
-pub fn report_written(
+pub fn report_written_draft(
     built: Built,
     took: Duration,
     wanted: Option<WantedProof>,
@@ -194,9 +194,9 @@ impl WrittenPage {
             n = paint::format_grouped_number(built.samples)
         );
         let what = tr!("{container} with {samples}", container, samples);
-        let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
+        let (size, time) = (paint::format_bytes(built.bytes), time_text(self.took));
         let text = if self.took.as_secs_f64() > 0.5 {
-            let rate = paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
+            let rate = paint::format_bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
             tr!(
                 "{what}. {size} in {time}, {rate}/s.",
                 what,
@@ -228,7 +228,7 @@ impl WrittenPage {
             Proof::Failed(why) => note_ui(ui, &FieldNote::Error(why.clone())),
             Proof::Found(found) => found_ui(ui, found),
         }
-        files_ui(ui, &self.written_files());
+        file_list_ui(ui, &self.written_files());
     }
 
     /// The files that were written, with their sizes as far as they are known.
@@ -241,7 +241,7 @@ impl WrittenPage {
             .zip(self.sizes())
             .map(|((icon, path), size)| {
                 let file = FileLine::new(icon, name_of_file(path));
-                file.with_size(size.map(paint::bytes).unwrap_or_default())
+                file.with_size(size.map(paint::format_bytes).unwrap_or_default())
             })
             .collect();
         if files.is_empty() {
@@ -251,7 +251,7 @@ impl WrittenPage {
                 icons::FILE_ZIP
             };
             let file = FileLine::new(icon, display_path(&built.path));
-            files.push(file.with_size(paint::bytes(built.bytes)));
+            files.push(file.with_size(paint::format_bytes(built.bytes)));
         }
         files
     }
@@ -453,7 +453,7 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
             "{n} sample compared with its source, {size}",
             "{n} samples compared with their sources, {size}",
             n = paint::format_grouped_number(found.compared),
-            size = paint::bytes(found.bytes)
+            size = paint::format_bytes(found.bytes)
         ));
         lines.push(tr!(
             "First read: {time} ms",
