@@ -1,7 +1,6 @@
 //! Decides whether an action is enabled, and why not.
 
 use super::action::Action;
-use super::document_key::revision;
 use super::panel_context::PanelContext;
 use crate::model::SampleKind;
 use crate::ops::is_other_generation;
@@ -138,7 +137,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             let choice = document?.structure()?.choice().clone();
             cx.session
                 .structure
-                .find_known_safe_fix_obstacle((cx.session.serial, revision(cx.studio)), &choice)
+                .find_known_safe_fix_obstacle(cx.document_key(), &choice)
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.

@@ -4,7 +4,6 @@
 use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
-use super::document_key::revision;
 use super::documentation_page::Page;
 use super::icons;
 use super::pane::Pane;
@@ -413,7 +412,7 @@ fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> PaletteMatches {
     let Some(document) = cx.document() else {
         return Vec::new();
     };
-    let key = ((cx.session.serial, revision(cx.studio)), wanted.to_owned());
+    let key = (cx.document_key(), wanted.to_owned());
     let (tree, pattern) = (document.tree().clone(), wanted.to_owned());
     cx.session
         .palette_samples

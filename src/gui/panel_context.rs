@@ -7,6 +7,7 @@ use std::sync::Arc;
 use egui::Color32;
 
 use super::action::Action;
+use super::document_key::{DocumentKey, revision};
 use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::session::Session;
@@ -146,6 +147,11 @@ impl<'a> PanelContext<'a> {
     /// The open document.
     pub fn document(&self) -> Option<&'a Document> {
         self.studio.document()
+    }
+
+    /// Identifies the state of the open document.
+    pub fn document_key(&self) -> DocumentKey {
+        (self.session.serial, revision(self.studio))
     }
 
     /// Adds a request.

@@ -8,7 +8,7 @@ use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 use super::frame::{Next, foot_ui, head_ui};
 use super::operation::fields::split_names;
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -170,10 +170,7 @@ impl DialogView for AddDataset {
             DatasetForm::Samples
         };
         let adds = matches!(self.choice, DatasetChoice::Samples | DatasetChoice::Folder);
-        let key = (
-            (cx.session.serial, revision(cx.studio)),
-            self.request.clone(),
-        );
+        let key = (cx.document_key(), self.request.clone());
         if adds {
             let wanted = self.request.clone();
             self.preview.update(

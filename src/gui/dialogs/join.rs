@@ -10,7 +10,7 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::extensions::{JoinColumn, JoinLevel, JoinOffer, JoinPreview, join_preview};
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font};
@@ -365,10 +365,7 @@ impl DialogView for JoinDialog {
             return Next::Close;
         };
         let dataset = draft.dataset().clone();
-        let key = (
-            (cx.session.serial, revision(cx.studio)),
-            self.request.clone(),
-        );
+        let key = (cx.document_key(), self.request.clone());
         let request = self.request.clone();
         self.preview
             .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| {

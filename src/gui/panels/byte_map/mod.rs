@@ -11,7 +11,6 @@ use egui::{
 };
 
 use crate::container::Physical;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -57,7 +56,7 @@ impl Panel for ByteMapPanel {
                 tr!("Write the draft, then open it."),
             );
         };
-        let key = (cx.session.serial, revision(cx.studio));
+        let key = cx.document_key();
         if self.made_for != Some(key) {
             *self = ByteMapPanel {
                 made_for: Some(key),

@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, ExtensionEntry, builtin};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
@@ -180,7 +179,7 @@ fn find_shown_example(
     };
     let agreed = extensions::programs_in(&calls).is_empty();
     let key = (
-        (cx.session.serial, revision(cx.studio)),
+        cx.document_key(),
         serde_json::to_string(&calls).unwrap_or_default(),
         agreed,
     );

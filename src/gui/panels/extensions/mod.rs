@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 
 use crate::extensions::{ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, value_range};
 use crate::gui::action::Action;
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -41,7 +41,7 @@ fn cost_of(name: &str) -> (&'static str, &'static str) {
 
 fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Document) {
     structure::update_summary(cx);
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let lens = cx.session.structure.summary.clone();
     let roots = document
         .kind(RowRef {

@@ -15,7 +15,6 @@ use egui::{
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
@@ -52,7 +51,7 @@ impl Panel for GalleryPanel {
         }
         let kept = cx.studio.filtered_rows().cloned();
         let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
-        let key = (cx.session.serial, revision(cx.studio));
+        let key = cx.document_key();
         let mut order: Option<Arc<Vec<u32>>> = None;
         if let (Some(column), Some(open)) = (self.sort.clone(), document.opened_dataset()) {
             let of = kept.as_ref().map(ValueId::from_arc);
@@ -96,7 +95,7 @@ fn find_card_index(root: u32, order: Option<&[u32]>, kept_rows: Option<&[u32]>) 
 }
 
 fn refresh(panel: &mut GalleryPanel, cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let cache = cx.session.environment.cache_dir.clone();
     if panel.made_for == Some(key) {
         return;

@@ -10,7 +10,6 @@ use crate::container::OpenOptions;
 use crate::draft::Edit;
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -31,7 +30,7 @@ pub fn refresh(panel: &mut SamplePanel, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return;
     };
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let selected = cx.session.selection.sample;
     if panel.typed_for != Some((key, selected)) {
         // Edits elsewhere in the draft keep the text of the field being edited.
@@ -259,7 +258,7 @@ fn buttons_ui(
     at: RowRef,
     kind: SampleKind,
 ) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
             let vsi = match cx.session.asset.find_facts(key, at) {
@@ -576,7 +575,7 @@ pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'stati
 }
 
 fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     widgets::section_header(ui, tr!("Data"), |_| {});
     if let Some(Payload::Bytes(bytes)) = document
         .draft()

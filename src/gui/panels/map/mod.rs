@@ -17,7 +17,6 @@ use egui::{
 };
 
 use crate::footprint::is_time_column;
-use crate::gui::document_key::revision;
 use crate::gui::draft_levels::level_source;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
@@ -40,7 +39,7 @@ impl Panel for MapPanel {
                 tr!("Open a dataset first."),
             );
         };
-        let key = (cx.session.serial, revision(cx.studio));
+        let key = cx.document_key();
         let levels = document.tree().levels.len();
         // The view stays while a draft is edited.
         if self.made_for != Some(key.0) {

@@ -10,7 +10,6 @@ use egui::{Color32, Mesh, Painter, Rect, Shape, TextureHandle, Ui, pos2};
 use super::raster_state::{PlacedPicture, ShownRasters};
 use super::state::MapPanel;
 use crate::error::{Error, Result};
-use crate::gui::document_key::revision;
 use crate::gui::map::{MapView, x_of, y_of};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::preview::{first_file, list_files_around};
@@ -56,7 +55,7 @@ pub fn ui(
     } else {
         vec![at]
     };
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let list = &mut panel.rasters.list;
     list.retain(|row, _| rows.contains(row));
     let mut running = list.values().filter(|one| one.asked.is_pending()).count();

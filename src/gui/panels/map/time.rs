@@ -12,7 +12,6 @@ use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
 use super::state::{Brush, Hold, MapPanel, RowTimes};
 use crate::error::Result;
-use crate::gui::document_key::revision;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
@@ -47,7 +46,7 @@ pub fn ui(
     let Some(open) = document.opened_dataset() else {
         return;
     };
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let chosen = panel
         .time_column
         .clone()

@@ -13,7 +13,6 @@ use egui::{
 use crate::draft::{Alternative, Content, Example, PatternToken, TokenRole, find_pattern};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
-use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font, text_style};
@@ -96,7 +95,7 @@ impl Panel for PatternPanel {
 
 /// Searches for the pattern when the examples or the draft have changed.
 fn update_report(panel: &mut PatternPanel, cx: &PanelContext<'_>, content: &Content) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let Some(examples) = panel.examples() else {
         (panel.report, panel.asked) = (None, None);
         panel.search = AsyncValue::default();

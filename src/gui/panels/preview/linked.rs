@@ -14,7 +14,7 @@ use super::picture_request::BesideKey;
 use super::sibling_rows::list_files_around;
 use super::state::{LinkedState, PreviewPanel, PreviewSibling};
 use super::transform::Transform;
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
@@ -73,7 +73,7 @@ pub fn ui(
     look: &PictureLook,
     rect: Rect,
 ) {
-    let (jobs, key) = (cx.jobs, (cx.session.serial, revision(cx.studio)));
+    let (jobs, key) = (cx.jobs, cx.document_key());
     let beside = beside_key(panel, cx, key, look.classes.is_some());
     panel.linked.follow(document, key, at);
     if let Some(whole) = &panel.whole {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use egui::{Ui, UiBuilder};
 
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::panel::Panel;
@@ -70,7 +70,7 @@ impl Panel for PreviewPanel {
             )
             .map_or((), drop);
         };
-        let key = (cx.session.serial, revision(cx.studio));
+        let key = cx.document_key();
         cx.session.asset.read_header(cx.jobs, key, document, at);
         if self.shown != Some((key, at)) {
             // Siblings of the same size keep the view, to follow a location through time.

@@ -10,7 +10,6 @@ use egui::{
 use super::sibling_rows::list_files_around;
 use super::state::{PreviewPanel, SiblingsState};
 use super::tools;
-use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::paint;
@@ -73,7 +72,7 @@ pub fn ui(
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg1);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let state = &mut panel.siblings;
     if state.made_for != Some(key) {
         *state = SiblingsState {

@@ -10,7 +10,6 @@ use egui::{Rect, Role, Ui, WidgetInfo, pos2, vec2};
 use super::structure;
 use crate::draft::{Care, Fix, FixPlan};
 use crate::gui::action::Action;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -33,7 +32,7 @@ fn find_fixes(
     report: &Arc<Report>,
     visible: Vec<usize>,
 ) {
-    let key = ((cx.session.serial, revision(cx.studio)), visible);
+    let key = (cx.document_key(), visible);
     if let Some(Ok(found)) = state.finding.get(&key) {
         state.fixes.extend(found.clone());
         return;
@@ -210,7 +209,7 @@ impl Panel for ProblemsPanel {
                         .zip(cx.document());
                     match (&fix, root) {
                         (Some(fix), Some((at, document))) if alike => {
-                            let key = ((cx.session.serial, revision(cx.studio)), index);
+                            let key = (cx.document_key(), index);
                             if let (None, Some(finder)) =
                                 (self.alike.get(&key), cx.studio.fix_finder())
                             {
@@ -343,7 +342,7 @@ impl Panel for ProblemsPanel {
             let blocked = cx
                 .session
                 .structure
-                .find_safe_fix_obstacle((cx.session.serial, revision(cx.studio)), &choice);
+                .find_safe_fix_obstacle(cx.document_key(), &choice);
             if ui
                 .add(
                     Button::primary(tr!("Fix all safe"))
@@ -393,10 +392,7 @@ fn want_plans(
     let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else {
         return;
     };
-    let key = (
-        (cx.session.serial, revision(cx.studio)),
-        ValueId::from_arc(report),
-    );
+    let key = (cx.document_key(), ValueId::from_arc(report));
     state.plans.update(
         cx.jobs,
         key,

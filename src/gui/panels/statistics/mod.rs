@@ -11,7 +11,7 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
 use crate::extensions::pooled_statistics::{BandMoments, Pooled, PooledReport};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
 use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
@@ -35,7 +35,7 @@ impl Panel for StatisticsPanel {
                 tr!("Open a dataset first."),
             );
         };
-        let key = (cx.session.serial, revision(cx.studio));
+        let key = cx.document_key();
         if self.made_for != Some(key) {
             *self = StatisticsPanel {
                 made_for: Some(key),

@@ -11,7 +11,6 @@ use super::root_of;
 use super::state::{FixState, PlanKey, StructureFault};
 use crate::draft::{self, Care, Fix, FixVerb, PatternCell, PositionState};
 use crate::gui::counted_texts;
-use crate::gui::document_key::revision;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -29,7 +28,7 @@ const LISTED: usize = 24;
 /// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Document) {
     super::update_summary(cx);
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let Some(at) = cx.session.selection.sample else {
         shown_fix.fault = None;
         shown_fix.of = None;
@@ -637,7 +636,7 @@ fn ask_plan(
         .structure()
         .map(|structure| structure.choice().clone())
         .unwrap_or_default();
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let wanted: PlanKey = (key, choice, root, fix.verb, fix.care);
     let like = fix.clone();
     shown_fix.asked = Some(wanted.clone());

@@ -16,7 +16,7 @@ use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
 use crate::draft::{self, PatternChoice, PositionState};
 use crate::gui::action::Action;
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::outline::{Gap, ancestors};
 use crate::gui::pane::Pane;
@@ -152,7 +152,7 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
 
 /// Updates the summary to the draft's revision. Called by every panel that shows structure marks.
 pub fn update_summary(cx: &mut PanelContext<'_>) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let Some(structure) = cx.document().and_then(Document::structure) else {
         return;
     };
@@ -258,7 +258,7 @@ impl Panel for StructurePanel {
 
 /// Starts the plan of all safe fixes in the background.
 pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let Some((choice, finder)) = document
         .structure()
         .map(|structure| structure.choice().clone())
@@ -286,7 +286,7 @@ fn toolbar_ui(
     lens: &StructureSummary,
 ) {
     let t = theme::tokens(ui);
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let choice = document
         .structure()
         .map(|structure| structure.choice().clone())

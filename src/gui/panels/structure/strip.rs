@@ -9,7 +9,6 @@ use egui::{
 use super::state::StructurePanel;
 use crate::draft::{Overview, PositionState, overview};
 use crate::gui::counted_texts;
-use crate::gui::document_key::revision;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -133,7 +132,7 @@ fn refresh(
     let Some(structure) = document.structure() else {
         return;
     };
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let theme = t.dark;
     let fresh = panel
         .strip

@@ -8,7 +8,6 @@ use egui::{Align, Frame, Layout, Margin, Ui};
 use super::tree::drop_target;
 use crate::draft::PositionState;
 use crate::gui::action::Action;
-use crate::gui::document_key::revision;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::outline::{OutlineNode, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
@@ -178,7 +177,7 @@ fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
 
 fn refresh(panel: &mut TablePanel, cx: &mut PanelContext<'_>, document: &Document) {
     let level = cx.session.selection.level;
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let wanted = Some((
         key,
         level,

@@ -14,7 +14,6 @@ use egui::{
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
 use crate::gui::action_enabled::disabled_reason;
-use crate::gui::document_key::revision;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::outline::matches;
 use crate::gui::pane::Pane;
@@ -240,7 +239,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
 }
 
 fn filter(panel: &mut TrayState, cx: &mut PanelContext<'_>) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let wanted = panel.filter.trim().to_owned();
     if wanted.is_empty() {
         return;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Ui, vec2};
 
 use crate::gui::action::Action;
-use crate::gui::document_key::revision;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::outline::{self, Gap, Outline, ancestors};
@@ -121,7 +120,7 @@ fn filter_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
 
 /// Rebuilds the outline when the document, the folding or the filter has changed.
 fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let status = cx.session.status.samples.clone();
     let kept = cx.studio.filtered_rows().cloned();
     let lens = cx.session.structure.summary.clone();

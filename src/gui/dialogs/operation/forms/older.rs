@@ -10,7 +10,6 @@ use crate::gui::dialogs::operation::form::{
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
-use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -236,7 +235,7 @@ impl OperationForm for OlderForm {
     fn key(&self, cx: &PanelContext<'_>) -> String {
         let filters = self.samples.filter_key(cx);
         let draft = if self.draft {
-            format!("{:?}", (cx.session.serial, revision(cx.studio)))
+            format!("{:?}", cx.document_key())
         } else {
             String::new()
         };

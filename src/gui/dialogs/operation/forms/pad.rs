@@ -8,7 +8,6 @@ use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField, paint};
@@ -167,6 +166,6 @@ impl OperationForm for PadForm {
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        format!("{self:?}{:?}", (cx.session.serial, revision(cx.studio)))
+        format!("{self:?}{:?}", cx.document_key())
     }
 }

@@ -9,7 +9,6 @@ use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{OperationForm, OperationTexts, PreviewWork};
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
-use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -312,6 +311,6 @@ impl OperationForm for SidecarsForm {
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        format!("{self:?}{:?}", (cx.session.serial, revision(cx.studio)))
+        format!("{self:?}{:?}", cx.document_key())
     }
 }

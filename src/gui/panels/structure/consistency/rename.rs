@@ -6,7 +6,6 @@ use egui::{Align, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, 
 
 use super::super::state::StructurePanel;
 use crate::draft::{proposed_pattern, renaming};
-use crate::gui::document_key::revision;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -57,7 +56,7 @@ pub fn ui(
         ui.label(theme::rich_text(tr!("There are no positions below the roots.")).color(t.tx2));
         return;
     }
-    let key = (cx.session.serial, revision(cx.studio));
+    let key = cx.document_key();
     let chosen_in_table = panel.consistency.selected.and_then(|(position, _)| {
         let place = &panel
             .consistency

@@ -13,7 +13,7 @@ use crate::draft::Unplaced;
 use crate::files::free_bytes;
 use crate::gui::action::Action;
 use crate::gui::dialogs::operation::checks::{check_ui, checks_heading_ui};
-use crate::gui::document_key::{DocumentKey, revision};
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::collection::has_places;
 use crate::gui::sample_status::finding_sample;
@@ -191,7 +191,7 @@ impl Checks {
         let Some(draft) = cx.document().and_then(Document::draft) else {
             return;
         };
-        self.key = (cx.session.serial, revision(cx.studio));
+        self.key = cx.document_key();
         let dataset = draft.dataset().clone();
         self.sources
             .update(cx.jobs, self.key, tr!("Read the sources"), move |ctx| {

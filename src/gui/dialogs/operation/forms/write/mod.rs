@@ -22,7 +22,6 @@ use crate::gui::dialogs::operation::form::{
 use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dialogs::operation::report::OperationReport;
 use crate::gui::dialogs::view::written_dataset;
-use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{FieldNote, paint};
@@ -183,7 +182,7 @@ impl OperationForm for WriteForm {
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        let document = (cx.session.serial, revision(cx.studio));
+        let document = cx.document_key();
         format!(
             "{:?}",
             (&self.choices.output.text, self.choices.options(), document)
