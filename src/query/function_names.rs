@@ -103,7 +103,7 @@ pub(super) const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-pub(super) const ENGINE: [&str; 71] = [
+pub(super) const ENGINE: [&str; 68] = [
     "abs",
     "acos",
     "acosd",
@@ -138,13 +138,11 @@ pub(super) const ENGINE: [&str; 71] = [
     "greatest",
     "if",
     "ifnull",
-    "initcap",
     "least",
     "left",
     "length",
     "ln",
     "log1p",
-    "lower",
     "lpad",
     "ltrim",
     "mod",
@@ -174,8 +172,15 @@ pub(super) const ENGINE: [&str; 71] = [
     "tan",
     "tand",
     "trunc",
-    "upper",
 ];
+
+/// Where an aggregate of no rows is 0, not null.
+const ZERO_OF_NO_ROWS: [&str; 4] = ["approx_count_distinct", "count", "entropy", "regr_count"];
+
+/// True for the lower-case name of an aggregate that is 0 of no rows.
+pub(super) fn is_zero_of_no_rows(name: &str) -> bool {
+    ZERO_OF_NO_ROWS.contains(&name)
+}
 
 /// Scalar functions as templates over their arguments `_0`, `_1`, ….
 pub(super) const SPELLED: &[(&str, &str)] = &[
@@ -234,7 +239,12 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("hour", "date_part('hour', _0)"),
     ("instr", "text_position(_0, _1)"),
     ("isodow", "date_part('isodow', _0)"),
-    ("lcase", "lower(_0)"),
+    ("lcase", "lower_text(_0)"),
+    ("lower", "lower_text(_0)"),
+    ("ucase", "upper_text(_0)"),
+    ("upper", "upper_text(_0)"),
+    ("array_to_json", "to_json(_0)"),
+    ("json_quote", "to_json(_0)"),
     ("left", "CASE WHEN _0 IS NOT NULL THEN left(_0, _1) END"),
     ("array_contains", "list_contains(_0, _1)"),
     ("array_distinct", "list_distinct(_0)"),
@@ -289,7 +299,7 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("strlen", "octet_length(_0)"),
     ("strpos", "text_position(_0, _1)"),
     ("suffix", "ends_with(_0, _1)"),
-    ("ucase", "upper(_0)"),
+    ("row_to_json", "to_json(_0)"),
     ("week", "date_part('week', _0)"),
     ("weekofyear", "date_part('week', _0)"),
     ("year", "date_part('year', _0)"),

@@ -1,6 +1,7 @@
 //! Queries on small levels built in memory.
 
 mod constants;
+mod decimals_json;
 mod duckdb;
 mod large;
 mod meant;

@@ -22,8 +22,6 @@ use crate::error::Error;
 const FRAME_ROWS_MAX: usize = 1 << 28;
 /// Maximum sum of frame sizes copied for an aggregate of the engine: 512 MiB of numbers.
 const COPIED_ROWS_MAX: usize = 1 << 26;
-/// Beginnings of the aggregates that are 0 of a frame without rows.
-const ZERO_OF_NO_ROWS: [&str; 3] = ["CAST(count(", "regr_count(", "entropy("];
 /// Column with the number of a frame.
 const RANGE: &str = "__range";
 
@@ -84,8 +82,16 @@ pub(super) enum WindowFunction {
     Avg,
     Min,
     Max,
-    /// Any other aggregate: engine SQL over the columns `a0`, `a1`, ….
-    Engine(String),
+    Engine(EngineAggregate),
+}
+
+/// Any other aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct EngineAggregate {
+    /// Engine SQL over the columns `a0`, `a1`, ….
+    pub sql: String,
+    /// What it is of a frame without rows: 0, or null.
+    pub is_zero_of_no_rows: bool,
 }
 
 /// A call with OVER. Its input columns are the partition keys, the order keys, the arguments, and
@@ -155,13 +161,13 @@ impl WindowDefinition {
             | WindowFunction::Count => DataType::Int64,
             WindowFunction::Sum if is_whole(&first()) => DataType::Int64,
             WindowFunction::Sum => DataType::Float64,
-            WindowFunction::Engine(sql) => {
+            WindowFunction::Engine(aggregate) => {
                 let columns = arguments
                     .iter()
                     .enumerate()
                     .map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
                 let frame = DataFrame::new(0, columns.collect())?;
-                let mut frame = apply_duckdb_arithmetic(aggregate_ranges(frame, sql)?)?;
+                let mut frame = apply_duckdb_arithmetic(aggregate_ranges(frame, &aggregate.sql)?)?;
                 let schema = frame.collect_schema()?;
                 schema.try_get("value")?.clone()
             }
@@ -196,7 +202,7 @@ impl WindowDefinition {
             | WindowFunction::Rank
             | WindowFunction::DenseRank
             | WindowFunction::Ntile => self.ranks(&rows, arguments)?,
-            WindowFunction::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
+            WindowFunction::Engine(aggregate) => self.by_engine(&rows, arguments, aggregate)?,
             _ => self.aggregate_frames(&rows, arguments)?,
         };
         Ok(column.with_name("window".into()))
@@ -666,7 +672,7 @@ impl WindowDefinition {
         &self,
         rows: &PartitionedRows,
         arguments: &[Column],
-        sql: &str,
+        aggregate: &EngineAggregate,
     ) -> PolarsResult<Column> {
         let mut distinct: Vec<FrameParts> = Vec::new();
         let mut of: Vec<usize> = Vec::with_capacity(rows.order.len());
@@ -700,9 +706,9 @@ impl WindowDefinition {
             );
         }
         columns.push(IdxCa::from_vec(RANGE.into(), ranges).into_column());
+        let frame = DataFrame::new(total, columns)?;
         let answers =
-            apply_duckdb_arithmetic(aggregate_ranges(DataFrame::new(total, columns)?, sql)?)?
-                .collect()?;
+            apply_duckdb_arithmetic(aggregate_ranges(frame, &aggregate.sql)?)?.collect()?;
         let mut answer_of: Vec<Option<IdxSize>> = vec![None; distinct.len()];
         for (row, range) in answers.column(RANGE)?.idx()?.iter().enumerate() {
             if let Some(slot) = range.and_then(|range| answer_of.get_mut(range as usize)) {
@@ -717,13 +723,11 @@ impl WindowDefinition {
             .column("value")?
             .as_materialized_series()
             .take(&IdxCa::from_iter(found))?;
-        Ok(
-            if ZERO_OF_NO_ROWS.iter().any(|name| sql.starts_with(name)) {
-                values.fill_null(FillNullStrategy::Zero)?.into_column()
-            } else {
-                values.into_column()
-            },
-        )
+        Ok(if aggregate.is_zero_of_no_rows {
+            values.fill_null(FillNullStrategy::Zero)?.into_column()
+        } else {
+            values.into_column()
+        })
     }
 }
 

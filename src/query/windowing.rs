@@ -15,12 +15,12 @@ use super::duckdb_semantics::{
 };
 use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
-use super::function_names::is_aggregate_name;
+use super::function_names::{is_aggregate_name, is_zero_of_no_rows};
 use super::source_span::StatementSource;
 use super::time_texts::IntervalParts;
 use super::token_spellings::{EXCLUDE_GROUP, EXCLUDE_ROW, EXCLUDE_TIES};
 use super::window_functions::{
-    self, Frame, FrameBound, FrameExclusion, FrameUnits, WindowDefinition,
+    self, EngineAggregate, Frame, FrameBound, FrameExclusion, FrameUnits, WindowDefinition,
 };
 use crate::error::{Error, Result};
 
@@ -249,7 +249,10 @@ fn window(
             let semantics = engine.semantics(&schema);
             let sql = semantics.print_aggregate(&inner)?;
             arguments = inputs;
-            F::Engine(sql)
+            F::Engine(EngineAggregate {
+                sql,
+                is_zero_of_no_rows: is_zero_of_no_rows(&name),
+            })
         }
     };
     let takes = match kind {

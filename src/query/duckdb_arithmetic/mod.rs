@@ -3,6 +3,7 @@
 //! fractions in `fractions`, integers in `whole_arithmetic`.
 
 mod comparisons;
+mod decimals;
 mod expressions;
 mod fractions;
 mod whole_arithmetic;
@@ -31,9 +32,6 @@ use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type,
 
 pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
 pub(super) use whole_arithmetic::narrowing_function;
-
-/// Decimal digits of the accumulator of integer sums.
-const DIGITS: usize = 38;
 
 /// The plan with DuckDB's arithmetic. Call just before collecting.
 pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {
@@ -108,15 +106,21 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
                 rewrite_expressions(predicates, &input)?,
                 rewrite_expressions(aggs, &input)?,
             );
-            DslPlan::GroupBy {
+            let spelled = decimals::spell_keys(keys, schema_of(&input)?.as_ref());
+            let grouped = DslPlan::GroupBy {
                 input,
-                keys,
+                keys: spelled.keys,
                 predicates,
                 aggs,
                 maintain_order,
                 options,
                 apply,
-            }
+            };
+            decimals::add_columns(grouped, spelled.read_back)
+        }
+        DslPlan::Distinct { input, options } => {
+            let schema = schema_of(&input)?;
+            decimals::plan_distinct(input, options, &schema)
         }
         DslPlan::Join {
             input_left,
@@ -126,10 +130,11 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             predicates,
             options,
         } => {
-            let (left_on, right_on) = (
-                rewrite_expressions(left_on, &input_left)?,
-                rewrite_expressions(right_on, &input_right)?,
-            );
+            let left_on = rewrite_expressions(left_on, &input_left)?;
+            let right_on = rewrite_expressions(right_on, &input_right)?;
+            let schemas = [schema_of(&input_left)?, schema_of(&input_right)?];
+            let (left_on, right_on) =
+                decimals::spell_join_keys([left_on, right_on], [&schemas[0], &schemas[1]]);
             DslPlan::Join {
                 input_left,
                 input_right,
@@ -200,6 +205,7 @@ fn is_other_here(part: &Expr) -> bool {
                         | Abs
                         | Sign
                         | Quantile { .. }
+                        | FunctionExpr::Mode { .. }
                         | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
                 )
                 || computes_with_doubles(function)
@@ -464,6 +470,20 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Mode { maintain_order },
+        } if let [values] = input.as_slice()
+            && let of @ DataType::Decimal(..) = dtype(values) =>
+        {
+            let texts = vec![values.clone().cast(DataType::String)];
+            let function = FunctionExpr::Mode { maintain_order };
+            let modes = Expr::Function {
+                input: texts,
+                function,
+            };
+            modes.cast(of)
+        }
         Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
             quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
         }
@@ -544,6 +564,12 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             op,
             ref right,
         } => {
+            if let (Operator::Multiply, DataType::Decimal(_, one), DataType::Decimal(_, other)) =
+                (op, dtype(left), dtype(right))
+            {
+                let sides = vec![left.as_ref().clone(), right.as_ref().clone()];
+                return Ok(decimals::decimal_product(one + other)?.call(sides));
+            }
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
             }
@@ -696,7 +722,10 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             // Nulls without a type are integers.
             DataType::Null => input.as_ref().clone().cast(DataType::Int64).sum(),
             whole if whole.is_integer() => {
-                let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
+                let input = input
+                    .as_ref()
+                    .clone()
+                    .cast(DataType::Decimal(decimals::DIGITS, 0));
                 narrowing_function(if whole == DataType::UInt64 {
                     whole
                 } else {

@@ -6,7 +6,7 @@ use super::arguments::number_of;
 use super::times::micros;
 use crate::query::engine_errors::refusal;
 use crate::query::functions::{map_of, other_bin};
-use crate::query::nested_values::{ListRanges, order_keys, sortable};
+use crate::query::nested_values::{ListRanges, order_keys, sortable, take_places};
 use crate::query::type_names::MADE_FIELDS;
 
 /// Number, mean, and sums of the powers two to four of the differences from the mean, of the
@@ -75,6 +75,10 @@ pub(super) fn histogram(columns: &[Column]) -> PolarsResult<Column> {
         let dtype = map_of(columns[0].dtype().clone(), DataType::UInt64);
         return Ok(Column::full_null(PlSmallStr::EMPTY, 1, &dtype));
     }
+    if known.dtype().is_decimal() {
+        let (keys, counts) = count_decimals(&known)?;
+        return map_of_counts(keys, counts);
+    }
     let counts = known
         .value_counts(false, false, value_name.into(), false)?
         .sort([key_name], SortMultipleOptions::default())?;
@@ -83,6 +87,27 @@ pub(super) fn histogram(columns: &[Column]) -> PolarsResult<Column> {
         keys.as_materialized_series().clone(),
         counts.as_materialized_series().clone(),
     )
+}
+
+/// The distinct decimal numbers in ascending order, and how many there are of each: the engine
+/// counts values of 128 bits only as others.
+fn count_decimals(known: &Series) -> PolarsResult<(Series, Series)> {
+    let sorted = known.sort(SortOptions::default())?;
+    let numbers = sorted.to_physical_repr();
+    let numbers: Vec<Option<i128>> = numbers.i128()?.iter().collect();
+    let mut places = Vec::new();
+    let mut counts: Vec<u64> = Vec::new();
+    for (place, number) in numbers.iter().enumerate() {
+        match counts.last_mut() {
+            Some(count) if numbers[place - 1] == *number => *count += 1,
+            _ => {
+                places.push(Some(place));
+                counts.push(1);
+            }
+        }
+    }
+    let counts = Series::new(PlSmallStr::EMPTY, counts);
+    Ok((take_places(&sorted, places)?, counts))
 }
 
 /// Keys with their counts as one map.
@@ -96,16 +121,27 @@ fn map_of_counts(keys: Series, counts: Series) -> PolarsResult<Column> {
     Ok(pairs.into_series().implode()?.into_series().into_column())
 }
 
+/// The type of the bounds of bins: decimal numbers are counted as DOUBLE.
+pub(super) fn binned_type(dtype: &DataType) -> DataType {
+    if dtype.is_decimal() {
+        DataType::Float64
+    } else {
+        dtype.clone()
+    }
+}
+
 /// Number of values in each bin of the list, which has all values up to its bound and above the
 /// one before, or with `is_exact` those equal to it; then of the values in none of them. Null when
 /// there are no values.
 pub(super) fn histogram_in_bins(columns: &[Column], is_exact: bool) -> PolarsResult<Column> {
-    let dtype = columns[0].dtype().clone();
-    let known = columns[0].drop_nulls();
-    let Some(other) = other_bin(&dtype) else {
+    let dtype = binned_type(columns[0].dtype());
+    let known = columns[0].drop_nulls().cast(&dtype)?;
+    // Of truth values there is no other bin.
+    let other = other_bin(&dtype).transpose()?;
+    if other.is_none() && !dtype.is_bool() {
         let error = "bins are of numbers and texts; times have time_bucket(INTERVAL 1 MONTH, date)";
         return Err(refusal(error));
-    };
+    }
     if known.is_empty() {
         let dtype = map_of(dtype, DataType::UInt64);
         return Ok(Column::full_null(PlSmallStr::EMPTY, 1, &dtype));
@@ -137,10 +173,13 @@ pub(super) fn histogram_in_bins(columns: &[Column], is_exact: bool) -> PolarsRes
         counts[if is_in { bin } else { bound_keys.len() }] += 1;
     }
     let mut keys = bounds;
-    if counts.last() == Some(&0) {
-        counts.pop();
-    } else {
-        keys.append(&other?)?;
+    match other.filter(|_| counts.last() != Some(&0)) {
+        Some(other) => {
+            keys.append(&other)?;
+        }
+        None => {
+            counts.pop();
+        }
     }
     map_of_counts(keys, Series::new(PlSmallStr::EMPTY, counts))
 }
@@ -304,8 +343,13 @@ pub(super) fn deviation(columns: &[Column]) -> PolarsResult<Column> {
 /// Entropy in bits of the values that are not null.
 pub(super) fn entropy(columns: &[Column]) -> PolarsResult<Column> {
     let known = columns[0].as_materialized_series().drop_nulls();
-    let counts = known.value_counts(false, false, "count".into(), false)?;
-    let counts = counts.column("count")?.cast(&DataType::Float64)?;
+    let counts = if known.dtype().is_decimal() {
+        count_decimals(&known)?.1
+    } else {
+        let counts = known.value_counts(false, false, "count".into(), false)?;
+        counts.column("count")?.as_materialized_series().clone()
+    };
+    let counts = counts.cast(&DataType::Float64)?;
     let all = known.len() as f64;
     let entropy: f64 = counts
         .f64()?

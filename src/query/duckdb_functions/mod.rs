@@ -19,8 +19,9 @@ use crate::query::functions::map_of;
 use crate::query::list_functions::check_argument_count;
 use crate::query::pair_moments::{PairMoments, of_pairs};
 use aggregates::{
-    at_extreme, bits, count_met, deviation, entropy, geomean, histogram, histogram_in_bins,
-    kurtosis, kurtosis_pop, many_at_extreme, of_moments, product, skewness, truth, weighted_mean,
+    at_extreme, binned_type, bits, count_met, deviation, entropy, geomean, histogram,
+    histogram_in_bins, kurtosis, kurtosis_pop, many_at_extreme, of_moments, product, skewness,
+    truth, weighted_mean,
 };
 use numbers::{divisor, even, factorial, multiple, negative, of_wholes, ranges, truths};
 use texts::{
@@ -70,6 +71,8 @@ enum Gives {
     NumberOrSpan,
     /// Map of values of the type of the argument with this index to numbers.
     CountsOf(usize),
+    /// As that of the first argument, by the bounds of bins.
+    CountsInBins,
     /// List of values of the type of the argument with this index.
     ListOf(usize),
 }
@@ -222,12 +225,12 @@ const FUNCTIONS: &[FunctionEntry] = &[
         })
     }),
     aggregate("histogram", 1, Gives::CountsOf(0), histogram),
-    aggregate("histogram_exact", 2, Gives::CountsOf(0), |c| {
+    aggregate("histogram_exact", 2, Gives::CountsInBins, |c| {
         histogram_in_bins(c, true)
     }),
     FunctionEntry {
         shown: "histogram",
-        ..aggregate("histogram_in_bins", 2, Gives::CountsOf(0), |c| {
+        ..aggregate("histogram_in_bins", 2, Gives::CountsInBins, |c| {
             histogram_in_bins(c, false)
         })
     },
@@ -417,6 +420,10 @@ impl Gives {
             Self::NumberOrSpan if argument_type(fields, 0).is_temporal() => {
                 DataType::Duration(TimeUnit::Microseconds)
             }
+            Self::CountsInBins => map_of(
+                binned_type(&argument_type(fields, 0).materialize_unknown(false)?),
+                DataType::UInt64,
+            ),
             Self::CountsOf(at) => map_of(
                 argument_type(fields, at).materialize_unknown(false)?,
                 DataType::UInt64,

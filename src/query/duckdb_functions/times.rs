@@ -1,6 +1,6 @@
 //! Functions of dates and times: parts of them, differences, and times made of parts.
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Weekday};
 use polars::prelude::*;
 
 use super::arguments::{all_whole, text_of, whole_at};
@@ -115,6 +115,7 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         "millennium" => return by_years(&columns[1], 1000),
         "century" | "centurie" => return by_years(&columns[1], 100),
         "decade" => return by_years(&columns[1], 10),
+        "isoyear" => return truncate_each(&columns[1], first_micros_of_iso_year),
         "year" => "1y",
         "quarter" => "1q",
         "month" => "1mo",
@@ -210,9 +211,13 @@ fn by_day(
 
 /// The first day of the decade, century or millennium of each time.
 fn by_years(times: &Column, years: i32) -> PolarsResult<Column> {
+    truncate_each(times, |micros| first_micros_of_years(micros, years))
+}
+
+fn truncate_each(times: &Column, of: impl Fn(i64) -> Option<i64>) -> PolarsResult<Column> {
     let firsts = micros(times)?
         .iter()
-        .map(|micros| first_micros_of_years(micros?, years))
+        .map(|micros| of(micros?))
         .collect::<Int64Chunked>();
     firsts
         .into_series()
@@ -224,6 +229,15 @@ fn by_years(times: &Column, years: i32) -> PolarsResult<Column> {
 fn first_micros_of_years(micros: i64, years: i32) -> Option<i64> {
     let year = time_of(micros)?.year().div_euclid(years) * years;
     Some(start_of_day(NaiveDate::from_ymd_opt(year, 1, 1)?))
+}
+
+fn first_micros_of_iso_year(micros: i64) -> Option<i64> {
+    let year = time_of(micros)?.iso_week().year();
+    Some(start_of_day(NaiveDate::from_isoywd_opt(
+        year,
+        1,
+        Weekday::Mon,
+    )?))
 }
 
 /// Midnight in microseconds since 1970-01-01 UTC.
@@ -245,6 +259,7 @@ pub(super) fn date_diff(columns: &[Column]) -> PolarsResult<Column> {
     };
     let count: Box<dyn Fn(i64) -> Option<i64>> = match unit.trim_end_matches('s') {
         "year" => Box::new(move |t| months(t).map(|months| months.div_euclid(12))),
+        "isoyear" => Box::new(|t| time_of(t).map(|time| time.iso_week().year().into())),
         "decade" => Box::new(move |t| months(t).map(|months| months.div_euclid(120))),
         "century" | "centurie" => {
             Box::new(move |t| months(t).map(|months| months.div_euclid(1200)))

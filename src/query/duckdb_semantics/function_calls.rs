@@ -13,11 +13,12 @@ use sqlparser::tokenizer::Span;
 use super::expressions::{
     column, expression, function_call, literal, name_of, span_of, strip_parentheses,
 };
+use super::operand_types::ALIKE_ARGUMENTS;
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
     decimal_of, interval_text, number, read_written_list, rounded_decimal, written_type,
 };
-use super::{PART_FUNCTIONS, call_of, read_age_arguments, regex_match_expression};
+use super::{PART_FUNCTIONS, call_of, extract_json, read_age_arguments, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OPERATORS, OTHERS, SPELLED, WINDOWS, function_names,
@@ -67,7 +68,17 @@ impl ExpressionRewrite<'_, '_> {
         let call = call_of(self.0.source, function).map_err(Box::new)?;
         let time = self.0.now;
         let arity = call.arguments.len();
+        let mut arguments_with_zones = call.arguments.clone();
         let spelled = match name.as_str() {
+            name if self.gives_zones(name, &mut arguments_with_zones) => {
+                function_call(name, arguments_with_zones)
+            }
+            "json_extract" | "json_extract_path" if arity == 2 => {
+                extract_json("json_extract", call.arguments)
+            }
+            "json_extract_string" | "json_extract_path_text" if arity == 2 => {
+                extract_json("json_extract_string", call.arguments)
+            }
             "now" | "current_timestamp" | "get_current_timestamp" | "transaction_timestamp"
                 if arity == 0 =>
             {
@@ -355,6 +366,29 @@ impl ExpressionRewrite<'_, '_> {
                 self.matched_with(true, &call.arguments, span)?
             }
             "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
+            "strftime"
+                if arity == 2
+                    && text_of(&call.arguments[0]).is_some()
+                    && text_of(&call.arguments[1]).is_none() =>
+            {
+                let mut turned = call.arguments;
+                turned.reverse();
+                let mut turned = function_call("strftime", turned);
+                self.rewrite_node(&mut turned)?;
+                turned
+            }
+            "strptime" | "try_strptime"
+                if arity == 2 && read_written_list(&call.arguments[1]).is_some() =>
+            {
+                let formats = read_written_list(&call.arguments[1]).unwrap_or_default();
+                let of = if name == "strptime" {
+                    "time_in_formats"
+                } else {
+                    "try_time_in_formats"
+                };
+                let arguments = std::iter::once(call.arguments[0].clone()).chain(formats);
+                function_call(of, arguments.collect())
+            }
             "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some_and(lacks_parts) => {
                 expression("incomplete_time(_0, _1)", call.arguments)
             }
@@ -431,6 +465,16 @@ impl ExpressionRewrite<'_, '_> {
             }
         };
         Ok(Some(spelled))
+    }
+
+    /// True for a call some of whose arguments are times with a zone; then all of them are.
+    fn gives_zones(&self, name: &str, arguments: &mut [Expr]) -> bool {
+        let values = match (name, arguments) {
+            ("if", [_, results @ ..]) => results,
+            (name, arguments) if ALIKE_ARGUMENTS.contains(&name) => arguments,
+            _ => return false,
+        };
+        self.give_zones(values.iter_mut().collect())
     }
 
     /// A part of a time by its name.
@@ -630,6 +674,7 @@ fn is_unit_of_days(unit: &str) -> bool {
         "millennium",
         "century",
         "decade",
+        "isoyear",
         "year",
         "quarter",
         "month",

@@ -26,6 +26,7 @@ use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};
 use crate::query::function_names::is_aggregate_name;
+use crate::query::functions::has_wildcard;
 use crate::query::sql_dialect::POWER;
 use crate::query::struct_values::{self, struct_value};
 use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
@@ -163,12 +164,17 @@ impl ExpressionRewrite<'_, '_> {
             }
             Expr::Case {
                 conditions,
-                operand: None,
+                operand,
+                else_result,
                 ..
             } => {
-                for one in conditions.iter_mut().filter(|one| is_null(&one.condition)) {
-                    one.condition = Expr::value(Value::Boolean(false));
+                if operand.is_none() {
+                    for one in conditions.iter_mut().filter(|one| is_null(&one.condition)) {
+                        one.condition = Expr::value(Value::Boolean(false));
+                    }
                 }
+                let results = conditions.iter_mut().map(|one| &mut one.result);
+                self.give_zones(results.chain(else_result.as_deref_mut()).collect());
                 return Ok(());
             }
             Expr::Cast {
@@ -251,6 +257,13 @@ impl ExpressionRewrite<'_, '_> {
             Expr::UnaryOp {
                 op: UnaryOperator::Minus,
                 expr,
+            } if negated_interval(expr).is_some() => match negated_interval(expr) {
+                Some(interval) => interval,
+                None => return Ok(()),
+            },
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
             } if !is_number(expr) && !self.is_whole(expr) => {
                 expression("negative_of(_0)", vec![*expr.clone()])
             }
@@ -308,12 +321,16 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: BinaryOperator::Arrow,
                 right,
-            } if self.is_text(left) => two("json_extract(_0, _1)", left, right),
+            } if self.is_text(left) => {
+                extract_json("json_extract", vec![*left.clone(), *right.clone()])
+            }
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::LongArrow,
                 right,
-            } if self.is_text(left) => two("json_extract_string(_0, _1)", left, right),
+            } if self.is_text(left) => {
+                extract_json("json_extract_string", vec![*left.clone(), *right.clone()])
+            }
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::StringConcat,
@@ -615,7 +632,6 @@ impl ExpressionRewrite<'_, '_> {
             Expr::AllOp { .. }
             | Expr::AnyOp { .. }
             | Expr::BinaryOp { .. }
-            | Expr::Case { .. }
             | Expr::Ceil { .. }
             | Expr::Extract { .. }
             | Expr::Floor { .. }
@@ -906,6 +922,22 @@ fn compared_with_each(
         right: Box::new(one),
     });
     all.map_or(none, |all| Expr::Nested(Box::new(all)))
+}
+
+/// A written interval with the other sign.
+fn negated_interval(expr: &Expr) -> Option<Expr> {
+    let parts = interval_parts(as_interval(expr)?)?.checked_neg()?;
+    written_interval(parts).map(Expr::Interval)
+}
+
+/// The values at a path of JSON, a list for a written path with wildcards.
+fn extract_json(name: &str, arguments: Vec<Expr>) -> Expr {
+    let path = arguments.get(1).and_then(text_of);
+    if path.is_some_and(has_wildcard) {
+        function_call(&format!("{name}_each"), arguments)
+    } else {
+        function_call(name, arguments)
+    }
 }
 
 /// A call of two values.

@@ -6,9 +6,9 @@ use sqlparser::ast::{
     FunctionArguments, TimezoneInfo, Value,
 };
 
-use super::expressions::{name_of, strip_parentheses};
+use super::expressions::{expression, is_null, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
-use super::written_values::{digits_of, is_interval, is_text_type};
+use super::written_values::{arguments_of, digits_of, is_interval, is_text_type};
 use crate::query::functions;
 use crate::query::type_names::MADE_FIELDS;
 
@@ -119,6 +119,64 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for columns, constants and calls that are times with a zone.
+    pub(super) fn is_zoned(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Function(function) => {
+                let name = name_of(function);
+                let values = arguments_of(function).unwrap_or_default();
+                match (name.as_str(), values.as_slice()) {
+                    ("in_utc" | "instant_of_text" | "to_timestamp", _) => true,
+                    ("days_of_trunc" | "times_of_trunc" | "time_bucket", [_, time, ..]) => {
+                        self.is_zoned(time)
+                    }
+                    ("timezone", [_, time]) => !self.is_zoned(time),
+                    ("if", [_, results @ ..]) => results.iter().any(|value| self.is_zoned(value)),
+                    (name, values) if ALIKE_ARGUMENTS.contains(&name) => {
+                        values.iter().any(|value| self.is_zoned(value))
+                    }
+                    _ => false,
+                }
+            }
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            } => {
+                let results = conditions.iter().map(|when| &when.result);
+                let mut results = results.chain(else_result.as_deref());
+                results.any(|result| self.is_zoned(result))
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Plus | BinaryOperator::Minus,
+                right,
+            } => is_interval(right) && self.is_zoned(left),
+            Expr::Nested(inner) => self.is_zoned(inner),
+            other => matches!(self.dtype_of(other), Some(DataType::Datetime(_, Some(_)))),
+        }
+    }
+
+    /// Values of which one is a time with a zone are such times all: a time without one is in UTC.
+    /// False when none is.
+    pub(super) fn give_zones(&self, mut values: Vec<&mut Expr>) -> bool {
+        if !values.iter().any(|value| self.is_zoned(value)) {
+            return false;
+        }
+        for value in &mut values {
+            if is_null(value) || self.is_zoned(value) {
+                continue;
+            }
+            let one = (**value).clone();
+            **value = if self.is_text(&one) {
+                expression("instant_of_text(_0)", vec![one])
+            } else {
+                expression("in_utc(CAST(_0 AS TIMESTAMP))", vec![one])
+            };
+        }
+        true
+    }
+
     /// True for a time without a zone plus or minus an interval, which the engine compares with no
     /// text.
     pub(super) fn is_moved_time(&self, expr: &Expr) -> bool {
@@ -147,6 +205,9 @@ impl ExpressionRewrite<'_, '_> {
     }
 }
 
+/// Functions whose arguments and results have one type.
+pub(super) const ALIKE_ARGUMENTS: [&str; 4] = ["coalesce", "greatest", "ifnull", "least"];
+
 /// Functions whose results have the type of the first argument.
 const TYPES_OF_FIRST: [&str; 10] = [
     "any_value",
@@ -162,7 +223,7 @@ const TYPES_OF_FIRST: [&str; 10] = [
 ];
 
 /// Functions whose results are lists.
-const LISTS: [&str; 37] = [
+const LISTS: [&str; 39] = [
     "array_agg",
     "array_append",
     "array_cat",
@@ -175,6 +236,8 @@ const LISTS: [&str; 37] = [
     "array_transform",
     "flatten",
     "generate_series",
+    "json_extract_each",
+    "json_extract_string_each",
     "list",
     "list_append",
     "list_apply",

@@ -1,33 +1,69 @@
 //! Functions of JSON in texts. Results that are JSON are texts.
 
 use polars::prelude::*;
+use serde::Serialize as _;
 use serde_json::Value as Json;
 
+use super::json_paths::{all_at_path, at_path};
+use super::json_rows::{list_nodes, list_of_nodes};
+use super::json_shapes::{contains_json, describe_structure, merge_patch, parse_json, type_of};
 use super::{
     ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth,
     truths_column, whole, wholes_column,
 };
 use crate::query::engine_errors::refusal;
-use crate::query::nested_values::{ListRanges, broadcast_row, cast_to, row_count};
+use crate::query::nested_values::{ListRanges, ListsBuilder, broadcast_row, cast_to, row_count};
 use crate::query::type_names::MADE_FIELDS;
 use crate::query::value_texts;
-use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
-    scalar("json_extract", (2, 2), text, |columns| {
-        of_path(columns, |found| Some(found.to_string()))
+    scalar("json_extract", (2, 2), text_of_paths, extract_json),
+    scalar("json_extract_path", (2, 2), text_of_paths, extract_json),
+    scalar("json_extract_string", (2, 2), text_of_paths, extract_text),
+    scalar(
+        "json_extract_path_text",
+        (2, 2),
+        text_of_paths,
+        extract_text,
+    ),
+    scalar("json_extract_each", (2, 2), list_of_texts, |columns| {
+        of_each_match(columns, |found| Some(found.to_string()))
     }),
-    scalar("json_extract_path", (2, 2), text, |columns| {
-        of_path(columns, |found| Some(found.to_string()))
+    scalar(
+        "json_extract_string_each",
+        (2, 2),
+        list_of_texts,
+        |columns| of_each_match(columns, plain_text),
+    ),
+    scalar("json", (1, 1), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[json]| {
+            Ok(Some(parse_json(json)?.to_string()))
+        })?))
     }),
-    scalar("json_extract_string", (2, 2), text, |columns| {
-        of_path(columns, plain_text)
+    scalar("json_pretty", (1, 1), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[json]| {
+            print_indented(&parse_json(json)?).map(Some)
+        })?))
     }),
-    scalar("json_extract_path_text", (2, 2), text, |columns| {
-        of_path(columns, plain_text)
+    scalar("json_structure", (1, 1), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[json]| {
+            Ok(Some(describe_structure(&parse_json(json)?)))
+        })?))
     }),
-    scalar("json_value", (2, 2), text, |columns| {
-        of_path(columns, |found| {
+    scalar("json_contains", (2, 2), truth, |columns| {
+        Ok(truths_column(of_texts(columns, |[json, part]| {
+            Ok(Some(contains_json(&parse_json(json)?, &parse_json(part)?)))
+        })?))
+    }),
+    scalar("json_merge_patch", (2, ARGUMENTS_MAX), text, merge_patches),
+    scalar("json_each_rows", (1, 2), list_of_nodes, |columns| {
+        list_nodes(columns, false)
+    }),
+    scalar("json_tree_rows", (1, 2), list_of_nodes, |columns| {
+        list_nodes(columns, true)
+    }),
+    scalar("json_value", (2, 2), text_of_paths, |columns| {
+        of_paths(columns, |found| {
             (!found.is_array() && !found.is_object()).then(|| found.to_string())
         })
     }),
@@ -217,11 +253,6 @@ fn print_fraction(number: f64) -> String {
         .map_or_else(|| format!("\"{number}\""), |json| json.to_string())
 }
 
-fn parse_json(json: &str) -> PolarsResult<Json> {
-    serde_json::from_str(json)
-        .map_err(|_| refusal(format!("the text '{}' is not JSON", json.printable_line())))
-}
-
 /// The text of a JSON string without its quotes, the JSON of other values; `None` for null.
 fn plain_text(json: &Json) -> Option<String> {
     match json {
@@ -231,23 +262,99 @@ fn plain_text(json: &Json) -> Option<String> {
     }
 }
 
-fn type_of(json: &Json) -> &'static str {
-    match json {
-        Json::Null => "NULL",
-        Json::Bool(_) => "BOOLEAN",
-        Json::Number(number) if number.is_u64() => "UBIGINT",
-        Json::Number(number) if number.is_i64() => "BIGINT",
-        Json::Number(_) => "DOUBLE",
-        Json::String(_) => "VARCHAR",
-        Json::Array(_) => "ARRAY",
-        Json::Object(_) => "OBJECT",
+/// Texts; of a list of paths a list of them.
+fn text_of_paths(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match dtypes.get(1) {
+        Some(DataType::List(_)) => list_of_texts(dtypes),
+        _ => text(dtypes),
     }
 }
 
-fn of_path(columns: &[Column], of: fn(&Json) -> Option<String>) -> PolarsResult<Column> {
-    Ok(texts_column(of_texts(columns, |[json, path]| {
-        Ok(at_path(&parse_json(json)?, path)?.and_then(of))
-    })?))
+fn extract_json(columns: &[Column]) -> PolarsResult<Column> {
+    of_paths(columns, |found| Some(found.to_string()))
+}
+
+fn extract_text(columns: &[Column]) -> PolarsResult<Column> {
+    of_paths(columns, plain_text)
+}
+
+/// A text of the value at a path, or at each path of a list.
+fn of_paths(columns: &[Column], of: fn(&Json) -> Option<String>) -> PolarsResult<Column> {
+    if !columns[1].dtype().is_list() {
+        return Ok(texts_column(of_texts(columns, |[json, path]| {
+            Ok(at_path(&parse_json(json)?, path)?.and_then(of))
+        })?));
+    }
+    let documents = cast_to(&columns[0], &DataType::String)?;
+    let documents = documents.str()?;
+    let lists = ListRanges::from_column(&columns[1])?;
+    let paths = lists.elements.cast(&DataType::String)?;
+    let paths = paths.str()?;
+    let mut texts: Vec<Option<String>> = Vec::new();
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let document = documents.get(broadcast_row(documents.len(), row));
+        let Some((json, range)) = document.zip(lists.row(broadcast_row(lists.len(), row))) else {
+            builder.push_null();
+            continue;
+        };
+        let (json, start) = (parse_json(json)?, texts.len());
+        for place in range {
+            let found = match paths.get(place) {
+                Some(path) => at_path(&json, path)?,
+                None => None,
+            };
+            texts.push(found.and_then(of));
+        }
+        builder.push((start..texts.len()).map(Some));
+    }
+    let texts = Series::new(PlSmallStr::EMPTY, texts);
+    Ok(builder.finish(&texts)?.into_column())
+}
+
+/// The texts of all values at a path with wildcards.
+fn of_each_match(columns: &[Column], of: fn(&Json) -> Option<String>) -> PolarsResult<Column> {
+    text_lists_column(of_texts(columns, |[json, path]| {
+        let json = parse_json(json)?;
+        let found = all_at_path(&json, path)?;
+        let text = |json: &Json| of(json).unwrap_or_else(|| "null".to_owned());
+        Ok(Some(found.into_iter().map(text).collect()))
+    })?)
+}
+
+fn print_indented(json: &Json) -> PolarsResult<String> {
+    let mut text = Vec::new();
+    let layout = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, layout);
+    json.serialize(&mut writer)
+        .map_err(|error| refusal(error.to_string()))?;
+    String::from_utf8(text).map_err(|error| refusal(error.to_string()))
+}
+
+/// Each document with the next ones merged into it in turn; a null before others is none of them.
+fn merge_patches(columns: &[Column]) -> PolarsResult<Column> {
+    let texts = columns
+        .iter()
+        .map(|column| cast_to(column, &DataType::String))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let texts = texts
+        .iter()
+        .map(|texts| texts.str())
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let mut merged = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let mut document: Option<Json> = None;
+        for texts in &texts {
+            let patch = texts.get(broadcast_row(texts.len(), row));
+            let patch = patch.map(parse_json).transpose()?;
+            document = match (document, patch) {
+                (Some(document), Some(patch)) => Some(merge_patch(document, patch)),
+                (_, patch) => patch,
+            };
+        }
+        merged.push(document.map(|document| document.to_string()));
+    }
+    Ok(texts_column(merged))
 }
 
 fn at_optional_path<R>(
@@ -259,80 +366,5 @@ fn at_optional_path<R>(
         _ => of_texts(columns, |[json, path]| {
             Ok(at_path(&parse_json(json)?, path)?.and_then(&of))
         }),
-    }
-}
-
-/// The value at a path: `$.a[0]."b c"` as in SQL/JSON, `/a/0` as a pointer, a number of an element,
-/// or the name of a field.
-fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
-    if let Some(pointer) = path.strip_prefix('/') {
-        return Ok(json.pointer(&format!("/{pointer}")));
-    }
-    let Some(mut rest) = path.strip_prefix('$') else {
-        let element = path.parse::<usize>().ok().and_then(|at| json.get(at));
-        return Ok(element.or_else(|| json.get(path)));
-    };
-    let wrong = || refuse_json_path(path);
-    let mut found = Some(json);
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix('.') {
-            let (name, behind) = match after.strip_prefix('"') {
-                Some(quoted) => quoted.split_once('"').ok_or_else(wrong)?,
-                None => after.split_at(after.find(['.', '[']).unwrap_or(after.len())),
-            };
-            if name.is_empty() || name == "*" {
-                return Err(wrong());
-            }
-            found = found.and_then(|json| json.get(name));
-            rest = behind;
-        } else if let Some(after) = rest.strip_prefix('[') {
-            let (place, behind) = after.split_once(']').ok_or_else(wrong)?;
-            let from_end = place.trim().strip_prefix('#').unwrap_or(place.trim());
-            let place: i64 = from_end.parse().map_err(|_| wrong())?;
-            found = found.and_then(Json::as_array).and_then(|items| {
-                let at = if place < 0 {
-                    items.len() as i64 + place
-                } else {
-                    place
-                };
-                items.get(usize::try_from(at).ok()?)
-            });
-            rest = behind;
-        } else {
-            return Err(wrong());
-        }
-    }
-    Ok(found)
-}
-
-fn refuse_json_path(path: &str) -> PolarsError {
-    refusal(format!(
-        "'{}' is not a path such as $.a[0].b",
-        path.printable_line()
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_lead_to_values() {
-        let json: Json = serde_json::from_str(r#"{"a": {"b c": [1, 2]}, "1": "x"}"#).expect("JSON");
-        let at = |path: &str| {
-            at_path(&json, path)
-                .expect("a path")
-                .map(ToString::to_string)
-        };
-        assert_eq!(at("$.a.\"b c\"[1]").as_deref(), Some("2"));
-        assert_eq!(at("$.a.\"b c\"[-1]").as_deref(), Some("2"));
-        assert_eq!(at("/a/b c/0").as_deref(), Some("1"));
-        assert_eq!(at("1").as_deref(), Some("\"x\""));
-        assert_eq!(
-            at("$").as_deref().map(str::len),
-            Some(json.to_string().len())
-        );
-        assert_eq!(at("$.none[3]"), None);
-        assert!(at_path(&json, "$x").is_err() && at_path(&json, "$.a[").is_err());
     }
 }

@@ -8,7 +8,8 @@ use polars::prelude::*;
 use super::{ScalarFunction, scalar, truth, truths_column, whole, wholes_column};
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{
-    ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, take_places,
+    ListRanges, ListsBuilder, broadcast_row, common_type, comparable_type, order_keys, row_count,
+    stack_columns, take_places,
 };
 use crate::query::type_names::{MADE_FIELDS, type_name};
 
@@ -35,6 +36,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
                 .collect(),
         ))
     }),
+    scalar("map_concat", (2, MAPS_MAX), concat_type, map_concat),
     scalar("map_entries", (1, 1), pairs_type, map_entries),
     scalar("map_contains", (2, 2), truth, |columns| {
         Ok(truths_column(
@@ -185,6 +187,62 @@ fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
         }
     }
     check_map_keys(builder.finish(&pairs)?)
+}
+
+/// Most maps of one call.
+const MAPS_MAX: usize = 1000;
+
+/// The type of maps that are put together.
+fn concat_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    let maps = dtypes.iter().filter(|dtype| !dtype.is_null());
+    common_type(&maps.cloned().collect::<Vec<_>>())
+}
+
+/// The entries of several maps as one, each key with the value of the last map that has it; of
+/// nulls alone null.
+fn map_concat(columns: &[Column]) -> PolarsResult<Column> {
+    let dtypes: Vec<DataType> = columns.iter().map(|c| c.dtype().clone()).collect();
+    let dtype = concat_type(&dtypes)?;
+    if dtype.is_null() {
+        return Ok(Column::full_null(
+            PlSmallStr::EMPTY,
+            row_count(columns),
+            &dtype,
+        ));
+    }
+    let (all, starts) = stack_columns(columns, &dtype)?;
+    let lists = ListRanges::from_column(&all.into_column())?;
+    let [keys, values] = members_of(&lists)?;
+    let key_orders = order_keys(&keys.clone().into_column(), keys.dtype())?;
+    let (mut of_keys, mut of_values) = (Vec::new(), Vec::new());
+    let mut builder = ListsBuilder::default();
+    for row in 0..row_count(columns) {
+        let maps = columns.iter().zip(&starts);
+        let maps = maps.map(|(map, start)| lists.row(start + broadcast_row(map.len(), row)));
+        let maps: Vec<Range<usize>> = maps.flatten().collect();
+        if maps.is_empty() {
+            builder.push_null();
+            continue;
+        }
+        let start = of_keys.len();
+        for place in maps.into_iter().flatten() {
+            let key = key_orders.get(place);
+            let is_same = |known: &Option<usize>| known.and_then(|at| key_orders.get(at)) == key;
+            match of_keys[start..].iter().position(is_same) {
+                Some(at) => of_values[start + at] = Some(place),
+                None => {
+                    of_keys.push(Some(place));
+                    of_values.push(Some(place));
+                }
+            }
+        }
+        builder.push((start..of_keys.len()).map(Some));
+    }
+    let pairs = pairs_of(
+        &take_places(&keys, of_keys)?,
+        &take_places(&values, of_values)?,
+    )?;
+    Ok(builder.finish(&pairs)?.into_column())
 }
 
 /// The entries of a map as a list of structs.

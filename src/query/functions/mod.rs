@@ -6,6 +6,9 @@ mod bins;
 mod formats;
 mod hashes;
 mod json;
+mod json_paths;
+mod json_rows;
+mod json_shapes;
 mod lists;
 mod maps;
 mod numbers;
@@ -20,6 +23,8 @@ use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
 
 pub(super) use bins::other_bin;
+pub(super) use json_paths::has_wildcard;
+pub(super) use json_rows::JSON_COLUMNS;
 pub(super) use lists::LIST_AGGREGATES;
 pub(super) use maps::map_of;
 pub(super) use numbers::seeded_random;

@@ -34,6 +34,12 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
+    scalar("upper_text", (1, 1), text, |columns| {
+        of_letters(columns, upper_letter)
+    }),
+    scalar("lower_text", (1, 1), text, |columns| {
+        of_letters(columns, lower_letter)
+    }),
     scalar("md5", (1, 1), text, |columns| {
         Ok(texts_column(of_bytes(&columns[0], |bytes| {
             hex::encode(Md5::digest(bytes))
@@ -238,6 +244,25 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })?))
     }),
 ];
+
+fn of_letters(columns: &[Column], of: fn(char) -> char) -> PolarsResult<Column> {
+    let texts = of_texts(columns, |[text]| Ok(Some(text.chars().map(of).collect())))?;
+    Ok(texts_column(texts))
+}
+
+/// The capital of a letter if it is one letter.
+fn upper_letter(letter: char) -> char {
+    let mut capitals = letter.to_uppercase();
+    match (letter, capitals.next(), capitals.next()) {
+        ('ß', ..) => 'ẞ',
+        (_, Some(capital), None) => capital,
+        _ => letter,
+    }
+}
+
+fn lower_letter(letter: char) -> char {
+    letter.to_lowercase().next().unwrap_or(letter)
+}
 
 /// The results of a function of the bytes of a text or blob.
 fn of_bytes(column: &Column, of: impl Fn(&[u8]) -> String) -> PolarsResult<Vec<Option<String>>> {

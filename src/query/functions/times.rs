@@ -218,6 +218,18 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         },
     ),
     scalar(
+        "time_in_formats",
+        (2, FORMATS_MAX + 1),
+        |_| Ok(MICROSECONDS),
+        |columns| read_in_formats(columns, false),
+    ),
+    scalar(
+        "try_time_in_formats",
+        (2, FORMATS_MAX + 1),
+        |_| Ok(MICROSECONDS),
+        |columns| read_in_formats(columns, true),
+    ),
+    scalar(
         "try_strptime",
         (2, 2),
         |_| Ok(MICROSECONDS),
@@ -230,6 +242,51 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         },
     ),
 ];
+
+/// Most formats of one call.
+const FORMATS_MAX: usize = 100;
+
+/// The time of each text in the first of several formats that it has; if `is_lenient`, null for
+/// texts that have none of them.
+fn read_in_formats(columns: &[Column], is_lenient: bool) -> PolarsResult<Column> {
+    let texts = columns
+        .iter()
+        .map(|column| cast_to(column, &DataType::String))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let texts = texts
+        .iter()
+        .map(|texts| texts.str())
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let mut times = Vec::with_capacity(row_count(columns));
+    for row in 0..row_count(columns) {
+        let mut arguments = texts
+            .iter()
+            .map(|texts| texts.get(broadcast_row(texts.len(), row)));
+        let Some(text) = arguments.next().flatten() else {
+            times.push(None);
+            continue;
+        };
+        let mut found = None;
+        for format in arguments.flatten() {
+            found = try_read_time([text, format])?;
+            if found.is_some() {
+                break;
+            }
+        }
+        if found.is_none() && !is_lenient {
+            return Err(refusal(format!(
+                "'{}' does not have any of the forms",
+                text.printable_line()
+            )));
+        }
+        times.push(found);
+    }
+    Ok(times
+        .into_iter()
+        .collect::<Int64Chunked>()
+        .into_datetime(TimeUnit::Microseconds, None)
+        .into_column())
+}
 
 /// The time of a text in a format, in microseconds.
 fn read_incomplete_time([text, format]: [&str; 2]) -> PolarsResult<Option<i64>> {

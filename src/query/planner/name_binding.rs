@@ -103,14 +103,14 @@ impl<'b, 'a> Binder<'b, 'a> {
             .iter()
             .map(|part| part.span)
             .fold(Span::empty(), |all, span| all.union(&span));
-        if let [only] = parts
+        if let [first, fields @ ..] = parts
             && self
                 .parameters
                 .iter()
                 .flatten()
-                .any(|parameter| *parameter == only.value)
+                .any(|parameter| *parameter == first.value)
         {
-            return Ok(Expr::Identifier(only.clone()));
+            return Ok(field_within(Expr::Identifier(first.clone()), fields));
         }
         match self.scope.find(parts) {
             NameLookup::Column { inner, parts: used } => {
@@ -492,7 +492,11 @@ fn path(inner: String, fields: &[Ident], span: Span) -> Expr {
         quote_style: Some('"'),
         span,
     });
-    fields.iter().fold(column, |value, field| {
+    field_within(column, fields)
+}
+
+fn field_within(value: Expr, fields: &[Ident]) -> Expr {
+    fields.iter().fold(value, |value, field| {
         expression("(_0 -> _1)", vec![value, literal(&field.value)])
     })
 }

@@ -6,6 +6,7 @@ use polars::prelude::{LazyFrame, PlSmallStr, Schema, Selector, UniqueKeepStrateg
 use sqlparser::ast::{
     BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     OrderBy, OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
+    visit_expressions_mut,
 };
 
 use super::conditions::conjuncts;
@@ -395,19 +396,31 @@ impl Planner<'_> {
         let mut computed: Vec<(Expr, String)> = Vec::new();
         let mut place =
             |expr: &Expr, needs_own: bool| self.place_expression(expr, needs_own, &mut computed);
-        let inner: Vec<String> = items
-            .iter()
-            .map(|item| place(&item.expr, item.unnests))
-            .collect();
+        let (mut spread, mut of_elements) = (Vec::new(), Vec::new());
+        let mut inner = Vec::with_capacity(items.len());
+        for item in &items {
+            let (expr, lists) = self.replace_unnested_lists(item);
+            inner.push(if lists.is_empty() {
+                place(&expr, item.unnests)
+            } else {
+                let name = self.engine.unique("__out");
+                of_elements.push((expr, name.clone()));
+                name
+            });
+            spread.extend(lists);
+        }
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
+        computed.extend(spread.iter().cloned());
         let mut frame = self.engine.add_columns(frame, &computed)?;
-        let lists: Vec<&str> = items
+        let mut lists: Vec<&str> = items
             .iter()
             .zip(&inner)
             .filter(|(item, _)| item.unnests)
             .map(|(_, inner)| inner.as_str())
             .collect();
+        lists.extend(spread.iter().map(|(_, name)| name.as_str()));
         frame = unnested_together(frame, &lists);
+        frame = self.engine.add_columns(frame, &of_elements)?;
         let mut free = UniqueNames::default();
         let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
         let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();
@@ -460,6 +473,23 @@ impl Planner<'_> {
             key_names,
             is_one_group: false,
         })
+    }
+
+    /// The expression of a result column with the elements of lists as columns: each
+    /// `unnest(list)` within it is one of these, with its list.
+    fn replace_unnested_lists(&self, item: &ResultColumn) -> (Expr, Vec<(Expr, String)>) {
+        let (mut expr, mut lists) = (item.expr.clone(), Vec::new());
+        if !item.unnests {
+            let _ = visit_expressions_mut(&mut expr, |part| {
+                if let Some(list) = unnest_argument(part) {
+                    let name = self.engine.unique("__element");
+                    *part = column(&name);
+                    lists.push((list, name));
+                }
+                ControlFlow::<()>::Continue(())
+            });
+        }
+        (expr, lists)
     }
 
     /// The column of an expression: its own, or one that is added to `computed`.

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias, TableFactor,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableAlias, TableFactor,
 };
 use sqlparser::tokenizer::Span;
 
@@ -11,8 +11,9 @@ use super::joined_frame::JoinedFrame;
 use super::name_binding::Binder;
 use crate::error::{Error, Result};
 use crate::query::bounds;
-use crate::query::duckdb_semantics::{expression, name_of};
+use crate::query::duckdb_semantics::{column, expression, literal, name_of};
 use crate::query::engine::EngineExpr;
+use crate::query::functions::JSON_COLUMNS;
 use crate::query::list_functions::padded_list;
 use crate::query::scope::{Relation, ScopeColumn};
 
@@ -22,6 +23,8 @@ pub(super) struct UnnestedFactor<'f> {
     pub lists: Vec<Expr>,
     /// WITH ORDINALITY: the numbers of the elements are a column.
     pub has_numbers: bool,
+    /// The function whose rows these are, and the fields that are its columns.
+    fields: Option<(String, &'static [&'static str])>,
 }
 
 /// One row per element of lists of the same lengths; with `keeps_empty`, empty and null lists keep
@@ -89,6 +92,9 @@ fn pad_list(column: &str, columns: &[&str]) -> EngineExpr {
 /// Functions whose lists are tables in FROM.
 const SERIES: [&str; 2] = ["range", "generate_series"];
 
+/// Functions that show the values within JSON as rows.
+const JSON_TABLES: [&str; 2] = ["json_each", "json_tree"];
+
 /// A call of such a function.
 fn series(name: &str, arguments: Vec<FunctionArg>) -> Expr {
     let mut call = expression(&format!("{name}(_0)"), Vec::new());
@@ -112,34 +118,51 @@ pub(super) fn find_unnested_list(factor: &TableFactor) -> Option<UnnestedFactor<
             alias: alias.as_ref(),
             lists: array_exprs.clone(),
             has_numbers: *with_ordinality,
+            fields: None,
         }),
+        TableFactor::Function {
+            name, args, alias, ..
+        } => unnested_call(name, args, alias.as_ref(), false),
         TableFactor::Table {
             name,
             alias,
             args: Some(args),
             with_ordinality,
             ..
-        } => {
-            let called = name.to_string().to_lowercase();
-            let lists = if called == "unnest" {
-                let list = args.args.iter().filter_map(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
-                    _ => None,
-                });
-                list.collect()
-            } else if SERIES.contains(&called.as_str()) {
-                vec![series(&called, args.args.clone())]
-            } else {
-                return None;
-            };
-            Some(UnnestedFactor {
-                alias: alias.as_ref(),
-                lists,
-                has_numbers: *with_ordinality,
-            })
-        }
+        } => unnested_call(name, &args.args, alias.as_ref(), *with_ordinality),
         _ => None,
     }
+}
+
+fn unnested_call<'f>(
+    name: &ObjectName,
+    args: &[FunctionArg],
+    alias: Option<&'f TableAlias>,
+    has_numbers: bool,
+) -> Option<UnnestedFactor<'f>> {
+    let called = name.to_string().to_lowercase();
+    let mut fields = None;
+    let lists = if called == "unnest" {
+        let list = args.iter().filter_map(|argument| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
+            _ => None,
+        });
+        list.collect()
+    } else if SERIES.contains(&called.as_str()) {
+        vec![series(&called, args.to_vec())]
+    } else if JSON_TABLES.contains(&called.as_str()) {
+        let rows = series(&format!("{called}_rows"), args.to_vec());
+        fields = Some((called, JSON_COLUMNS.as_slice()));
+        vec![rows]
+    } else {
+        return None;
+    };
+    Some(UnnestedFactor {
+        alias,
+        lists,
+        has_numbers,
+        fields,
+    })
 }
 
 impl Planner<'_> {
@@ -171,6 +194,9 @@ impl Planner<'_> {
         }
         let frame = self.engine.add_columns(joined.frame.clone(), &lists)?;
         joined.frame = explode_columns(frame, &exploded, keeps_empty);
+        if let Some((called, fields)) = &unnested.fields {
+            return self.show_fields(joined, &inner, called, fields, alias);
+        }
         let series = match list {
             Expr::Function(function) => {
                 Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str()))
@@ -204,6 +230,39 @@ impl Planner<'_> {
                     qualified_only: false,
                 })
                 .collect(),
+        });
+        Ok(())
+    }
+
+    /// The fields of the structs of a column as the columns of a table.
+    fn show_fields(
+        &self,
+        joined: &mut JoinedFrame,
+        structs: &str,
+        called: &str,
+        fields: &[&str],
+        alias: Option<&TableAlias>,
+    ) -> Result<()> {
+        let field = |name: &str| expression("(_0 -> _1)", vec![column(structs), literal(name)]);
+        let shown: Vec<(Expr, String)> = fields
+            .iter()
+            .map(|name| (field(name), self.engine.unique("__field")))
+            .collect();
+        joined.frame = self.engine.add_columns(joined.frame.clone(), &shown)?;
+        let renamed = alias.map_or([].as_slice(), |alias| alias.columns.as_slice());
+        let columns = shown.into_iter().enumerate().map(|(at, (_, inner))| {
+            let renamed = renamed.get(at).map(|column| column.name.value.as_str());
+            ScopeColumn {
+                name: renamed.unwrap_or(fields[at]).to_owned(),
+                inner,
+                qualified_only: false,
+            }
+        });
+        joined.relations.push(Relation {
+            alias: alias
+                .map_or(called, |alias| alias.name.value.as_str())
+                .to_owned(),
+            columns: columns.collect(),
         });
         Ok(())
     }
