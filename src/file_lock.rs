@@ -10,7 +10,10 @@ use std::ops::{Deref, DerefMut};
 /// Closing the file would not release the lock at once: a child process that another thread starts
 /// at that moment has a copy of the open file until it runs its program.
 #[derive(Debug)]
-pub struct FileLock(File);
+pub struct FileLock {
+    file: File,
+    is_locked: bool,
+}
 
 impl FileLock {
     /// Locks an open file; `None` while another open file has the lock.
@@ -19,7 +22,10 @@ impl FileLock {
     /// Those of disks without locks.
     pub fn try_lock(file: File) -> io::Result<Option<Self>> {
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
+            Ok(()) => Ok(Some(Self {
+                file,
+                is_locked: true,
+            })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -28,10 +34,17 @@ impl FileLock {
     /// Locks an open file; `None` while another open file has the lock. On disks without locks
     /// every caller gets the file.
     pub fn try_lock_where_supported(file: File) -> Option<Self> {
-        match file.try_lock() {
-            Ok(()) | Err(TryLockError::Error(_)) => Some(Self(file)),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        let is_locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::Error(_)) => false,
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Self { file, is_locked })
+    }
+
+    /// False on disks without locks.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
     }
 }
 
@@ -39,19 +52,21 @@ impl Deref for FileLock {
     type Target = File;
 
     fn deref(&self) -> &File {
-        &self.0
+        &self.file
     }
 }
 
 impl DerefMut for FileLock {
     fn deref_mut(&mut self) -> &mut File {
-        &mut self.0
+        &mut self.file
     }
 }
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        if let Err(error) = self.0.unlock() {
+        if self.is_locked
+            && let Err(error) = self.file.unlock()
+        {
             tracing::debug!("a lock is released by closing its file only: {error}");
         }
     }

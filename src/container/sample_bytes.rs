@@ -516,7 +516,8 @@ impl CopySources {
 
     /// Copies a sample's data of local files to offset `at` of `output` within the system, which
     /// shares the blocks of the source where the file system can; its CRC-32 is that of the copied
-    /// bytes. `None` where the system can't copy this source. `name` returns the sample's path.
+    /// bytes. `None` where the system can't copy this source: [`CopySources::stream`] can. `name`
+    /// returns the sample's path.
     ///
     /// # Errors
     /// As [`CopySources::read_into`].
@@ -538,7 +539,7 @@ impl CopySources {
         match path {
             AssetPath::File(path) if !is_remote(path) => {
                 let planned = WholeLocalFile::open(path, *size, *modified)?;
-                let from = (&planned.file, 0, &**path);
+                let from = (&planned.file, 0);
                 let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
@@ -555,7 +556,7 @@ impl CopySources {
                 let Some(file) = held.file.local_handle()? else {
                     return Ok(None);
                 };
-                let from = (&*file, *offset, &**container);
+                let from = (&*file, *offset);
                 let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
@@ -715,6 +716,20 @@ impl CopySources {
     }
 }
 
+/// True for data of a local file, which [`CopySources::share_blocks`] may copy.
+pub fn has_blocks(source: &RowSource) -> bool {
+    let RowSource::Asset { path, .. } = source else {
+        return false;
+    };
+    match path {
+        AssetPath::File(file)
+        | AssetPath::Range {
+            container: file, ..
+        } => !is_remote(file),
+        AssetPath::Packed(_) | AssetPath::Vsi(_) => false,
+    }
+}
+
 fn is_remote_source(source: &RowSource) -> bool {
     matches!(
         source,
@@ -792,12 +807,15 @@ impl WholeLocalFile {
     }
 }
 
-/// Copies `size` bytes of a file, with its path for messages, to a place in another one without
-/// passing them through this process; returns the CRC-32 of the copy, or `None` where the system
-/// can't copy between these files.
+/// Copies `size` bytes of a file to a place in another one without passing them through this
+/// process; returns the CRC-32 of the copy. `None` where that fails: copying through this process
+/// then works, or says what is wrong with which file.
+///
+/// # Errors
+/// When the job is cancelled.
 #[cfg(target_os = "linux")]
 fn copy_within_system(
-    (from, from_at, path): (&File, u64, &Path),
+    (from, from_at): (&File, u64),
     (to, to_at): (&File, u64),
     size: u64,
     ctx: &JobContext,
@@ -805,7 +823,6 @@ fn copy_within_system(
     use rustix::io::Errno;
     /// Bytes that are copied between two looks at whether the job is cancelled.
     const STEP: u64 = 64 << 20;
-    let failed = |error| Error::io("copy the sample", path, error);
     let mut copied = 0;
     while copied < size {
         ctx.check()?;
@@ -813,16 +830,10 @@ fn copy_within_system(
         let length = (size - copied).min(STEP) as usize;
         match rustix::fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), length) {
             // Some file systems copy nothing instead of refusing it.
-            Ok(0) if copied == 0 => return Ok(None),
-            Ok(0) => return Err(failed(std::io::ErrorKind::UnexpectedEof.into())),
+            Ok(0) => return Ok(None),
             Ok(moved) => copied += moved as u64,
             Err(Errno::INTR) => {}
-            Err(Errno::NOSYS | Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::PERM)
-                if copied == 0 =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(failed(error.into())),
+            Err(_) => return Ok(None),
         }
     }
     let mut crc = crc32fast::Hasher::new();
@@ -831,7 +842,9 @@ fn copy_within_system(
     while at < size {
         ctx.check()?;
         let length = CHUNK.min((size - at) as usize);
-        read_exact_at(to, to_at + at, &mut buffer[..length]).map_err(failed)?;
+        if read_exact_at(to, to_at + at, &mut buffer[..length]).is_err() {
+            return Ok(None);
+        }
         crc.update(&buffer[..length]);
         ctx.bytes(length as u64);
         at += length as u64;
@@ -842,7 +855,7 @@ fn copy_within_system(
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
 fn copy_within_system(
-    _: (&File, u64, &Path),
+    _: (&File, u64),
     _: (&File, u64),
     _: u64,
     _: &JobContext,

@@ -417,10 +417,10 @@ fn mark_data(
     let names = || members.iter().map(|member| member.below.as_str());
     let (beside, stores) = (names_beside(names()), store_folders(names()));
     // A folder that is left out is named once.
-    let mut left_folder: Option<String> = None;
+    let mut left_out_folder: Option<String> = None;
     let mut marks = Vec::with_capacity(members.len());
     for name in names() {
-        if left_folder
+        if left_out_folder
             .as_ref()
             .is_some_and(|folder| name.starts_with(folder))
         {
@@ -431,7 +431,7 @@ fn mark_data(
         marks.push(reason.is_none());
         if let Some((end, reason)) = reason {
             left_out.push(reason);
-            left_folder = (end < name.len()).then(|| format!("{}/", &name[..end]));
+            left_out_folder = (end < name.len()).then(|| format!("{}/", &name[..end]));
         }
     }
     marks

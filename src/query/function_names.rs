@@ -103,7 +103,7 @@ pub(super) const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-pub(super) const ENGINE: [&str; 68] = [
+pub(super) const ENGINE: [&str; 69] = [
     "abs",
     "acos",
     "acosd",
@@ -138,6 +138,7 @@ pub(super) const ENGINE: [&str; 68] = [
     "greatest",
     "if",
     "ifnull",
+    "initcap",
     "least",
     "left",
     "length",

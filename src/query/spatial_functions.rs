@@ -416,6 +416,11 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
             let known = first.as_materialized_series().drop_nulls();
             let most = if known.is_empty() {
                 known
+            } else if known.dtype().is_decimal() {
+                // The engine finds no mode of values of 128 bits.
+                let texts = known.cast(&DataType::String)?;
+                let most = polars::prelude::mode::mode(&texts, true)?.head(Some(1));
+                most.cast(known.dtype())?
             } else {
                 polars::prelude::mode::mode(&known, true)?.head(Some(1))
             };

@@ -288,7 +288,7 @@ impl CentralDirectory {
         let name_end = entry.local.checked_add(30 + entry.name.len() as u64)?;
         let extra = data.checked_sub(name_end)?;
         // Bit 3: a data descriptor follows the data.
-        (entry.flags & 8 == 0 && is_written_extra(name_end, extra)).then_some(data)
+        (entry.flags & 8 == 0 && is_written_extra(name_end, extra, entry.stored)).then_some(data)
     }
 
     /// The local header that is consistent with the directory entry; `None` as for

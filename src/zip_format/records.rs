@@ -98,10 +98,12 @@ pub fn block_padding(end: u64) -> u16 {
 }
 
 /// True for the lengths in bytes of the extra field of a local header as it is written here, whose
-/// name ends at offset `end`: none, ZIP64 for more than 4 GiB, and the padding of aligned data.
-pub fn is_written_extra(end: u64, extra: u64) -> bool {
+/// name ends at offset `end` and whose data has `size` bytes: none, ZIP64 for more than 4 GiB, and
+/// the padding of aligned data.
+pub fn is_written_extra(end: u64, extra: u64, size: u64) -> bool {
     [0, 20].into_iter().any(|zip64| {
-        extra == zip64 || extra == zip64 + u64::from(block_padding(end.saturating_add(zip64)))
+        let padding = u64::from(block_padding(end.saturating_add(zip64)));
+        extra == zip64 || (size >= ALIGNED_MIN && extra == zip64 + padding)
     })
 }
 
@@ -297,8 +299,11 @@ mod tests {
             assert_eq!(header.len() as u64, member.data() - local, "{local}");
             let name_end = local + 40;
             let extra = member.data() - name_end;
-            assert!(is_written_extra(name_end, extra), "{local}");
-            assert!(!is_written_extra(name_end, extra + 1), "{local}");
+            let is_written = |extra, size| is_written_extra(name_end, extra, size);
+            assert!(is_written(extra, ALIGNED_MIN), "{local}");
+            let is_next_plain = [0, 20].contains(&(extra + 1));
+            assert_eq!(is_written(extra + 1, ALIGNED_MIN), is_next_plain, "{local}");
+            assert_eq!(is_written(extra, 9), [0, 20].contains(&extra), "{local}");
             // The fields of the extra field fill it.
             let mut rest = &header[40..];
             while let [_, _, low, high, data @ ..] = rest {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::members::{WrittenMember, planned_member};
 use crate::container::plan::PlannedFile;
-use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
+use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX, has_blocks};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
@@ -28,12 +28,13 @@ pub enum DataPiece {
         /// Local headers and data as stored in the archive.
         bytes: Vec<u8>,
     },
-    /// A large or aligned file, by its index in the plan: to be streamed.
+    /// A file that is too large to be read whole, or whose blocks may be shared, by its index in
+    /// the plan: to be written by itself.
     Large(usize),
 }
 
 /// Calls `write` for all planned files, in plan order, while the next ones are read in the
-/// background.
+/// background; with `shares_blocks` not those whose blocks may be shared.
 ///
 /// # Errors
 /// The first error of reading a sample, or of `write`.
@@ -41,6 +42,7 @@ pub fn for_each_piece(
     plan: &BuildPlan,
     assembly: &Assembly,
     sources: &CopySources,
+    shares_blocks: bool,
     ctx: &JobContext,
     mut write: impl FnMut(&DataPiece) -> Result<()>,
 ) -> Result<()> {
@@ -50,7 +52,7 @@ pub fn for_each_piece(
         let job = jobs::current();
         let reader = scope.spawn(move || {
             jobs::adopt(job);
-            for planned in pieces(plan) {
+            for planned in pieces(plan, assembly, shares_blocks) {
                 let piece = match planned {
                     PlannedBatch::Large(index) => Ok(DataPiece::Large(index)),
                     PlannedBatch::Run(range) => read_run(
@@ -149,11 +151,18 @@ enum PlannedBatch {
     Large(usize),
 }
 
-fn pieces(plan: &BuildPlan) -> impl Iterator<Item = PlannedBatch> + '_ {
+fn pieces(
+    plan: &BuildPlan,
+    assembly: &Assembly,
+    shares_blocks: bool,
+) -> impl Iterator<Item = PlannedBatch> {
     let mut at = 0;
+    let is_shared = move |file: &PlannedFile| {
+        shares_blocks && file.is_aligned && has_blocks(plan.source(assembly, file))
+    };
+    let is_large = move |file: &PlannedFile| file.size > WHOLE_MAX || is_shared(file);
     std::iter::from_fn(move || {
         let first = plan.files.get(at)?;
-        let is_large = |file: &PlannedFile| file.size > WHOLE_MAX || file.is_aligned;
         if is_large(first) {
             at += 1;
             return Some(PlannedBatch::Large(at - 1));

@@ -71,10 +71,10 @@ impl Checksums {
             .iter()
             .filter(|member| member.size == size)
         {
-            let name_end = local + FIXED + u64::from(member.name);
+            let name_end = local.saturating_add(FIXED + u64::from(member.name));
             let extra = offset.checked_sub(name_end);
             // With the extra fields of other tools only the local header gives the data's offset.
-            if extra.is_some_and(|extra| is_written_extra(name_end, extra))
+            if extra.is_some_and(|extra| is_written_extra(name_end, extra, size))
                 || separate_transient_error(LocalHeader::read(file, local))?
                     .is_ok_and(|header| header.data == offset)
             {

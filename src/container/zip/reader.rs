@@ -178,13 +178,6 @@ impl ZipReader {
             return Ok(separate_transient_error(self.member_range(name))?
                 .is_ok_and(|range| range == (offset, size)));
         }
-        // Behind the name of an aligned member is padding of unknown length.
-        if offset.is_multiple_of(BLOCK)
-            && let Ok(range) = separate_transient_error(self.member_range(name))?
-            && range == (offset, size)
-        {
-            return Ok(true);
-        }
         // The extra field is empty, or ZIP64 for members larger than 4 GiB.
         for extra in [0u64, 20] {
             let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else {
@@ -200,7 +193,10 @@ impl ZipReader {
                 return Ok(true);
             }
         }
-        Ok(false)
+        // Behind the name of an aligned member is padding of unknown length.
+        Ok(offset.is_multiple_of(BLOCK)
+            && separate_transient_error(self.member_range(name))?
+                .is_ok_and(|range| range == (offset, size)))
     }
 
     /// `(offset, size)` of the member `name`. The level table's `stated` range is used when the

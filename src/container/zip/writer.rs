@@ -118,6 +118,7 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
         plan: &plan,
         sources: &sources,
         failed: &failed,
+        shares_blocks: false,
         ctx,
     };
     let files = copying.write_all_files(&mut out, |index, out| copying.send_large(index, out))?;
@@ -181,6 +182,7 @@ fn copy_data(
         plan,
         sources,
         failed: &failed,
+        shares_blocks: cfg!(target_os = "linux"),
         ctx,
     };
     let files = copying.write_all_files(&mut out, |index, out| copying.stream_large(index, out))?;
@@ -194,36 +196,44 @@ struct Copying<'a> {
     plan: &'a BuildPlan,
     sources: &'a CopySources,
     failed: &'a dyn Fn(std::io::Error) -> Error,
+    /// The archive may share the blocks of its sources.
+    shares_blocks: bool,
     ctx: &'a JobContext,
 }
 
 impl Copying<'_> {
-    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory,
-    /// by its index. Returns their CRC-32 and times.
+    /// Writes all FILEs in the order of the plan; `large` writes a [`DataPiece::Large`], by its
+    /// index. Returns their CRC-32 and times.
     fn write_all_files<W: Write>(
         &self,
         out: &mut W,
         large: impl Fn(usize, &mut W) -> Result<WrittenMember>,
     ) -> Result<Vec<WrittenMember>> {
         let mut written: Vec<WrittenMember> = Vec::with_capacity(self.plan.files.len());
-        for_each_piece(self.plan, self.assembly, self.sources, self.ctx, |piece| {
-            match piece {
-                DataPiece::Run { files: run, bytes } => {
-                    out.write_all(bytes).map_err(self.failed)?;
-                    self.ctx.bytes(bytes.len() as u64);
-                    self.ctx.step(run.len() as u64);
-                    written.extend_from_slice(run);
-                }
-                DataPiece::Large(index) => {
-                    written
-                        .push(large(*index, out).map_err(|error| {
+        for_each_piece(
+            self.plan,
+            self.assembly,
+            self.sources,
+            self.shares_blocks,
+            self.ctx,
+            |piece| {
+                match piece {
+                    DataPiece::Run { files: run, bytes } => {
+                        out.write_all(bytes).map_err(self.failed)?;
+                        self.ctx.bytes(bytes.len() as u64);
+                        self.ctx.step(run.len() as u64);
+                        written.extend_from_slice(run);
+                    }
+                    DataPiece::Large(index) => {
+                        written.push(large(*index, out).map_err(|error| {
                             self.plan.name_sample(error, self.assembly, *index)
                         })?);
-                    self.ctx.step(1);
+                        self.ctx.step(1);
+                    }
                 }
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         Ok(written)
     }
 
@@ -250,8 +260,8 @@ impl Copying<'_> {
         Ok(written)
     }
 
-    /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written
-    /// twice.
+    /// Writes a file whose CRC-32 is known only afterwards, so that its local header is written
+    /// twice; shares the blocks of its source where it can.
     fn stream_large(
         &self,
         index: usize,
@@ -266,7 +276,7 @@ impl Copying<'_> {
             self.plan.sample(self.assembly, index)
         });
         let mut shared = None;
-        if file.is_aligned {
+        if file.is_aligned && self.shares_blocks {
             out.flush().map_err(self.failed)?;
             let place = (*out.get_ref(), file.local + header_len);
             shared = self.sources.share_blocks(source, &name, place, self.ctx)?;

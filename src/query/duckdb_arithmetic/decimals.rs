@@ -1,6 +1,7 @@
 //! Decimal numbers: keys of groups, distinct rows and joins are compared by their texts, for which
 //! the engine has no type of 128 bits, and products have the digits of both factors.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use polars::prelude::udf::UserDefinedFunction;
@@ -15,6 +16,7 @@ use crate::query::whole_numbers::too_large;
 pub(super) const DIGITS: usize = 38;
 
 /// Keys, with the texts of decimal numbers instead of them.
+#[derive(Default)]
 pub(super) struct SpelledKeys {
     pub keys: Vec<Expr>,
     /// The columns of these texts as numbers again.
@@ -56,7 +58,10 @@ pub(super) fn plan_distinct(
     options: DistinctOptionsDSL,
     schema: &Schema,
 ) -> DslPlan {
-    let decimals = schema.iter().filter(|(_, dtype)| dtype.is_decimal());
+    let compared = options.subset.as_deref().and_then(columns_of);
+    let decimals = schema.iter().filter(|(name, dtype)| {
+        dtype.is_decimal() && compared.as_ref().is_none_or(|names| names.contains(*name))
+    });
     let (mut texts, mut numbers) = (Vec::new(), Vec::new());
     for (name, dtype) in decimals {
         texts.push(col(name.clone()).cast(DataType::String));
@@ -68,6 +73,22 @@ pub(super) fn plan_distinct(
         Arc::new(add_columns(Arc::unwrap_or_clone(input), texts))
     };
     add_columns(DslPlan::Distinct { input, options }, numbers)
+}
+
+/// Names of the columns in these expressions; `None` where one names columns by a pattern.
+fn columns_of(expressions: &[Expr]) -> Option<HashSet<PlSmallStr>> {
+    let mut names = HashSet::new();
+    for part in expressions
+        .iter()
+        .flat_map(|expression| expression.into_iter())
+    {
+        match part {
+            Expr::Column(name) => drop(names.insert(name.clone())),
+            Expr::Selector(_) => return None,
+            _ => {}
+        }
+    }
+    Some(names)
 }
 
 /// The keys of both sides of a join; decimal numbers have the same number of digits in their texts,
@@ -82,9 +103,9 @@ pub(super) fn spell_join_keys(
         .map(|(left, right)| {
             let fields = [left.to_field(schemas[0]), right.to_field(schemas[1])];
             let dtypes = fields.map(|field| field.map_or(DataType::Null, |field| field.dtype));
-            match find_compared_type(&dtypes) {
-                Some(DataType::Float64) => {
-                    (left.cast(DataType::Float64), right.cast(DataType::Float64))
+            match type_of_compared_decimals(dtypes.each_ref()) {
+                Some(common) if common.is_float() => {
+                    (left.cast(common.clone()), right.cast(common))
                 }
                 Some(common) => {
                     let spell = |key: Expr| key.cast(common.clone()).cast(DataType::String);
@@ -96,20 +117,24 @@ pub(super) fn spell_join_keys(
         .unzip()
 }
 
-/// The type in which two keys are compared, of which one is a decimal number.
-fn find_compared_type(dtypes: &[DataType; 2]) -> Option<DataType> {
-    let scale = |dtype: &DataType| match dtype {
+/// The type in which two numbers are compared, of which one is a decimal number.
+pub(in crate::query) fn type_of_compared_decimals(dtypes: [&DataType; 2]) -> Option<DataType> {
+    if !dtypes.iter().any(|dtype| dtype.is_decimal()) {
+        None
+    } else if let Some(fraction) = dtypes.iter().find(|dtype| dtype.is_float()) {
+        Some((*fraction).clone())
+    } else {
+        let scales = scale_of(dtypes[0]).zip(scale_of(dtypes[1]));
+        scales.map(|(one, other)| DataType::Decimal(DIGITS, one.max(other)))
+    }
+}
+
+/// Digits behind the point of an exact number.
+fn scale_of(dtype: &DataType) -> Option<usize> {
+    match dtype {
         DataType::Decimal(_, scale) => Some(*scale),
         dtype if dtype.is_integer() => Some(0),
         _ => None,
-    };
-    if !dtypes.iter().any(DataType::is_decimal) {
-        None
-    } else if dtypes.iter().any(DataType::is_float) {
-        Some(DataType::Float64)
-    } else {
-        let scales = scale(&dtypes[0]).zip(scale(&dtypes[1]));
-        scales.map(|(one, other)| DataType::Decimal(DIGITS, one.max(other)))
     }
 }
 
@@ -140,13 +165,13 @@ fn multiply_decimals(columns: &[Column], scale: usize) -> PolarsResult<Column> {
         })
         .collect::<PolarsResult<Vec<Int128Chunked>>>()?;
     let factor = |at: usize, row: usize| factors[at].get(broadcast_row(factors[at].len(), row));
-    let limit = 10i128.pow(DIGITS as u32);
+    let limit = 10u128.pow(DIGITS as u32);
     let mut products = Vec::with_capacity(row_count(columns));
     for row in 0..row_count(columns) {
         products.push(match factor(0, row).zip(factor(1, row)) {
             Some((one, other)) => {
                 let product = one.checked_mul(other);
-                let product = product.filter(|product| product.abs() < limit);
+                let product = product.filter(|product| product.unsigned_abs() < limit);
                 let error = || too_large(format!("a product does not fit in {DIGITS} digits"));
                 Some(product.ok_or_else(error)?)
             }

@@ -31,6 +31,7 @@ use fractions::{
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
 
 pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
+pub(super) use decimals::type_of_compared_decimals;
 pub(super) use whole_arithmetic::narrowing_function;
 
 /// The plan with DuckDB's arithmetic. Call just before collecting.
@@ -106,7 +107,11 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
                 rewrite_expressions(predicates, &input)?,
                 rewrite_expressions(aggs, &input)?,
             );
-            let spelled = decimals::spell_keys(keys, schema_of(&input)?.as_ref());
+            let spelled = if keys.is_empty() {
+                decimals::SpelledKeys::default()
+            } else {
+                decimals::spell_keys(keys, schema_of(&input)?.as_ref())
+            };
             let grouped = DslPlan::GroupBy {
                 input,
                 keys: spelled.keys,
@@ -132,9 +137,12 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
         } => {
             let left_on = rewrite_expressions(left_on, &input_left)?;
             let right_on = rewrite_expressions(right_on, &input_right)?;
-            let schemas = [schema_of(&input_left)?, schema_of(&input_right)?];
-            let (left_on, right_on) =
-                decimals::spell_join_keys([left_on, right_on], [&schemas[0], &schemas[1]]);
+            let (left_on, right_on) = if left_on.is_empty() {
+                (left_on, right_on)
+            } else {
+                let schemas = [schema_of(&input_left)?, schema_of(&input_right)?];
+                decimals::spell_join_keys([left_on, right_on], [&schemas[0], &schemas[1]])
+            };
             DslPlan::Join {
                 input_left,
                 input_right,
@@ -205,7 +213,6 @@ fn is_other_here(part: &Expr) -> bool {
                         | Abs
                         | Sign
                         | Quantile { .. }
-                        | FunctionExpr::Mode { .. }
                         | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
                 )
                 || computes_with_doubles(function)
@@ -470,20 +477,6 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
-        Expr::Function {
-            ref input,
-            function: FunctionExpr::Mode { maintain_order },
-        } if let [values] = input.as_slice()
-            && let of @ DataType::Decimal(..) = dtype(values) =>
-        {
-            let texts = vec![values.clone().cast(DataType::String)];
-            let function = FunctionExpr::Mode { maintain_order };
-            let modes = Expr::Function {
-                input: texts,
-                function,
-            };
-            modes.cast(of)
-        }
         Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
             quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
         }

@@ -39,10 +39,23 @@ impl ExpressionRewrite<'_, '_> {
     pub(super) fn is_list(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Array(_) => true,
-            Expr::Function(function) => LISTS.contains(&name_of(function).as_str()),
+            Expr::Function(function) => {
+                LISTS.contains(&name_of(function).as_str()) || self.takes_list_of_paths(function)
+            }
             Expr::Nested(inner) => self.is_list(inner),
             other => matches!(self.dtype_of(other), Some(DataType::List(_))),
         }
+    }
+
+    /// True for a function of JSON of a list of paths, whose result is a list.
+    fn takes_list_of_paths(&self, function: &Function) -> bool {
+        let FunctionArguments::List(arguments) = &function.args else {
+            return false;
+        };
+        let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(paths))) = arguments.args.get(1) else {
+            return false;
+        };
+        name_of(function).starts_with("json_extract") && self.is_list(paths)
     }
 
     pub(super) fn dtype_of(&self, expr: &Expr) -> Option<&DataType> {
@@ -71,7 +84,7 @@ impl ExpressionRewrite<'_, '_> {
                 let name = name_of(function);
                 let is_of_first = TYPES_OF_FIRST.contains(&name.as_str());
                 TEXTS.contains(&name.as_str())
-                    || functions::gives_text(&name)
+                    || (functions::gives_text(&name) && !self.takes_list_of_paths(function))
                     || is_of_first
                         && first_argument(function).is_some_and(|value| self.is_text(value))
             }

@@ -17,7 +17,9 @@ enum PathStep {
 
 /// True for a path that may lead to several values.
 pub(in crate::query) fn has_wildcard(path: &str) -> bool {
-    path.starts_with('$') && path.contains('*')
+    let leads_to_several =
+        |step: &PathStep| matches!(step, PathStep::EachField | PathStep::EachElement);
+    path.contains('*') && parse_path(path).is_ok_and(|steps| steps.iter().any(leads_to_several))
 }
 
 /// The value at a path: `$.a[0]."b c"` as in SQL/JSON, `/a/0` as a pointer, a number of an element,
@@ -136,6 +138,7 @@ mod tests {
         assert_eq!(at("$.none[3]"), None);
         assert!(at_path(&json, "$x").is_err() && at_path(&json, "$.a[").is_err());
         assert!(at_path(&json, "$.*").is_err());
+        assert_eq!(at("$.\"a*b\""), None);
     }
 
     #[test]

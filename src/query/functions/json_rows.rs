@@ -14,7 +14,7 @@ pub(in crate::query) const JSON_COLUMNS: [&str; 8] = [
 
 /// Values of all documents, column by column.
 #[derive(Default)]
-struct JsonRows {
+struct JsonNodeColumns {
     keys: Vec<Option<String>>,
     values: Vec<String>,
     types: Vec<&'static str>,
@@ -55,7 +55,7 @@ pub(super) fn list_nodes(columns: &[Column], is_deep: bool) -> PolarsResult<Colu
         .iter()
         .map(|texts| texts.str())
         .collect::<PolarsResult<Vec<_>>>()?;
-    let mut rows = JsonRows::default();
+    let mut rows = JsonNodeColumns::default();
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
         let mut arguments = texts
@@ -92,7 +92,7 @@ pub(super) fn list_nodes(columns: &[Column], is_deep: bool) -> PolarsResult<Colu
     Ok(builder.finish(&rows.into_structs()?)?.into_column())
 }
 
-impl JsonRows {
+impl JsonNodeColumns {
     fn push(&mut self, json: &Json, position: &JsonPosition) {
         let text = json.to_string();
         let is_atom = !json.is_array() && !json.is_object() && !json.is_null();
@@ -141,32 +141,36 @@ impl JsonRows {
     }
 }
 
+impl JsonPosition {
+    /// Where a field or an element of the value is.
+    fn member(&self, key: String, full_key: String, id: u64) -> Self {
+        Self {
+            key: Some(key),
+            id,
+            parent: Some(self.id),
+            full_key,
+            path: self.full_key.clone(),
+        }
+    }
+}
+
 /// The fields or elements of a value with their positions.
 fn members_of<'j>(json: &'j Json, position: &JsonPosition) -> Vec<(&'j Json, JsonPosition)> {
     let mut next = position.id + 1;
     let mut members = Vec::new();
-    let mut add = |value: &'j Json, key: String, full_key: String, id: u64| {
-        let position = JsonPosition {
-            key: Some(key),
-            id,
-            parent: Some(position.id),
-            full_key,
-            path: position.full_key.clone(),
-        };
-        members.push((value, position));
-    };
     match json {
         Json::Object(fields) => {
             for (name, value) in fields {
                 let full_key = format!("{}.{name}", position.full_key);
-                add(value, name.clone(), full_key, next + 1);
+                let member = position.member(name.clone(), full_key, next + 1);
+                members.push((value, member));
                 next += 1 + count_numbers(value);
             }
         }
         Json::Array(items) => {
             for (at, value) in items.iter().enumerate() {
                 let full_key = format!("{}[{at}]", position.full_key);
-                add(value, at.to_string(), full_key, next);
+                members.push((value, position.member(at.to_string(), full_key, next)));
                 next += count_numbers(value);
             }
         }

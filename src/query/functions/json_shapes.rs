@@ -83,7 +83,9 @@ impl JsonShape {
             (Fields(mut fields), Fields(others)) => {
                 for (name, shape) in others {
                     match fields.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, known)) => *known = known.clone().merge(shape),
+                        Some((_, known)) => {
+                            *known = std::mem::replace(known, Null).merge(shape);
+                        }
                         None => fields.push((name, shape)),
                     }
                 }
@@ -144,29 +146,36 @@ fn includes_json(json: &Json, part: &Json) -> bool {
     }
 }
 
-/// An object with the fields of another one in it, those that are null there removed; of other
-/// values the second.
+/// An object with the fields of another one in it, those that are null there removed (RFC 7396); of
+/// other values the second. Fields that stay as they are come first.
 pub(super) fn merge_patch(json: Json, patch: Json) -> Json {
     match (json, patch) {
-        (Json::Object(fields), Json::Object(mut patches)) => {
-            let mut merged = Map::new();
-            for (name, value) in fields {
-                match patches.shift_remove(&name) {
-                    Some(Json::Null) => {}
-                    Some(patch) => {
-                        merged.insert(name, merge_patch(value, patch));
-                    }
-                    None => {
-                        merged.insert(name, value);
-                    }
-                }
-            }
-            let added = patches.into_iter().filter(|(_, value)| !value.is_null());
-            merged.extend(added);
-            Json::Object(merged)
+        (Json::Object(fields), Json::Object(patches)) => {
+            Json::Object(merge_fields(fields, patches))
         }
         (_, patch) => patch,
     }
+}
+
+fn merge_fields(fields: Map<String, Json>, patches: Map<String, Json>) -> Map<String, Json> {
+    let is_patched = |(name, _): &(String, Json)| patches.contains_key(name);
+    let (mut patched, mut merged): (Map<_, _>, Map<_, _>) =
+        fields.into_iter().partition(is_patched);
+    for (name, patch) in patches {
+        let value = match patch {
+            Json::Null => continue,
+            Json::Object(patch) => {
+                let fields = match patched.swap_remove(&name) {
+                    Some(Json::Object(fields)) => fields,
+                    _ => Map::new(),
+                };
+                Json::Object(merge_fields(fields, patch))
+            }
+            value => value,
+        };
+        merged.insert(name, value);
+    }
+    merged
 }
 
 #[cfg(test)]
@@ -227,6 +236,8 @@ mod tests {
                 r#"{"a":null,"c":{"e":2}}"#,
                 r#"{"c":{"d":1,"e":2}}"#,
             ),
+            (r#"{"a":1,"b":2}"#, r#"{"a":3}"#, r#"{"b":2,"a":3}"#),
+            (r#"{"a":1}"#, r#"{"a":{"b":null}}"#, r#"{"a":{}}"#),
             (r#"{"a":1}"#, "5", "5"),
         ] {
             assert_eq!(merge_patch(json(text), json(patch)).to_string(), wanted);

@@ -35,10 +35,10 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("upper_text", (1, 1), text, |columns| {
-        of_letters(columns, upper_letter)
+        of_letters(columns, str::to_ascii_uppercase, upper_letter)
     }),
     scalar("lower_text", (1, 1), text, |columns| {
-        of_letters(columns, lower_letter)
+        of_letters(columns, str::to_ascii_lowercase, lower_letter)
     }),
     scalar("md5", (1, 1), text, |columns| {
         Ok(texts_column(of_bytes(&columns[0], |bytes| {
@@ -245,16 +245,33 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
 ];
 
-fn of_letters(columns: &[Column], of: fn(char) -> char) -> PolarsResult<Column> {
-    let texts = of_texts(columns, |[text]| Ok(Some(text.chars().map(of).collect())))?;
+/// The texts with each letter replaced; `of_ascii` does so for texts of ASCII.
+fn of_letters(
+    columns: &[Column],
+    of_ascii: fn(&str) -> String,
+    of: fn(char) -> char,
+) -> PolarsResult<Column> {
+    let texts = of_texts(columns, |[text]| {
+        Ok(Some(if text.is_ascii() {
+            of_ascii(text)
+        } else {
+            text.chars().map(of).collect()
+        }))
+    })?;
     Ok(texts_column(texts))
 }
 
-/// The capital of a letter if it is one letter.
+/// The capital of a letter if it is one letter, by the simple mapping of Unicode.
 fn upper_letter(letter: char) -> char {
+    let moved = |by: u32| char::from_u32(u32::from(letter) + by).unwrap_or(letter);
     let mut capitals = letter.to_uppercase();
     match (letter, capitals.next(), capitals.next()) {
         ('ß', ..) => 'ẞ',
+        // Greek with iota subscript: the capitals of the full mapping are two letters.
+        ('\u{1F80}'..='\u{1F87}' | '\u{1F90}'..='\u{1F97}' | '\u{1FA0}'..='\u{1FA7}', ..) => {
+            moved(8)
+        }
+        ('\u{1FB3}' | '\u{1FC3}' | '\u{1FF3}', ..) => moved(9),
         (_, Some(capital), None) => capital,
         _ => letter,
     }

@@ -19,6 +19,7 @@ use super::name_binding::Binder;
 use super::subquery_rewrite::without_rows;
 use super::unnesting::find_unnested_list;
 use crate::error::{Error, Result};
+use crate::query::duckdb_arithmetic::type_of_compared_decimals;
 use crate::query::duckdb_semantics::{column, expression, strip_parentheses};
 use crate::query::engine::EngineExpr;
 use crate::query::engine_errors::engine_error;
@@ -863,6 +864,13 @@ impl Planner<'_> {
                 (one, other) if one.is_integer() && other.is_integer() => Some(DataType::Int64),
                 (one, other) if one.is_primitive_numeric() && other.is_primitive_numeric() => {
                     Some(DataType::Float64)
+                }
+                (one, other)
+                    if [one, other]
+                        .iter()
+                        .all(|dtype| dtype.is_primitive_numeric() || dtype.is_decimal()) =>
+                {
+                    type_of_compared_decimals([one, other])
                 }
                 (
                     DataType::Date | DataType::Datetime(..),

@@ -399,7 +399,7 @@ impl Planner<'_> {
         let (mut spread, mut of_elements) = (Vec::new(), Vec::new());
         let mut inner = Vec::with_capacity(items.len());
         for item in &items {
-            let (expr, lists) = self.replace_unnested_lists(item);
+            let (expr, lists) = self.replace_unnested_lists(item)?;
             inner.push(if lists.is_empty() {
                 place(&expr, item.unnests)
             } else {
@@ -477,19 +477,35 @@ impl Planner<'_> {
 
     /// The expression of a result column with the elements of lists as columns: each
     /// `unnest(list)` within it is one of these, with its list.
-    fn replace_unnested_lists(&self, item: &ResultColumn) -> (Expr, Vec<(Expr, String)>) {
-        let (mut expr, mut lists) = (item.expr.clone(), Vec::new());
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for an `unnest` within another one.
+    fn replace_unnested_lists(&self, item: &ResultColumn) -> Result<(Expr, Vec<(Expr, String)>)> {
+        let mut expr = item.expr.clone();
+        let mut lists: Vec<(Expr, String)> = Vec::new();
         if !item.unnests {
-            let _ = visit_expressions_mut(&mut expr, |part| {
-                if let Some(list) = unnest_argument(part) {
-                    let name = self.engine.unique("__element");
-                    *part = column(&name);
-                    lists.push((list, name));
+            let nested = visit_expressions_mut(&mut expr, |part| {
+                let Some(list) = unnest_argument(part) else {
+                    return ControlFlow::Continue(());
+                };
+                // Those within it are columns already.
+                let is_nested = lists.iter().any(|(_, name)| mentions(&list, name));
+                if is_nested {
+                    return ControlFlow::Break(());
                 }
-                ControlFlow::<()>::Continue(())
+                let name = self.engine.unique("__element");
+                *part = column(&name);
+                lists.push((list, name));
+                ControlFlow::Continue(())
             });
+            if nested.is_break() {
+                let error = Error::usage("unnest within unnest can't be part of an expression");
+                let error =
+                    error.hint("unnest the lists in a query in FROM, and compute with them");
+                return Err(self.source.locate(error, item.expr.span()));
+            }
         }
-        (expr, lists)
+        Ok((expr, lists))
     }
 
     /// The column of an expression: its own, or one that is added to `computed`.
@@ -638,6 +654,15 @@ pub(super) fn aggregates(expr: &Expr) -> bool {
 }
 
 /// Argument of `unnest(list)`.
+/// True for an expression with the column of this name in it.
+fn mentions(expr: &Expr, name: &str) -> bool {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Identifier(column) if column.value == name => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 fn unnest_argument(expr: &Expr) -> Option<Expr> {
     match strip_parentheses(expr) {
         Expr::Function(function) if name_of(function) == "unnest" => match &function.args {

@@ -40,12 +40,36 @@ fn decimal_numbers_are_keys_of_groups_joins_and_distinct_rows() {
 }
 
 #[test]
+fn decimal_keys_of_joins_are_compared_with_numbers_of_other_types() {
+    let joined = |left: &str, right: &str| {
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT {left} AS x) JOIN (SELECT {right} AS y) u ON x = y"
+        );
+        Json::Array(rows(&sql))
+    };
+    for (left, right, matches) in [
+        ("2.00::DECIMAL(4, 2)", "2", 1),
+        ("2.50::DECIMAL(4, 2)", "2", 0),
+        ("2.50::DECIMAL(4, 2)", "2.5::DOUBLE", 1),
+        ("0.1::FLOAT", "0.1::DECIMAL(2, 1)", 1),
+        ("1.10::DECIMAL(4, 2)", "1.1::DECIMAL(9, 1)", 1),
+    ] {
+        assert_eq!(joined(left, right), json!([[matches]]), "{left} {right}");
+    }
+}
+
+#[test]
 fn products_of_decimal_numbers_have_the_digits_of_both() {
     all(&[(
         "SELECT (x * y)::DOUBLE, (x * y * y)::VARCHAR \
             FROM (VALUES (1.1::DECIMAL(3, 1), 2.5::DECIMAL(3, 1))) AS t(x, y)",
         json!([[2.75, "6.875"]]),
     )]);
+    let text = report(
+        "SELECT x * y FROM (VALUES ('-9223372036854775808'::DECIMAL(38, 0), \
+            '18446744073709551616'::DECIMAL(38, 0))) AS t(x, y)",
+    );
+    assert!(text.contains("does not fit in 38 digits"), "{text}");
 }
 
 #[test]
@@ -86,6 +110,12 @@ fn json_is_described_searched_and_merged() {
             r#"SELECT json_extract('{"a":[{"b":1},{"b":2}]}', '$.a[*].b'),
                 '{"a":["x",2]}' ->> ['$.a[0]', '$.c'], json_extract_string('{"a":"x"}', '$.*')"#,
             json!([[["1", "2"], ["x", null], ["x"]]]),
+        ),
+        (
+            r#"SELECT json_extract('{"a":"x"}', ['$.a', '$.b'])[1],
+                len('{"a":"x"}' ->> ['$.a', '$.b']), json_extract('{"a*b":1}', '$."a*b"'),
+                json_merge_patch('{"a":1,"b":2}', '{"a":{"c":null}}')"#,
+            json!([["\"x\"", 2, "1", "{\"b\":2,\"a\":{}}"]]),
         ),
     ]);
 }
@@ -138,14 +168,16 @@ fn elements_of_lists_are_parts_of_expressions() {
             json!([[[2, 4]]]),
         ),
     ]);
+    let text = report("SELECT unnest(unnest([[1, 2]])) + 1");
+    assert!(text.contains("unnest within unnest"), "{text}");
 }
 
 #[test]
 fn texts_and_times_are_as_in_duckdb() {
     all(&[
         (
-            "SELECT upper('straße ŉ'), lower('ΑΣ')",
-            json!([["STRAẞE ŉ", "ασ"]]),
+            "SELECT upper('straße ŉ'), lower('ΑΣ'), upper('ᾳ')",
+            json!([["STRAẞE ŉ", "ασ", "ᾼ"]]),
         ),
         (
             "SELECT strftime('%Y', DATE '2021-05-01'), \

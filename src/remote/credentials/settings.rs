@@ -17,8 +17,9 @@ impl fmt::Debug for Secret {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Access {
-    /// Servers and buckets that the settings apply to, as [`Address::origin`] spells them; all when
-    /// empty. A token requires servers.
+    /// Servers and buckets that the settings apply to, as
+    /// [`Address::origin`](crate::model::Address::origin) spells them; all when empty. A token
+    /// requires servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Endpoint instead of the provider's own: `http://localhost:9000`.

@@ -30,7 +30,7 @@ pub(super) fn lock(journal: &Path) -> Result<Option<FileLock>> {
         // On disks without locks, assume no other process.
         match FileLock::try_lock_where_supported(file) {
             // A process that removed the lock meanwhile leaves a file that nobody else would find.
-            Some(lock) if !is_at(&lock, &path) => {}
+            Some(lock) if lock.is_locked() && !is_at(&lock, &path) => {}
             found => return Ok(found),
         }
     }
