@@ -5,6 +5,7 @@
 mod assembly;
 mod assembly_file;
 mod atomic_write;
+mod block_sharing;
 mod change_errors;
 mod collection_file;
 mod consolidate;

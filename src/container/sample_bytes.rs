@@ -17,8 +17,6 @@ use super::source::{asset_size, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
 use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
-#[cfg(target_os = "linux")]
-use crate::handles::read_exact_at;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
 use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
@@ -60,8 +58,8 @@ pub struct CopySources {
     version: DatasetVersion,
 }
 
-struct OpenContainer {
-    file: ByteSource,
+pub(super) struct OpenContainer {
+    pub(super) file: ByteSource,
     stated: OnceLock<ChecksumSource>,
     /// Checksums in the central directory of a remote archive, read when local headers lack them.
     remote_directory: OnceLock<Option<Checksums>>,
@@ -296,7 +294,7 @@ impl CopySources {
             .collect())
     }
 
-    fn container(
+    pub(super) fn container(
         &self,
         path: &Arc<Path>,
         offset: u64,
@@ -514,60 +512,6 @@ impl CopySources {
         self.stream(source, name, ctx, &mut |_| Ok(()))
     }
 
-    /// Copies a sample's data of local files to offset `at` of `output` within the system, which
-    /// shares the blocks of the source where the file system can; its CRC-32 is that of the copied
-    /// bytes. `None` where the system can't copy this source: [`CopySources::stream`] can. `name`
-    /// returns the sample's path.
-    ///
-    /// # Errors
-    /// As [`CopySources::read_into`].
-    pub fn share_blocks(
-        &self,
-        source: &RowSource,
-        name: &dyn Fn() -> String,
-        (output, at): (&File, u64),
-        ctx: &JobContext,
-    ) -> Result<Option<CopiedSample>> {
-        let RowSource::Asset {
-            path,
-            size,
-            modified,
-        } = source
-        else {
-            return Ok(None);
-        };
-        match path {
-            AssetPath::File(path) if !is_remote(path) => {
-                let planned = WholeLocalFile::open(path, *size, *modified)?;
-                let from = (&planned.file, 0);
-                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
-                    return Ok(None);
-                };
-                let modified = planned.end(path)?;
-                Ok(Some(CopiedSample { crc, modified }))
-            }
-            AssetPath::Range {
-                container,
-                offset,
-                size: length,
-                stamp,
-            } if !is_remote(container) => {
-                let held = self.container(container, *offset, *length, stamp.as_ref())?;
-                let Some(file) = held.file.local_handle()? else {
-                    return Ok(None);
-                };
-                let from = (&*file, *offset);
-                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
-                    return Ok(None);
-                };
-                self.compare(&held, (*offset, *size, stamp.is_some()), crc, name)?;
-                let modified = None;
-                Ok(Some(CopiedSample { crc, modified }))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
     ///
     /// # Errors
@@ -658,19 +602,7 @@ impl CopySources {
                 return Ok(copied);
             }
         };
-        let mut crc = crc32fast::Hasher::new();
-        let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
-        let mut at = 0;
-        while at < size {
-            ctx.check()?;
-            let length = CHUNK.min((size - at) as usize);
-            read(at, &mut buffer[..length])?;
-            crc.update(&buffer[..length]);
-            sink(&buffer[..length])?;
-            ctx.bytes(length as u64);
-            at += length as u64;
-        }
-        let crc = crc.finalize();
+        let crc = read_in_chunks(size, ctx, &mut *read, sink)?;
         if let Some((held, place)) = held {
             self.compare(&held, place, crc, name)?;
         }
@@ -682,7 +614,7 @@ impl CopySources {
     }
 
     /// Compares a computed CRC-32 with the container's for the range.
-    fn compare(
+    pub(super) fn compare(
         &self,
         held: &OpenContainer,
         (offset, size, is_known): (u64, u64, bool),
@@ -716,18 +648,29 @@ impl CopySources {
     }
 }
 
-/// True for data of a local file, which [`CopySources::share_blocks`] may copy.
-pub fn has_blocks(source: &RowSource) -> bool {
-    let RowSource::Asset { path, .. } = source else {
-        return false;
-    };
-    match path {
-        AssetPath::File(file)
-        | AssetPath::Range {
-            container: file, ..
-        } => !is_remote(file),
-        AssetPath::Packed(_) | AssetPath::Vsi(_) => false,
+/// Reads `size` bytes in chunks, which `sink` takes; returns their CRC-32.
+///
+/// # Errors
+/// Those of `read` and `sink`; cancellation.
+pub(super) fn read_in_chunks(
+    size: u64,
+    ctx: &JobContext,
+    read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    sink: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<u32> {
+    let mut crc = crc32fast::Hasher::new();
+    let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
+    let mut at = 0;
+    while at < size {
+        ctx.check()?;
+        let length = CHUNK.min((size - at) as usize);
+        read(at, &mut buffer[..length])?;
+        crc.update(&buffer[..length]);
+        sink(&buffer[..length])?;
+        ctx.bytes(length as u64);
+        at += length as u64;
     }
+    Ok(crc.finalize())
 }
 
 fn is_remote_source(source: &RowSource) -> bool {
@@ -805,62 +748,6 @@ impl WholeLocalFile {
         }
         Ok(now.modified().ok())
     }
-}
-
-/// Copies `size` bytes of a file to a place in another one without passing them through this
-/// process; returns the CRC-32 of the copy. `None` where that fails: copying through this process
-/// then works, or says what is wrong with which file.
-///
-/// # Errors
-/// When the job is cancelled.
-#[cfg(target_os = "linux")]
-fn copy_within_system(
-    (from, from_at): (&File, u64),
-    (to, to_at): (&File, u64),
-    size: u64,
-    ctx: &JobContext,
-) -> Result<Option<u32>> {
-    use rustix::io::Errno;
-    /// Bytes that are copied between two looks at whether the job is cancelled.
-    const STEP: u64 = 64 << 20;
-    let mut copied = 0;
-    while copied < size {
-        ctx.check()?;
-        let (mut read, mut written) = (from_at + copied, to_at + copied);
-        let length = (size - copied).min(STEP) as usize;
-        match rustix::fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), length) {
-            // Some file systems copy nothing instead of refusing it.
-            Ok(0) => return Ok(None),
-            Ok(moved) => copied += moved as u64,
-            Err(Errno::INTR) => {}
-            Err(_) => return Ok(None),
-        }
-    }
-    let mut crc = crc32fast::Hasher::new();
-    let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
-    let mut at = 0;
-    while at < size {
-        ctx.check()?;
-        let length = CHUNK.min((size - at) as usize);
-        if read_exact_at(to, to_at + at, &mut buffer[..length]).is_err() {
-            return Ok(None);
-        }
-        crc.update(&buffer[..length]);
-        ctx.bytes(length as u64);
-        at += length as u64;
-    }
-    Ok(Some(crc.finalize()))
-}
-
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
-fn copy_within_system(
-    _: (&File, u64),
-    _: (&File, u64),
-    _: u64,
-    _: &JobContext,
-) -> Result<Option<u32>> {
-    Ok(None)
 }
 
 /// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and

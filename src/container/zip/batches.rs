@@ -8,8 +8,9 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::members::{WrittenMember, planned_member};
+use crate::container::block_sharing::has_blocks;
 use crate::container::plan::PlannedFile;
-use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX, has_blocks};
+use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};

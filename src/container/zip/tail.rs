@@ -94,12 +94,9 @@ impl TailEdit {
         }
         // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other
         // members would be lost.
-        let known =
-            |plan: &BuildPlan| 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
         let mut plan = BuildPlan::new(assembly, Format::Zip, false, HEADER_END)?;
-        if directory.repeated_name_indices().next().is_some()
-            || known(&plan) != directory.entries.len()
-        {
+        let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
+        if directory.repeated_name_indices().next().is_some() || known != directory.entries.len() {
             return Ok(Err(FixedTail::Members));
         }
         let mut files = members_as_planned(&plan, assembly, directory);

@@ -265,6 +265,9 @@ impl WrittenPage {
 
     /// Asks for the sizes of indexes and parts.
     fn update_sizes(&mut self, cx: &PanelContext<'_>) {
+        if self.sizes.key().is_some() {
+            return;
+        }
         let (indexes, parts) = (self.built.indexes.iter(), self.built.parts.iter());
         let paths: Vec<PathBuf> = indexes.chain(parts).cloned().collect();
         self.sizes.update(cx.jobs, (), tr!("Sizes"), move |_| {
