@@ -40,11 +40,18 @@ impl NamedNode {
 pub struct AccessibilitySnapshot {
     /// Named nodes in drawing order.
     pub seen: Vec<NamedNode>,
+    /// The node that receives the keys.
+    focus: Option<NodeId>,
     /// Events injected into the next frame.
     pub events: Vec<Event>,
 }
 
 impl AccessibilitySnapshot {
+    /// The named node that receives the keys.
+    pub fn focused(&self) -> Option<&NamedNode> {
+        self.seen.iter().find(|node| Some(node.node) == self.focus)
+    }
+
     /// Turns accessibility on and registers the plugin that fills the snapshot.
     pub fn open(ctx: &Context) -> Arc<Mutex<Self>> {
         let eyes: Arc<Mutex<Self>> = Arc::default();
@@ -171,9 +178,8 @@ impl Plugin for SnapshotPlugin {
             })
         });
         let seen = seen.collect();
-        self.eyes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .seen = seen;
+        let mut eyes = self.eyes.lock().unwrap_or_else(PoisonError::into_inner);
+        eyes.seen = seen;
+        eyes.focus = Some(update.focus);
     }
 }

@@ -68,6 +68,10 @@ enum Phase {
     Scrolled,
     /// Remaining pointer and key events, one batch a frame.
     Moves(VecDeque<Vec<Event>>),
+    /// Remaining pointer events of the click into a text field.
+    FieldClick(VecDeque<Vec<Event>>),
+    /// The text field was clicked and is expected to receive the keys.
+    Focus,
     /// Waiting until nothing runs.
     Calm,
     /// Waiting for a screenshot.
@@ -172,6 +176,13 @@ impl ScriptRunner {
             .cloned()
     }
 
+    /// True when the keys go to the text field with this name.
+    fn is_focused(&self, label: &str) -> bool {
+        let eyes = self.eyes.lock().unwrap_or_else(PoisonError::into_inner);
+        let focused = eyes.focused();
+        focused.is_some_and(|node| is_text_input(node) && node.label == label)
+    }
+
     fn next(&mut self) {
         self.lines.pop_front();
         self.done += 1;
@@ -272,9 +283,14 @@ impl App {
     }
 
     fn drive_step(&mut self, ctx: &Context, driver: &mut ScriptRunner) -> Result<()> {
-        if let Phase::Moves(moves) = &mut driver.phase {
+        let for_focus = matches!(driver.phase, Phase::FieldClick(_));
+        if let Phase::Moves(moves) | Phase::FieldClick(moves) = &mut driver.phase {
             match moves.pop_front() {
                 Some(events) => driver.inject(events),
+                None if for_focus => {
+                    driver.phase = Phase::Focus;
+                    driver.frames = 0;
+                }
                 None => driver.next(),
             }
             return Ok(());
@@ -397,22 +413,10 @@ impl App {
                 text,
             } => {
                 let mut moves = VecDeque::new();
-                if let Some(label) = label {
-                    let Some(seen) = driver.field(&label, nth) else {
-                        return if late(driver, PATIENCE) {
-                            Err(driver.missing(&label))
-                        } else {
-                            Ok(())
-                        };
-                    };
-                    if !self.reach(driver, &seen) {
-                        return Ok(());
-                    }
-                    let at = pos2(
-                        seen.rect.left() + 8.0,
-                        seen.rect.top() + (seen.rect.height() / 2.0).min(12.0),
-                    );
-                    moves.extend(clicks(at, PointerButton::Primary));
+                if let Some(label) = label
+                    && !self.focus_field(driver, &label, nth)?
+                {
+                    return Ok(());
                 }
                 if clear {
                     moves.extend(press(Key::A, Modifiers::COMMAND));
@@ -519,6 +523,41 @@ impl App {
             }
         }
         Ok(())
+    }
+
+    /// Clicks into a text field until it receives the keys; true once it does. A finding that
+    /// appears or disappears at this moment moves the fields: keys that were meant for a field
+    /// would go to the selected samples.
+    fn focus_field(&self, driver: &mut ScriptRunner, label: &str, nth: usize) -> Result<bool> {
+        if driver.phase == Phase::Focus {
+            if driver.is_focused(label) {
+                return Ok(true);
+            }
+            if driver.frames > SETTLE {
+                driver.phase = Phase::Begin;
+                driver.place = None;
+            }
+            return Ok(false);
+        }
+        let is_late = driver.since.elapsed() > PATIENCE;
+        let Some(seen) = driver.field(label, nth) else {
+            return if is_late {
+                Err(driver.missing(label))
+            } else {
+                Ok(false)
+            };
+        };
+        if is_late {
+            return Err(Error::invalid(format!("{label:?} takes no text")));
+        }
+        if self.reach(driver, &seen) {
+            let at = pos2(
+                seen.rect.left() + 8.0,
+                seen.rect.top() + (seen.rect.height() / 2.0).min(12.0),
+            );
+            driver.phase = Phase::FieldClick(clicks(at, PointerButton::Primary).into());
+        }
+        Ok(false)
     }
 
     /// Scrolls a control into view; true once it has stopped moving.
