@@ -130,6 +130,41 @@ fn nothing_half_written_is_left_and_nothing_is_overwritten_silently() {
 }
 
 #[test]
+fn what_the_request_alone_decides_is_refused_before_the_dataset_is_read() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let dataset = create(&workspace, "first.tacozip", "zip");
+    // Reading it is an error of its own.
+    let bytes = fs::read(&dataset).expect("the dataset");
+    fs::write(&dataset, &bytes[..bytes.len() / 2]).expect("written");
+    workspace.write("other.tacozip", "something of the user's");
+    let to_existing = ["-o", "other.tacozip"];
+    for (verb, more, reason) in [
+        ("convert", &["other.tacozip"][..], "exists already"),
+        ("repair", &to_existing, "exists already"),
+        ("export", &to_existing, "exists already"),
+        (
+            "extend",
+            &["-o", "other.tacozip", "--with", "stac"],
+            "exists already",
+        ),
+        (
+            "extend",
+            &["-o", "new.tacozip", "--with", "stack"],
+            "no extension stack",
+        ),
+        ("extend", &["-o", "new.tacozip", "--with", "split"], "split"),
+    ] {
+        let ran = workspace.studio([&[verb, "first.tacozip"], more].concat());
+        let ran = ran.expect_code(2);
+        assert!(ran.stderr.contains(reason), "{verb}: {ran}");
+    }
+    let ran = workspace.studio(["create", "first", "-o", "other.tacozip"]);
+    let ran = ran.expect_code(2);
+    assert!(ran.stderr.contains("exists already"), "{ran}");
+}
+
+#[test]
 fn datasets_of_each_generation_are_sources_of_create() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 4);

@@ -75,11 +75,14 @@ fn begin(target: &Path, overwrite: bool) -> Result<()> {
     parent_of(target)?;
     name_of(target)?;
     scratch::tidy_up(target);
-    refuse(target, overwrite)
+    refuse_existing(target, overwrite)
 }
 
 /// Refuses devices, and existing targets unless `overwrite`.
-fn refuse(target: &Path, overwrite: bool) -> Result<()> {
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`].
+pub(super) fn refuse_existing(target: &Path, overwrite: bool) -> Result<()> {
     // Renaming over a device would replace it by a regular file.
     if target
         .metadata()
@@ -147,7 +150,7 @@ fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
 
 /// Refuses a folder that is not to be replaced by `new`. `files`: it holds files of the user.
 fn refuse_folder(target: &Path, new: &Path, overwrite: bool, files: bool) -> Result<()> {
-    refuse(target, overwrite)?;
+    refuse_existing(target, overwrite)?;
     if files {
         refuse_losing(target, new)
     } else {
@@ -429,7 +432,7 @@ impl Staging {
 
 /// Refuses targets that one of several outputs may not replace.
 fn check_output(target: &Path, overwrite: bool, documents: bool) -> Result<()> {
-    refuse(target, overwrite)?;
+    refuse_existing(target, overwrite)?;
     if documents {
         refuse_strangers(target)
     } else {

@@ -11,13 +11,14 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::assembly::{PATH, text_path};
+use super::atomic_write::refuse_existing;
 use super::damage::name_sample_in_error;
 use super::extent::put_extent;
 use super::versions::Versions;
 use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{META_NAME, SamplePath};
+use crate::model::{META_NAME, SamplePath, is_remote};
 use crate::table::{ParquetOptions, ParquetSink, write_parquet};
 use crate::zip_format::{ALIGNED_MIN, block_padding, local_header_len};
 
@@ -53,6 +54,21 @@ pub struct BuildOptions {
     /// (Btrfs, XFS) keep data that is copied from files of the same disk once.
     #[serde(default)]
     pub align_blocks: bool,
+}
+
+impl BuildOptions {
+    /// Refuses a target on this machine that exists, unless it is to be replaced. The writers
+    /// refuse it too: operations ask before they read a large dataset in vain.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for such a target, and for a device.
+    pub fn refuse_existing_target(&self) -> Result<()> {
+        // Names of parts are known when the samples are.
+        if self.parts.is_some() || is_remote(&self.target) {
+            return Ok(());
+        }
+        refuse_existing(&self.target, self.overwrite)
+    }
 }
 
 /// Result of a write.

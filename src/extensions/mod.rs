@@ -50,7 +50,8 @@ pub use program::Program;
 pub use registry::{ExtensionRegistry, builtin};
 pub use run_report::RunNote;
 pub use runner::{
-    ExtensionRun, Failure, clashes, count_kept_failures, has_targets, may_be_raster, run,
+    ExtensionRun, Failure, clashes, count_kept_failures, has_targets, make_extensions,
+    may_be_raster, run,
 };
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};

@@ -92,6 +92,22 @@ pub fn clashes(
     Ok(found)
 }
 
+/// The extensions of calls, with their options.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] when a call has an unknown extension or invalid options, or a
+/// program that nobody agreed to.
+pub fn make_extensions(
+    calls: &[ExtensionCall],
+    registry: &ExtensionRegistry,
+) -> Result<Vec<Extension>> {
+    super::need_consent(calls)?;
+    calls
+        .iter()
+        .map(|call| registry.make(&call.extension, &call.options))
+        .collect()
+}
+
 /// Runs the calls in order. Consecutive sample extensions on one level run together.
 ///
 /// # Errors
@@ -102,11 +118,7 @@ pub fn run(
     registry: &ExtensionRegistry,
     ctx: &JobContext,
 ) -> Result<ExtensionRun> {
-    super::need_consent(calls)?;
-    let made = calls
-        .iter()
-        .map(|call| registry.make(&call.extension, &call.options))
-        .collect::<Result<Vec<_>>>()?;
+    let made = make_extensions(calls, registry)?;
     let depth = dataset.depth();
     check(calls, &made, depth)?;
     let notes = calls

@@ -42,6 +42,7 @@ impl Operation for ConvertRequest {
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Built> {
+        self.options.refuse_existing_target()?;
         write_verified(
             &converted_assembly(&self.input, &self.open, ctx)?,
             &self.options,

@@ -129,6 +129,9 @@ impl Operation for CreateRequest {
 }
 
 fn create(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
+    if let CreateOutput::Dataset(options) = &input.output {
+        options.refuse_existing_target()?;
+    }
     create_plainly(input, ctx).map_err(|error| {
         if error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
             error.hint(

@@ -109,6 +109,7 @@ impl Operation for ExportRequest {
 }
 
 fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
+    request.options.refuse_existing_target()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;

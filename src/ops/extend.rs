@@ -181,6 +181,9 @@ pub fn extend_draft(
 
 fn extend(input: &ExtendRequest, ctx: &JobContext) -> Result<Extended<Built>> {
     container::detect(&input.input)?;
+    // What the request alone decides, before the dataset is read.
+    input.options.refuse_existing_target()?;
+    extensions::make_extensions(&input.calls, &builtin())?;
     let reader = container::open_with(&input.input, &input.open, ctx)?;
     let mut dataset = draft_of(reader.as_ref(), ctx)?;
     let extended = extend_draft(&dataset, &input.calls, input.replace, ctx);

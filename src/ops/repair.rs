@@ -120,6 +120,7 @@ fn repair(
     ctx: &JobContext,
 ) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
+    options.refuse_existing_target()?;
     let unpacked = unpacked_archive(input, &options.target, ctx)?;
     let input = unpacked.as_ref().map_or(input, |(folder, _)| folder.path());
     let reader = container::open_with(input, open, ctx)?;

@@ -13,7 +13,7 @@ mod joined_extent;
 pub use collection_mapping::{CollectionMapping, FieldAction};
 pub use fields::{Conversion, FieldChoice, FieldMapping};
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
