@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::LevelSet;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
+use crate::model::find_free_name;
 use crate::table::LevelTable;
 
 /// `(offset, length)` in bytes of each row's data; `None` when the file states an invalid range.
@@ -43,16 +44,6 @@ pub fn name_in_file(name: &str) -> &str {
     name.strip_prefix("own:")
         .filter(|name| is_ours(name))
         .unwrap_or(name)
-}
-
-fn free_name(wanted: String, own: &RecordBatch) -> String {
-    let mut name = wanted.clone();
-    let mut number = 2;
-    while own.schema().field_with_name(&name).is_ok() {
-        name = format!("{wanted}_{number}");
-        number += 1;
-    }
-    name
 }
 
 /// Tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. A file's column
@@ -95,7 +86,10 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
                 }
                 "internal:source_file" if level.sources.is_some() => continue,
                 name if is_ours(name) => {
-                    let free = free_name(format!("own:{name}"), &level.own);
+                    let own = level.own.schema_ref();
+                    let free = find_free_name(&format!("own:{name}"), |name| {
+                        own.field_with_name(name).is_err()
+                    });
                     fields.push(Field::new(free, field.data_type().clone(), true));
                 }
                 name => fields.push(Field::new(name, field.data_type().clone(), true)),

@@ -11,7 +11,7 @@ use super::spelling::{differ_in_data, near_identical};
 use super::structure::align_files;
 use super::tray_index::{TrayIndex, contains_word, split_name};
 use super::{PositionState, Structure};
-use crate::model::{Dataset, Payload, Sample, Tortilla, free_padding_number, padding_like};
+use crate::model::{Dataset, PaddingNumbers, Payload, Sample, Tortilla, padding_like};
 
 /// The actions that fit a FOLDER to its pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -166,10 +166,11 @@ impl<'a> Fitting<'a> {
             schema: found.schema.clone(),
             samples: Vec::with_capacity(wanted.samples.len()),
         };
+        let mut numbers = PaddingNumbers::from_tortilla(found);
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];
             let Some(place) = *place else {
-                let sample = self.fill(model, position, found, &fitted, above);
+                let sample = self.fill(model, position, &mut numbers, above);
                 fitted.samples.push(sample);
                 continue;
             };
@@ -356,8 +357,7 @@ impl<'a> Fitting<'a> {
         &mut self,
         model: &Sample,
         position: usize,
-        found: &Tortilla,
-        so_far: &Tortilla,
+        numbers: &mut PaddingNumbers,
         above: &[Arc<str>],
     ) -> Sample {
         if model.children().is_none()
@@ -377,8 +377,6 @@ impl<'a> Fitting<'a> {
         self.actions.padded += 1;
         self.actions
             .note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
-        let number = free_padding_number(found, position as u64)
-            .max(free_padding_number(so_far, position as u64));
-        padding_like(model, number)
+        padding_like(model, numbers.take(position as u64))
     }
 }

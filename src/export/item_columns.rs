@@ -149,7 +149,7 @@ impl ItemColumns {
                         .is_some_and(|values| values.null_count() < values.len())
                 })? {
                     conversions.push(PropertyConversion {
-                        name: free_name(name, &mut taken),
+                        name: take_column_name(name, &mut taken),
                         column,
                         form,
                     });
@@ -210,7 +210,7 @@ fn forms_of(
 }
 
 /// The name, or another one where a column before has it.
-fn free_name(name: String, taken: &mut HashSet<String>) -> String {
+fn take_column_name(name: String, taken: &mut HashSet<String>) -> String {
     let mut free = name.clone();
     let mut number = 2;
     while !taken.insert(free.clone()) {

@@ -9,7 +9,9 @@ use super::pane::Pane;
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};
-use crate::model::{AssetPath, Dataset, NodePath, PackedCodec, Payload, Sample, SampleKind};
+use crate::model::{
+    AssetPath, Dataset, NodePath, PackedCodec, Payload, Sample, SampleKind, find_free_name,
+};
 use crate::studio::{Command, Document, RowRef};
 
 /// Initial id of a new FOLDER of the selected samples.
@@ -179,12 +181,9 @@ impl App {
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };
-        let mut id = GROUPED.to_owned();
-        let mut number = 2;
-        while has_sample_with_id(draft.dataset(), &parent, &id) {
-            id = format!("{GROUPED}_{number}");
-            number += 1;
-        }
+        let id = find_free_name(GROUPED, |id| {
+            !has_sample_with_id(draft.dataset(), &parent, id)
+        });
         let stands = parent.child(first);
         self.edit_and_select(
             Edit::Group {

@@ -1,6 +1,7 @@
 //! Rules for ids (TACO 2.0, section 5.5), and reserved names.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
@@ -175,6 +176,39 @@ pub fn portable_name(name: &str) -> String {
 pub fn list_numbered_names(stem: &str, ending: &str) -> impl Iterator<Item = String> {
     let numbered = (2u64..).map(move |number| format!("{stem}-{number}{ending}"));
     std::iter::once(format!("{stem}{ending}")).chain(numbered)
+}
+
+/// Names of files in one folder, of which no two differ by case alone.
+#[derive(Debug, Default)]
+pub struct DistinctFileNames {
+    taken: HashSet<String>,
+    /// The next number by name without it: many files that want one name take no longer than as
+    /// many others.
+    numbers: HashMap<String, u64>,
+}
+
+impl DistinctFileNames {
+    /// Takes `stem` and `ending`, with `-2`, `-3` and so on between them where the name is taken.
+    pub fn take(&mut self, stem: &str, ending: &str) -> String {
+        let mut name = format!("{stem}{ending}");
+        let number = self.numbers.entry(name.to_lowercase()).or_insert(2);
+        while !self.taken.insert(name.to_lowercase()) {
+            name = format!("{stem}-{number}{ending}");
+            *number += 1;
+        }
+        name
+    }
+}
+
+/// A name for a field or an id that is free: `name`, or with `_2`, `_3` and so on behind it.
+pub fn find_free_name(name: &str, mut is_free: impl FnMut(&str) -> bool) -> String {
+    let mut free = name.to_owned();
+    let mut number = 2u64;
+    while !is_free(&free) {
+        free = format!("{name}_{number}");
+        number += 1;
+    }
+    free
 }
 
 fn replace_unportable_letter(letter: char) -> char {

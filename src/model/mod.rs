@@ -48,15 +48,16 @@ pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use hub_listing::HubListing;
 pub use ids::{
-    IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name,
-    check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,
-    list_numbered_names, portable_name, safe_relative, without_case,
+    DistinctFileNames, IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id,
+    check_field_name, check_portable_name, check_sample_id, find_free_name, forms_of_name,
+    id_matches, in_nfc, is_padding, list_numbered_names, portable_name, safe_relative,
+    without_case,
 };
 pub use level_tortillas::{UnitedFields, list_tortillas_below};
 pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
 pub use packed_member::{PackedCodec, PackedMember};
-pub use padding::{free_padding_number, pad_to, padding_file, padding_id, padding_like};
+pub use padding::{PaddingNumbers, pad_to, padding_file, padding_id, padding_like};
 pub use property::Property;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};

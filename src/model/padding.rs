@@ -46,19 +46,37 @@ pub fn padding_like(model: &Sample, number: u64) -> Sample {
     }
 }
 
-/// `wanted`, or the next number that no sibling has.
-pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
-    let taken: HashSet<&str> = tortilla
-        .samples
-        .iter()
-        .filter(|sample| sample.is_padding())
-        .map(|sample| &*sample.id)
-        .collect();
-    let mut number = wanted;
-    while taken.contains(&*padding_id(number)) {
-        number += 1;
+/// The numbers that the padding of a tortilla has.
+#[derive(Debug, Default)]
+pub struct PaddingNumbers {
+    taken: HashSet<u64>,
+    /// A number is looked for from here on, so that many of them take no longer than one each.
+    beyond: u64,
+}
+
+impl PaddingNumbers {
+    /// The numbers of the padding in `tortilla`.
+    pub fn from_tortilla(tortilla: &Tortilla) -> Self {
+        let numbers = tortilla.samples.iter();
+        let numbers = numbers.filter_map(|sample| sample.id.strip_prefix(PAD_PREFIX)?.parse().ok());
+        Self {
+            taken: numbers.collect(),
+            beyond: 0,
+        }
     }
-    number
+
+    /// Takes `wanted`, or a number after it that is free.
+    pub fn take(&mut self, wanted: u64) -> u64 {
+        if self.taken.insert(wanted) {
+            return wanted;
+        }
+        let mut number = self.beyond.max(wanted.saturating_add(1));
+        while !self.taken.insert(number) {
+            number = number.wrapping_add(1);
+        }
+        self.beyond = number.saturating_add(1);
+        number
+    }
 }
 
 /// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1),
@@ -120,6 +138,23 @@ mod tests {
                 && pad_to(&files(&[]), 3).is_empty()
                 && pad_to(&files(&["a"]), 0).is_empty()
         );
+    }
+
+    #[test]
+    fn numbers_of_padding_are_free_ones() {
+        let mut numbers = PaddingNumbers::from_tortilla(&files(&[
+            "a",
+            "__TACOPAD__1",
+            "__TACOPAD__2",
+            "__TACOPAD__x",
+        ]));
+        let taken: Vec<u64> = [0, 1, 1, 5, 2].map(|wanted| numbers.take(wanted)).into();
+        assert_eq!(taken, [0, 3, 4, 5, 6]);
+        // As long as the padding, not as its square.
+        let many: Vec<String> = (0..50_000).map(|n| format!("__TACOPAD__{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let mut numbers = PaddingNumbers::from_tortilla(&files(&many));
+        assert!((0..50_000).all(|wanted| numbers.take(wanted) == wanted + 50_000));
     }
 
     #[test]

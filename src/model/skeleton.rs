@@ -1,7 +1,8 @@
 //! The tree of a dataset in columns: ids, types and parents of every level. Input of the PIT
 //! checks, the tree panel and `taco:pit_schema`; a million samples take tens of megabytes.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{StringArray, StringBuilder};
@@ -350,26 +351,9 @@ impl PitSchema {
                     kinds: model.iter().map(|&row| here.kind(row)).collect(),
                     ids: ids.iter().map(|&id| id.to_owned()).collect(),
                 });
-                for (position, &id) in ids
-                    .iter()
-                    .enumerate()
-                    .filter(|&(position, _)| here.folder[model[position] as usize])
-                {
-                    // A FOLDER of padding matches by position, all others by id.
-                    let mut matching = Vec::new();
-                    for &parent in parents {
-                        for (at, &child) in above.children(parent).iter().enumerate() {
-                            let own = here.id(child);
-                            let is_same = own == id || in_nfc(own) == in_nfc(id);
-                            if here.folder[child as usize]
-                                && (is_same || (at == position && is_padding(own)))
-                            {
-                                matching.push(child);
-                            }
-                        }
-                    }
-                    next.push(matching);
-                }
+                let folders = FolderChildren::from_group(above, here, parents);
+                let positions = (0..model.len()).filter(|&at| here.folder[model[at] as usize]);
+                next.extend(positions.map(|position| folders.list_at(ids[position], position)));
             }
             shape.push(widest as u64);
             hierarchy.insert(depth.to_string(), patterns);
@@ -383,6 +367,45 @@ impl PitSchema {
             shape,
             hierarchy,
         })
+    }
+}
+
+/// The FOLDERs among the children of FOLDERs of one pattern, to look up those at a position. Each
+/// has its number in the order of the children.
+#[derive(Default)]
+struct FolderChildren<'a> {
+    /// Numbers and rows by id in one Unicode form.
+    by_id: HashMap<Cow<'a, str>, Vec<(u32, u32)>>,
+    /// Numbers and rows of padding by position.
+    padding_at: HashMap<usize, Vec<(u32, u32)>>,
+}
+
+impl<'a> FolderChildren<'a> {
+    fn from_group(above: &SkeletonLevel, here: &'a SkeletonLevel, parents: &[u32]) -> Self {
+        let mut folders = Self::default();
+        let children = parents
+            .iter()
+            .flat_map(|&parent| above.children(parent).iter().enumerate())
+            .filter(|&(_, &child)| here.folder[child as usize]);
+        for (number, (at, &child)) in (0..).zip(children) {
+            let own = here.id(child);
+            let entry = (number, child);
+            folders.by_id.entry(in_nfc(own)).or_default().push(entry);
+            if is_padding(own) {
+                folders.padding_at.entry(at).or_default().push(entry);
+            }
+        }
+        folders
+    }
+
+    /// The rows of the FOLDERs at a position: padding matches by position, all others by id.
+    fn list_at(&self, id: &str, position: usize) -> Vec<u32> {
+        let with_id = self.by_id.get(&in_nfc(id)).into_iter().flatten();
+        let padding = self.padding_at.get(&position).into_iter().flatten();
+        let mut found: Vec<(u32, u32)> = with_id.chain(padding).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().map(|(_, child)| child).collect()
     }
 }
 
@@ -476,6 +499,21 @@ mod tests {
             json["hierarchy"]["2"][0],
             serde_json::json!({"n": 4, "type": ["FILE", "FILE"], "id": ["t0", "t1"]})
         );
+    }
+
+    #[test]
+    fn pit_schema_of_a_folder_with_very_many_folders_is_one_pattern_for_each() {
+        const FOLDERS: usize = 50_000;
+        let scenes = (0..FOLDERS).map(|n| scene(&format!("scene_{n}"), &["t0"]));
+        let train = Sample::new_folder("train", Tortilla::new(scenes.collect()));
+        let schema = PitSchema::from_skeleton(&Skeleton::from_dataset(&Dataset {
+            root: Tortilla::new(vec![train]).into(),
+            ..Dataset::default()
+        }))
+        .expect("has samples");
+        assert_eq!(schema.shape, [1, FOLDERS as u64, 2, 1]);
+        assert_eq!(schema.hierarchy["2"].len(), FOLDERS);
+        assert_eq!(schema.hierarchy["3"].len(), FOLDERS);
     }
 
     #[test]

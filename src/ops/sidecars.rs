@@ -12,8 +12,8 @@ use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, list_numbered_names,
-    portable_name,
+    AssetPath, Dataset, DistinctFileNames, NodePath, Payload, Sample, Tortilla, is_remote,
+    list_numbered_names, portable_name,
 };
 use crate::raster::{
     FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in,
@@ -396,7 +396,7 @@ pub(super) fn burn_in(
 ) -> Result<Option<Edit>> {
     let found = rasters_with_sidecars(dataset, ctx)?;
     ctx.stage(tr!("Burning in sidecars"), Some(found.len() as u64));
-    let (mut edits, mut names) = (Vec::new(), HashSet::new());
+    let (mut edits, mut names) = (Vec::new(), DistinctFileNames::default());
     let mut replaced: HashSet<PathBuf> = HashSet::new();
     let mut count = 0;
     for raster in found {
@@ -409,7 +409,7 @@ pub(super) fn burn_in(
             ctx.step(1);
             continue;
         }
-        let name = copy_name(&raster, &mut names);
+        let name = name_copy(&raster, &mut names);
         let copy = folder.join(&name);
         let parent = copy.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent).io_at("make the folder", parent)?;
@@ -503,19 +503,19 @@ fn samples_of_files(
 }
 
 /// Path of a raster's copy below the folder of copies: its ids, as every file system allows them.
-fn copy_name(raster: &RasterWithSidecars, names: &mut HashSet<String>) -> PathBuf {
+fn name_copy(raster: &RasterWithSidecars, names: &mut DistinctFileNames) -> PathBuf {
     let steps: Vec<String> = raster.path.split('/').map(portable_name).collect();
     let whole = match raster.kind.copy_ending() {
         Some(ending) => format!("{}.{ending}", steps.join("/")),
         None => steps.join("/"),
     };
-    let (stem, ending) = whole.rsplit_once('.').unwrap_or((&whole, "tif"));
-    let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
-    // File systems that ignore upper and lower case see one name.
-    let name = std::iter::once(whole.clone())
-        .chain(numbered)
-        .find(|name| names.insert(name.to_lowercase()));
-    PathBuf::from(name.unwrap_or(whole))
+    // Not at a dot of a folder's name.
+    let file = whole.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = whole[file..]
+        .rfind('.')
+        .map_or(whole.len(), |dot| file + dot);
+    let (stem, ending) = whole.split_at(dot);
+    PathBuf::from(names.take(stem, ending))
 }
 
 /// As `burn_in`, with the copies in a new folder that stays. Without copies or after a failure,

@@ -242,17 +242,20 @@ fn without_level(name: &str) -> Option<&str> {
 
 /// Makes names unique: `id`, then `id_1`.
 #[derive(Default)]
-pub(super) struct UniqueNames(HashSet<String>);
+pub(super) struct UniqueNames {
+    taken: HashSet<String>,
+    /// The next number of each name that was taken.
+    numbers: HashMap<String, usize>,
+}
 
 impl UniqueNames {
     pub fn take(&mut self, name: &str) -> String {
-        let free =
-            std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}_{number}")));
-        let free = free
-            .into_iter()
-            .find(|name| !self.0.contains(name))
-            .unwrap_or_default();
-        self.0.insert(free.clone());
+        let number = self.numbers.entry(name.to_owned()).or_insert(1);
+        let mut free = name.to_owned();
+        while !self.taken.insert(free.clone()) {
+            free = format!("{name}_{number}");
+            *number += 1;
+        }
         free
     }
 }

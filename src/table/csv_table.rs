@@ -9,7 +9,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
 use super::metadata_columns::{
-    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, free_name,
+    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, name_column_by_place,
     number_repeated_names,
 };
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
@@ -330,7 +330,7 @@ impl CsvColumns {
                 if summary.is_empty() {
                     continue;
                 }
-                let name = free_name(&names, &format!("column_{}", index + 1));
+                let name = name_column_by_place(&names, index);
                 warnings.push(format!(
                     "column {} has no name in the header: it is called {name}",
                     index + 1

@@ -12,11 +12,11 @@ use super::key_forms::{
     KeyEndings, KeyProbe, behind_folders, key_texts, normal_key, without_extension,
 };
 use super::key_names::{INDEX_COLUMNS, KEYS, is_key_name, key_name};
-use super::metadata_columns::free_name;
+use super::metadata_columns::name_column_by_place;
 use super::{ColumnReading, LevelTable, MetadataTable, read_metadata_table};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, check_field_name, in_nfc};
+use crate::model::{FieldSpec, check_field_name, find_free_name, in_nfc};
 use crate::text::{PrintableLine, list_first, without_marks};
 
 /// Maximum number of keys in a message.
@@ -300,7 +300,7 @@ impl KeyedTable {
                 continue;
             }
             let free = proposed_field_name(name, &names)
-                .unwrap_or_else(|| free_name(&names, &format!("column_{}", at + 1)));
+                .unwrap_or_else(|| name_column_by_place(&names, at));
             renamed.push(format!("{} is {free}", name.printable_line()));
             names[at] = free;
         }
@@ -469,13 +469,9 @@ pub fn proposed_field_name(name: &str, taken: &[String]) -> Option<String> {
         .filter(|word| !word.is_empty())
         .collect();
     let base = words.join("_");
-    let numbered = (2..).map(|number| format!("{base}_{number}"));
-    let is_free = |name: &String| check_field_name(name).is_ok() && !taken.contains(name);
-    if base.is_empty() {
-        None
-    } else {
-        std::iter::once(base.clone()).chain(numbered).find(is_free)
-    }
+    let is_free =
+        |name: &str| check_field_name(name).is_ok() && !taken.iter().any(|other| other == name);
+    (!base.is_empty()).then(|| find_free_name(&base, is_free))
 }
 
 /// True for a column whose texts are those of the file: none is null, and the type has one text for

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::LevelTable;
 use super::footer::COLUMNS_MAX;
 use crate::error::{Error, Result};
+use crate::model::find_free_name;
 use crate::text::list_first;
 
 /// Number of cells that a text table may have independent of its size.
@@ -82,12 +83,8 @@ pub(super) fn number_repeated_names(names: &mut [String]) -> Option<String> {
     })
 }
 
-/// The name, with a number behind it where a column has it already.
-pub(super) fn free_name(names: &[String], name: &str) -> String {
-    let is_free = |name: &String| !names.contains(name);
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.to_owned())
-        .chain(numbered)
-        .find(is_free)
-        .unwrap_or_default()
+/// A name for the column at `index`, whose own is missing or refused.
+pub(super) fn name_column_by_place(names: &[String], index: usize) -> String {
+    let name = format!("column_{}", index + 1);
+    find_free_name(&name, |name| !names.iter().any(|other| other == name))
 }

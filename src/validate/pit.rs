@@ -2,7 +2,7 @@
 //! root.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{
@@ -397,10 +397,11 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
     let path = tree.path(depth, row);
     if wanted.len() != found.len() {
         let message = if found.len() < wanted.len() {
+            let names: HashSet<_> = found.iter().map(|&f| in_nfc(next.id(f))).collect();
             let missing: Vec<&str> = wanted
                 .iter()
                 .map(|&w| next.id(w))
-                .filter(|id| !found.iter().any(|&f| is_same_name(next.id(f), id)))
+                .filter(|id| !names.contains(&in_nfc(id)))
                 .take(8)
                 .collect();
             let (here, count, needed) = (list_first_ids(next, found), found.len(), wanted.len());
@@ -598,6 +599,20 @@ mod tests {
         assert!(found[0].2.contains("Place t1"), "{}", found[0].2);
         assert_eq!(found[1].1, "d / s2 / tX");
         assert!(found[1].2.contains("the pattern says t1"));
+    }
+
+    #[test]
+    fn one_missing_among_very_many_is_named() {
+        let files = |count: usize| (0..count).map(|n| file(&format!("scene_{n}"))).collect();
+        let found = findings(vec![
+            folder("images", files(60_000)),
+            folder("masks", files(59_999)),
+        ]);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].1 == "masks" && found[0].2.contains("scene_59999"),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ use crate::draft::{
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, FieldSpec, PackedCodec, Sample, Tortilla, Value, is_remote, padding_file,
+    AssetPath, Dataset, FieldSpec, PackedCodec, Sample, Tortilla, Value, find_free_name, is_remote,
+    padding_file,
 };
 use crate::ops::import::Imported;
 
@@ -604,7 +605,8 @@ fn columns_of(
                         .map(|suffix| format!("{name}_{suffix}"));
                     let agrees =
                         |other: &String| known(other).is_none_or(|at| differing(at).is_empty());
-                    let free = || free_name(&fields, &format!("{name}_{}", plain_name(&list.stem)));
+                    let with_stem = || format!("{name}_{}", plain_name(&list.stem));
+                    let free = || find_free_field(&fields, &with_stem());
                     let other = others.into_iter().find(agrees).unwrap_or_else(free);
                     name = other;
                 }
@@ -621,7 +623,7 @@ fn columns_of(
             }
             let at = known(&name).unwrap_or_else(|| {
                 fields.push(FieldSpec {
-                    name: free_name(&fields, &name),
+                    name: find_free_field(&fields, &name),
                     ..field.clone()
                 });
                 columns.push(vec![Value::Null; count]);
@@ -745,15 +747,8 @@ fn plain_name(stem: &str) -> String {
         .collect()
 }
 
-fn free_name(fields: &[FieldSpec], wanted: &str) -> String {
-    let taken = |name: &str| fields.iter().any(|field| field.name == name);
-    let mut name = wanted.to_owned();
-    let mut number = 2;
-    while taken(&name) {
-        name = format!("{wanted}_{number}");
-        number += 1;
-    }
-    name
+fn find_free_field(fields: &[FieldSpec], wanted: &str) -> String {
+    find_free_name(wanted, |name| fields.iter().all(|field| field.name != name))
 }
 
 impl LayoutProposal {

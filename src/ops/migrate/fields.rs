@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::container::name_in_file;
 use crate::error::{Error, Result};
-use crate::model::{check_field_name, dtype_name};
+use crate::model::{check_field_name, dtype_name, find_free_name};
 use crate::table::{wkb_point, write_wkb_point};
 
 /// How values change on the way.
@@ -234,7 +234,7 @@ pub fn map_level(
         }
         let conversion = known.map_or(Conversion::Same, |known| known.2);
         let (conversion, converted, lost) = convert(array, conversion)?;
-        let to = free_name(&wanted, &mut taken);
+        let to = take_field_name(&wanted, &mut taken);
         if to != wanted || (choice.is_none() && to != mapping.from) {
             let why = if to == wanted && wanted != name {
                 tr!("the name that 2.0 gives it")
@@ -332,7 +332,7 @@ fn all_are(array: &ArrayRef, word: &str) -> bool {
 }
 
 /// The name, with what 2.0 does not allow replaced, and a number where it is taken.
-fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
+fn take_field_name(wanted: &str, taken: &mut HashSet<String>) -> String {
     let mut name = wanted.to_owned();
     if check_field_name(&name).is_err() {
         let colon = name.find(':').filter(|&at| at > 0 && at + 1 < name.len());
@@ -350,13 +350,7 @@ fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
             name = format!("field_{}", name.replace(':', "_"));
         }
     }
-    let mut free = name.clone();
-    let mut number = 2;
-    while !taken.insert(free.clone()) {
-        free = format!("{name}_{number}");
-        number += 1;
-    }
-    free
+    find_free_name(&name, |name| taken.insert(name.to_owned()))
 }
 
 /// The values in their new form, and the rows that lost theirs. Values already in the new form are

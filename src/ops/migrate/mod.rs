@@ -208,6 +208,9 @@ impl Operation for MigrateRequest {
 }
 
 fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
+    if let Some(options) = &request.options {
+        options.refuse_existing_target()?;
+    }
     let reader = container::open(&request.input, ctx)?;
     if !is_other_generation(reader.as_ref()) {
         let error = Error::usage("this dataset is of 2.0 already").at_path(&request.input);
@@ -465,17 +468,19 @@ fn new_ids(
                 && taken.insert((parent(at), level.id(row).to_owned()))
         })
         .collect();
+    // The next number of an id that several siblings have.
+    let mut numbers: HashMap<(u32, String), u64> = HashMap::new();
     let ids = order.iter().enumerate().map(|(at, &row)| {
         let old = level.id(row);
         if stays[at] {
             return Some(old.to_owned());
         }
         let plain = plain_id(old);
+        let number = numbers.entry((parent(at), plain.clone())).or_insert(2);
         let mut id = plain.clone();
-        let mut number = 2;
         while !taken.insert((parent(at), id.clone())) {
             id = format!("{plain}_{number}");
-            number += 1;
+            *number += 1;
         }
         renamed.push(RenamedSample {
             level: depth,

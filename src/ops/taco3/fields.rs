@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::place::{LevelProfile, TIME_MIDDLES, Taco3Profile};
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS as PLACE_COLUMNS, TIME_COLUMNS};
-use crate::model::{dtype_name, taco3_type};
+use crate::model::{dtype_name, find_free_name, taco3_type};
 use crate::table::written_field;
 
 /// The namespace of columns that have none, or one that the library keeps for itself.
@@ -333,16 +333,10 @@ impl FieldNames {
         } else {
             (namespace, own)
         };
-        let plain = plain_field(&own);
-        let mut free = plain.clone();
-        let mut number = 2;
-        while !self
-            .taken
-            .insert(format!("{namespace}:{}", free.to_lowercase()))
-        {
-            free = format!("{plain}_{number}");
-            number += 1;
-        }
+        let free = find_free_name(&plain_field(&own), |name| {
+            let name = format!("{namespace}:{}", name.to_lowercase());
+            self.taken.insert(name)
+        });
         (namespace, free)
     }
 }

@@ -6,12 +6,12 @@
 //! becomes a sequence; other padding is a placeholder of one byte, as no file may be empty, or its
 //! sample is left out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Skeleton, is_padding};
+use crate::model::{DistinctFileNames, Skeleton, is_padding};
 
 /// What becomes of a sample that lacks files which others have, where the files are no sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -370,13 +370,24 @@ impl Folder<'_> {
                 real.unwrap_or_default()
             })
             .collect();
+        let parts: Vec<_> = ids.iter().map(|id| split_around_number(id)).collect();
+        let mut counts: HashMap<(String, String), usize> = HashMap::new();
+        for part in parts.iter().flatten() {
+            *counts.entry(without_ascii_case(part)).or_default() += 1;
+        }
         let mut namings: Vec<Option<Naming>> = vec![None; ids.len()];
         let mut at = 0;
         while at < ids.len() {
-            let length = self.run(at, &ids, lacks, is_folder);
-            if let Some((prefix, suffix)) = split_around_number(ids[at]).filter(|_| length > 1) {
+            let is_alike = |other: &usize| !is_folder[*other] && parts[*other] == parts[at];
+            let length = (at..ids.len()).take_while(is_alike).count();
+            if let Some(part) = &parts[at]
+                // Another file is one that the pattern would match.
+                && counts[&without_ascii_case(part)] == length
+                && length > 1
+                && is_sequence(&lacks[at..at + length])
+            {
                 for index in 0..length {
-                    let (prefix, suffix) = (prefix.clone(), suffix.clone());
+                    let (prefix, suffix) = part.clone();
                     namings[at + index] = Some(Naming::Sequence {
                         prefix,
                         suffix,
@@ -387,11 +398,14 @@ impl Folder<'_> {
             }
             at += length.max(1);
         }
-        let mut taken: HashSet<String> = HashSet::new();
+        let mut names = DistinctFileNames::default();
         let mut made = Vec::with_capacity(ids.len());
         for (at, naming) in namings.into_iter().enumerate() {
-            let naming = naming
-                .unwrap_or_else(|| Naming::Fixed(free_name(&member_name(ids[at]), &mut taken)));
+            let naming = naming.unwrap_or_else(|| {
+                let name = member_name(ids[at]);
+                let (stem, ending) = split_ending(&name);
+                Naming::Fixed(names.take(stem, ending))
+            });
             let name = match &naming {
                 Naming::Fixed(name) => name.clone(),
                 Naming::Sequence {
@@ -412,39 +426,21 @@ impl Folder<'_> {
         }
         made
     }
+}
 
-    /// Number of positions from `first` that are one sequence: numbered files alike, of which some
-    /// sample lacks the last ones. 0 for others.
-    fn run(&self, first: usize, ids: &[&str], lacks: &[Vec<bool>], is_folder: &[bool]) -> usize {
-        let Some(shape) = split_around_number(ids[first]) else {
-            return 0;
-        };
-        let alike =
-            |at: &usize| !is_folder[*at] && split_around_number(ids[*at]).as_ref() == Some(&shape);
-        let length = (first..ids.len()).take_while(alike).count();
-        let run = &lacks[first..first + length];
-        let owners = run.first().map_or(0, Vec::len);
-        let is_lacking = run.iter().flatten().any(|&lacks| lacks);
-        // The first is there, and none is there after one that is not.
-        let begins = (0..owners).all(|owner| {
-            !run[0][owner] && run.windows(2).all(|pair| !pair[0][owner] || pair[1][owner])
-        });
-        // Another file that the pattern would match.
-        let others = ids
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| !(first..first + length).contains(at));
-        let is_alone = others.clone().all(|(_, id)| {
-            split_around_number(&member_name(id)).is_none_or(|(prefix, suffix)| {
-                !(prefix.eq_ignore_ascii_case(&shape.0) && suffix.eq_ignore_ascii_case(&shape.1))
-            })
-        });
-        if is_lacking && begins && is_alone {
-            length
-        } else {
-            0
-        }
-    }
+/// True when some sample lacks the last of these files, and none has one after one that it lacks.
+/// `lacks` has, for each file, what each sample lacks; the first is in each sample.
+fn is_sequence(lacks: &[Vec<bool>]) -> bool {
+    let samples = lacks.first().map_or(0, Vec::len);
+    let begins = |sample: usize| {
+        let mut pairs = lacks.windows(2);
+        !lacks[0][sample] && pairs.all(|pair| !pair[0][sample] || pair[1][sample])
+    };
+    lacks.iter().flatten().any(|&lacks| lacks) && (0..samples).all(begins)
+}
+
+fn without_ascii_case((prefix, suffix): &(String, String)) -> (String, String) {
+    (prefix.to_ascii_lowercase(), suffix.to_ascii_lowercase())
 }
 
 /// The text before and after the number at the end of a stem: `t03.tif` is `t` and `.tif`. `None`
@@ -502,18 +498,6 @@ fn replace_refused(c: char) -> char {
     }
 }
 
-/// `name`, or with a number before its ending, so that no taken name differs from it by case alone.
-fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
-    let (stem, ending) = split_ending(name);
-    let mut free = name.to_owned();
-    let mut number = 2;
-    while !taken.insert(free.to_ascii_lowercase()) {
-        free = format!("{stem}-{number}{ending}");
-        number += 1;
-    }
-    free
-}
-
 #[cfg(test)]
 mod tests {
     use arrow::array::StringArray;
@@ -521,6 +505,28 @@ mod tests {
     use super::*;
 
     type Level<'a> = (&'a [&'a str], &'a [bool], &'a [u32]);
+
+    #[test]
+    fn very_many_files_alike_are_named_each_once() {
+        const FILES: usize = 20_000;
+        let ids: Vec<String> = (0..FILES).map(|n| format!("img_{n:06}.tif")).collect();
+        let mut ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        // Names without a letter that TACO 3 allows become one.
+        ids.extend(std::iter::repeat_n("\u{4e09}\u{56db}", FILES));
+        let count = ids.len();
+        let tree = tree(&[
+            (&["train"], &[true], &[0]),
+            (&ids, &vec![false; count], &vec![0; count]),
+        ]);
+        let structure = arranged(&tree, LackingFiles::Placeholder);
+        let names: HashSet<String> = structure
+            .levels
+            .iter()
+            .flat_map(|level| level.rows.iter().map(|row| row.name.clone()))
+            .collect();
+        assert_eq!(names.len(), count);
+        assert!(names.contains("img_000001.tif") && names.contains("_-20000"));
+    }
 
     fn tree(levels: &[Level]) -> Skeleton {
         let columns = levels.iter().map(|(ids, folder, parents)| {

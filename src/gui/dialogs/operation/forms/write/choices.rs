@@ -58,7 +58,7 @@ pub struct Choices {
 impl Choices {
     /// Proposes a file named after the dataset's id, excluding paths that the draft reads from.
     pub fn new(folder: &Path, id: &str, own: HashSet<PathBuf>) -> Self {
-        let name = free_name(folder, if id.is_empty() { "dataset" } else { id }, &own);
+        let name = propose_name(folder, if id.is_empty() { "dataset" } else { id }, &own);
         Self {
             container: WriteContainer::Zip,
             output: OutputField::new(folder.join(format!("{name}.tacozip")).display().to_string()),
@@ -86,7 +86,7 @@ impl Choices {
             Some(bare) => (bare, ".tacozip"),
             None => (name.as_str(), ""),
         };
-        let name = format!("{}{ending}", free_name(folder, bare, &self.own));
+        let name = format!("{}{ending}", propose_name(folder, bare, &self.own));
         self.output.text = folder.join(name).display().to_string();
     }
 
@@ -183,7 +183,7 @@ fn name_of(folder: &Path) -> String {
 }
 
 /// The name, with a number appended if the draft reads from an archive or folder of that name.
-fn free_name(folder: &Path, name: &str, own: &HashSet<PathBuf>) -> String {
+fn propose_name(folder: &Path, name: &str, own: &HashSet<PathBuf>) -> String {
     let is_own = |name: &str| {
         own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")))
     };
