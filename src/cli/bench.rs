@@ -341,7 +341,7 @@ fn find_median_and_worst(times: &mut [f64]) -> (Option<f64>, Option<f64>) {
     (times.get(times.len() / 2).copied(), times.last().copied())
 }
 
-/// Seconds of the structure lens and of the findings: the first time, and the longest of twenty
+/// Seconds of the structure and of the findings: the first time, and the longest of twenty
 /// edits of one root each.
 fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
     let ctx = JobContext::default();

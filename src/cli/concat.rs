@@ -21,8 +21,8 @@ pub struct ConcatArguments {
     pub first: PathBuf,
     #[command(flatten)]
     pub join: JoinArguments,
-    /// The file or folder to write; without it, the joined columns are listed and nothing is
-    /// written.
+    /// The file or folder to write. Without it nothing is written: the rows of each level are
+    /// counted, and columns that would be left out or filled are named.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -33,24 +33,32 @@ pub struct ConcatArguments {
     pub write: WriteArguments,
     #[command(flatten)]
     pub damage: DamageArguments,
-    /// Leave placeholders out.
-    #[arg(long)]
+    /// Leave padding out.
+    #[arg(long, requires = "output")]
     pub drop_padding: bool,
     /// Put the name of their dataset in front of ids that several datasets share.
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     pub prefix_ids: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Runs `concat`; exit code 1 when damaged samples were copied.
+/// Runs `concat`; exit code 1 when samples are damaged or differ from their source.
 pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     if arguments.join.more.is_empty() {
-        return Err(Error::usage("one dataset alone is not joined").hint("name two or more"));
+        return Err(Error::usage("concat needs at least two datasets")
+            .hint("name another dataset after the first one"));
     }
     let options = arguments.join.options();
+    let filters = arguments.filter.filters()?;
     let Some(target) = arguments.output else {
+        if !filters.is_empty() {
+            return Err(
+                Error::usage("rows are chosen for an output, and there is none")
+                    .hint("name an output with -o, or count the rows with `taco-studio query`"),
+            );
+        }
         let reader = open(terminal, &arguments.first, &options)?;
         let Physical::Joined(joined) = reader.physical() else {
             return Err(Error::internal("nothing was joined"));
@@ -85,7 +93,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
             ..arguments.write.options(target, arguments.parts.parts())
         },
         rows: RowChoice {
-            filters: arguments.filter.filters()?,
+            filters,
             ..RowChoice::default()
         },
         keep_padding: !arguments.drop_padding,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::opening::JoinArguments;
-use super::output::{Terminal, print};
+use super::output::{Terminal, print, print_data};
 use super::runner::{operate, run};
 use crate::error::{Error, Result};
 use crate::export::Catalogue;
@@ -18,40 +18,41 @@ pub struct DescribeArguments {
     pub path: PathBuf,
     #[command(flatten)]
     pub join: JoinArguments,
-    /// The form.
+    /// The catalogue format.
     #[arg(long = "as", value_name = "FORM")]
-    pub form: CatalogueName,
-    /// Output file, or folder for several documents. Without it, the main document is printed to
-    /// stdout.
+    pub form: CatalogueArgument,
+    /// Output file; a folder for several documents, and for a name without an ending. Without it,
+    /// the main document is printed to stdout.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// The dataset's address on the web.
     #[arg(long)]
     pub url: Option<String>,
-    /// The level whose samples GeoParquet lists; the first one with locations when absent.
+    /// The level whose samples GeoParquet and the map of a card list; the first one with locations
+    /// when absent.
     #[arg(long)]
     pub level: Option<usize>,
     /// Replace an existing output.
-    #[arg(long)]
+    #[arg(long, requires = "output")]
     pub overwrite: bool,
 }
 
-/// The forms, as arguments name them.
+/// A catalogue format, as a value of `--as`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CatalogueName(Catalogue);
+pub struct CatalogueArgument(Catalogue);
 
-impl ValueEnum for CatalogueName {
+impl ValueEnum for CatalogueArgument {
     fn value_variants<'a>() -> &'a [Self] {
         const {
             &[
-                CatalogueName(Catalogue::Stac),
-                CatalogueName(Catalogue::Geoparquet),
-                CatalogueName(Catalogue::StacGeoparquet),
-                CatalogueName(Catalogue::Croissant),
-                CatalogueName(Catalogue::Datacite),
-                CatalogueName(Catalogue::Markdown),
-                CatalogueName(Catalogue::Html),
-                CatalogueName(Catalogue::Training),
+                CatalogueArgument(Catalogue::Stac),
+                CatalogueArgument(Catalogue::Geoparquet),
+                CatalogueArgument(Catalogue::StacGeoparquet),
+                CatalogueArgument(Catalogue::Croissant),
+                CatalogueArgument(Catalogue::Datacite),
+                CatalogueArgument(Catalogue::Markdown),
+                CatalogueArgument(Catalogue::Html),
+                CatalogueArgument(Catalogue::Training),
             ]
         }
     }
@@ -61,12 +62,12 @@ impl ValueEnum for CatalogueName {
     }
 }
 
-/// Describes.
+/// Runs `describe`: prints the main document, or writes all of them to the output.
 pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
     let DescribeArguments {
         path,
         join,
-        form: CatalogueName(form),
+        form: CatalogueArgument(form),
         output,
         url,
         level,
@@ -76,14 +77,14 @@ pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8>
     let Some(output) = output else {
         if form.is_binary() {
             return Err(
-                Error::usage(format!("{} is nothing for a terminal", form.title()))
-                    .hint("name a file with -o"),
+                Error::usage(format!("{} is binary, which is not printed", form.title()))
+                    .hint("name an output file with -o"),
             );
         }
         let main = run(terminal, "describe", move |ctx| {
             describe_dataset(&path, &open, form, url, level, ctx)
         })?;
-        print(String::from_utf8_lossy(&main.bytes).trim_end())?;
+        print_data(&main.bytes)?;
         return Ok(0);
     };
     let request = DescribeRequest {
@@ -105,8 +106,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_has_its_name() {
-        let named: Vec<Catalogue> = CatalogueName::value_variants()
+    fn every_catalogue_is_a_value_of_the_argument() {
+        let named: Vec<Catalogue> = CatalogueArgument::value_variants()
             .iter()
             .map(|name| name.0)
             .collect();

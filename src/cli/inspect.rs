@@ -1,4 +1,5 @@
-//! `inspect`: describes a dataset. Reports no findings; that is `validate`.
+//! `inspect`: describes a dataset, and prints what was noted while opening it. `validate` checks
+//! the rules.
 
 use std::path::Path;
 
@@ -12,6 +13,10 @@ use crate::model::dtype_name;
 use crate::ops::{InspectRequest, OperationOutput};
 use crate::text::PrintableLine;
 
+/// Runs `inspect`.
+///
+/// # Errors
+/// Those of opening the dataset, and of writing to standard output.
 pub fn inspect(
     path: &Path,
     options: &OpenOptions,
@@ -45,7 +50,7 @@ pub fn inspect(
     if let Json::Object(older) = &inspected.older_generation() {
         for (name, list) in [
             ("classes ", list_texts_at(older, "classes")),
-            ("missing ", list_texts_at(older, "missing_parts")),
+            ("missing parts ", list_texts_at(older, "missing_parts")),
         ] {
             if !list.is_empty() {
                 text.push_str(&format!("{name} {}\n", list.join(", ").printable_line()));
@@ -78,9 +83,8 @@ pub fn inspect(
 }
 
 fn list_texts_at<'a>(object: &'a Map<String, Json>, key: &str) -> Vec<&'a str> {
-    object[key]
-        .as_array()
-        .into_iter()
+    let list = object.get(key).and_then(Json::as_array);
+    list.into_iter()
         .flatten()
         .filter_map(Json::as_str)
         .collect()

@@ -1,5 +1,5 @@
-//! Copies samples of local files within the system, so that file systems that share blocks between
-//! files (Btrfs, XFS) keep the data once.
+//! Copies data of local files in the kernel (`copy_file_range`), so that file systems that share
+//! blocks between files (Btrfs, XFS) store it once.
 
 use std::fs::File;
 
@@ -15,8 +15,8 @@ use crate::handles::read_exact_at;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, is_remote};
 
-/// True for data of a local file, which [`CopySources::share_blocks`] may copy.
-pub fn has_blocks(source: &RowSource) -> bool {
+/// True for data of a local file: [`CopySources::share_blocks`] can share its blocks.
+pub fn can_share_blocks(source: &RowSource) -> bool {
     let RowSource::Asset { path, .. } = source else {
         return false;
     };
@@ -30,10 +30,10 @@ pub fn has_blocks(source: &RowSource) -> bool {
 }
 
 impl CopySources {
-    /// Copies a sample's data of local files to offset `at` of `output` within the system, which
-    /// shares the blocks of the source where the file system can; its CRC-32 is that of the copied
-    /// bytes. `None` where the system can't copy this source: [`CopySources::stream`] can. `name`
-    /// returns the sample's path.
+    /// Copies a sample's data from its local file to offset `at` of `output` in the kernel, which
+    /// shares the blocks where the file system can. The CRC-32 is that of the bytes read back from
+    /// the copy. `None` where the kernel can't copy this source: [`CopySources::stream`] can, to
+    /// the same place. `name` returns the sample's path, for messages.
     ///
     /// # Errors
     /// As [`CopySources::read_into`].
@@ -54,12 +54,12 @@ impl CopySources {
         };
         match path {
             AssetPath::File(path) if !is_remote(path) => {
-                let planned = WholeLocalFile::open(path, *size, *modified)?;
-                let from = (&planned.file, 0);
-                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
+                let source_file = WholeLocalFile::open(path, *size, *modified)?;
+                let from = (&source_file.file, 0);
+                let Some(crc) = copy_in_kernel(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
-                let modified = planned.end(path)?;
+                let modified = source_file.end(path)?;
                 Ok(Some(CopiedSample { crc, modified }))
             }
             AssetPath::Range {
@@ -68,15 +68,20 @@ impl CopySources {
                 size: length,
                 stamp,
             } if !is_remote(container) => {
-                let held = self.container(container, *offset, *length, stamp.as_ref())?;
-                let Some(file) = held.file.local_handle()? else {
+                let container_file = self.container(container, *offset, *length, stamp.as_ref())?;
+                let Some(file) = container_file.file.local_handle()? else {
                     return Ok(None);
                 };
                 let from = (&*file, *offset);
-                let Some(crc) = copy_within_system(from, (output, at), *size, ctx)? else {
+                let Some(crc) = copy_in_kernel(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
-                self.compare(&held, (*offset, *size, stamp.is_some()), crc, name)?;
+                self.compare(
+                    &container_file,
+                    (*offset, *size, stamp.is_some()),
+                    crc,
+                    name,
+                )?;
                 let modified = None;
                 Ok(Some(CopiedSample { crc, modified }))
             }
@@ -85,21 +90,21 @@ impl CopySources {
     }
 }
 
-/// Copies `size` bytes of a file to a place in another one without passing them through this
-/// process; returns the CRC-32 of the copy. `None` where that fails: copying through this process
-/// then works, or says what is wrong with which file.
+/// Copies `size` bytes from one file to another in the kernel; returns the CRC-32 of the copy, read
+/// back. `None` on any failure: copying through this process then works, or says what is wrong with
+/// which file.
 ///
 /// # Errors
 /// When the job is cancelled.
 #[cfg(target_os = "linux")]
-fn copy_within_system(
+fn copy_in_kernel(
     (from, from_at): (&File, u64),
     (to, to_at): (&File, u64),
     size: u64,
     ctx: &JobContext,
 ) -> Result<Option<u32>> {
     use rustix::io::Errno;
-    /// Bytes that are copied between two looks at whether the job is cancelled.
+    /// Bytes copied between two checks for cancellation.
     const STEP: u64 = 64 << 20;
     let mut copied = 0;
     while copied < size {
@@ -127,11 +132,6 @@ fn copy_within_system(
 
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
-fn copy_within_system(
-    _: (&File, u64),
-    _: (&File, u64),
-    _: u64,
-    _: &JobContext,
-) -> Result<Option<u32>> {
+fn copy_in_kernel(_: (&File, u64), _: (&File, u64), _: u64, _: &JobContext) -> Result<Option<u32>> {
     Ok(None)
 }

@@ -484,7 +484,7 @@ mod tests {
             assert_eq!(
                 states,
                 structure.states(root),
-                "the same states as the lens, root {root}"
+                "the same states as the structure, root {root}"
             );
         }
         let (b, _) = places(&data, &structure, 1);

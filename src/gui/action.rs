@@ -152,7 +152,7 @@ pub enum Action {
     ShowStatistics,
     ShowBytes,
     ClearFilter,
-    /// Show the structure lens.
+    /// Show the structure panel.
     ShowStructure,
     /// Show the pattern that places unplaced files by name.
     ShowPattern,

@@ -346,7 +346,7 @@ impl App {
                         .action(tr!("Undo"), "Ctrl Z"),
                 );
             }
-            Event::Validated => self.session.status.was_validated = true,
+            Event::Validated => self.session.status.has_check_result = true,
             Event::Queried(result) => self.panels.query.take(job, result),
             Event::Written(built) => self.show_written_dataset(&built),
             Event::Finished(output) => self.show_operation_output(output),

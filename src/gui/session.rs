@@ -33,17 +33,21 @@ pub struct Totals {
 pub struct DatasetStatus {
     pub samples: Arc<SampleStatus>,
     /// True after a check of this document.
-    pub was_validated: bool,
+    pub has_check_result: bool,
     computed: AsyncValue<(DocumentKey, ValueId, bool), Arc<SampleStatus>>,
 }
 
 impl DatasetStatus {
     fn refresh(&mut self, studio: &Studio, jobs: &Jobs, key: DocumentKey, document: &Document) {
-        let of = (key, ValueId::from_arc(studio.report()), self.was_validated);
+        let of = (
+            key,
+            ValueId::from_arc(studio.report()),
+            self.has_check_result,
+        );
         let (report, tree, checked) = (
             studio.report().clone(),
             document.tree().clone(),
-            self.was_validated,
+            self.has_check_result,
         );
         self.computed.update(jobs, of, tr!("Marks"), move |_| {
             Ok(Arc::new(SampleStatus::new(&report, &tree, checked)))
@@ -189,12 +193,12 @@ mod tests {
             forgotten: 2,
         };
         session.selection.level = 2;
-        session.status.was_validated = true;
+        session.status.has_check_result = true;
         session.next_document(DocumentId::default());
         assert!(session.environment.drops_blocked);
         assert_eq!(session.autosaving.folder, Some("/kept".into()));
         assert_eq!(session.autosaving.edited_s, None);
         assert_eq!(session.selection.level, 0);
-        assert!(!session.status.was_validated);
+        assert!(!session.status.has_check_result);
     }
 }

@@ -1,20 +1,20 @@
 //! Command lines for shells.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
-use crate::text::printable;
+use crate::text::{PrintableLine, printable};
 
-/// The words quoted where the shell of this system needs it, and separated by spaces; for people to
-/// copy. Pasted into a terminal it has no control characters, which the terminal or the line editor
-/// of the shell would obey.
+/// Joins words into a command line to copy, quoted where the shell of this system needs it. It has
+/// no control characters, which a terminal or the line editor of a shell obeys when they are
+/// pasted: a POSIX shell gets them as escapes. The shells of Windows have no common escapes, and
+/// its names of files have no control characters: there, they are shown as escapes.
 pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     if cfg!(windows) {
-        windows_line(words)
+        join_for_windows(words)
     } else {
         words
             .into_iter()
-            .map(pasted_word)
+            .map(quote_pasted_word)
             .collect::<Vec<_>>()
             .join(" ")
     }
@@ -22,19 +22,17 @@ pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 
 /// A word for bash, zsh and other shells that know `$'…'` (POSIX.1-2024), with escapes where it has
 /// characters that show nothing.
-fn pasted_word(word: &str) -> String {
-    let Cow::Owned(_) = printable(word) else {
-        return if word.contains(['\n', '\t']) {
-            escaped_word(word)
-        } else {
-            posix_line([word])
-        };
-    };
-    escaped_word(word)
+fn quote_pasted_word(word: &str) -> String {
+    let has_hidden = matches!(printable(word), Cow::Owned(_)) || word.contains(['\n', '\t']);
+    if has_hidden {
+        escape_word(word)
+    } else {
+        join_for_posix([word])
+    }
 }
 
 /// Bytes outside of printable ASCII become octal escapes, which all of these shells read as bytes.
-fn escaped_word(word: &str) -> String {
+fn escape_word(word: &str) -> String {
     let mut quoted = "$'".to_owned();
     for byte in word.bytes() {
         match byte {
@@ -43,8 +41,7 @@ fn escaped_word(word: &str) -> String {
                 quoted.push(char::from(byte));
             }
             b' '..=b'~' => quoted.push(char::from(byte)),
-            // Writing to a string does not fail.
-            _ => drop(write!(quoted, "\\{byte:03o}")),
+            _ => quoted.push_str(&format!("\\{byte:03o}")),
         }
     }
     quoted.push('\'');
@@ -53,7 +50,7 @@ fn escaped_word(word: &str) -> String {
 
 /// The words quoted where a POSIX shell needs it: for scripts that begin with `#!/bin/sh`, whatever
 /// system writes them.
-pub fn posix_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub fn join_for_posix<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     // A word with a zero byte can't be given to any program; the text is only shown.
     shlex::Quoter::new()
         .allow_nul(true)
@@ -61,23 +58,26 @@ pub fn posix_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
         .unwrap_or_default()
 }
 
-fn windows_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+fn join_for_windows<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words
         .into_iter()
-        .map(quote_windows_word)
+        .map(|word| quote_windows_word(&word.printable_line()))
         .collect::<Vec<_>>()
         .join(" ")
 }
 
-/// In double quotes, which the command prompt and PowerShell both take; in single quotes, which
-/// PowerShell alone takes, where PowerShell would run a part of the word or end the quotes.
+/// In double quotes, which the command prompt and PowerShell both take. A word with `$`, a backtick
+/// or quotes gets single quotes, which PowerShell alone takes: in double quotes it would run a part
+/// of the word or end them.
 fn quote_windows_word(word: &str) -> String {
     if is_plain_windows_word(word) {
         return word.to_owned();
     }
-    let obeyed = |letter: char| matches!(letter, '$' | '`' | '"' | '\u{201c}'..='\u{201e}');
-    if !word.contains(obeyed) {
-        return format!("\"{word}\"");
+    let is_special = |letter: char| matches!(letter, '$' | '`' | '"' | '\u{201c}'..='\u{201e}');
+    if !word.contains(is_special) {
+        // Programs read a backslash before the last quote as one before a quote of the word.
+        let trailing = word.len() - word.trim_end_matches('\\').len();
+        return format!("\"{word}{}\"", "\\".repeat(trailing));
     }
     // PowerShell takes typographic quotes as quotes.
     let is_single = |letter: char| matches!(letter, '\'' | '\u{2018}'..='\u{201b}');
@@ -105,12 +105,12 @@ mod tests {
     #[test]
     fn words_are_quoted_where_a_posix_shell_needs_it() {
         assert_eq!(
-            posix_line(["plan", "run", "/scratch/andes-1/plan", "s3://b/set/1.0.0"]),
+            join_for_posix(["plan", "run", "/scratch/andes-1/plan", "s3://b/set/1.0.0"]),
             "plan run /scratch/andes-1/plan s3://b/set/1.0.0"
         );
         let words = ["", "/my data/it's", "$HOME", "a;b", "\"", "*", "l\u{ed}nea"];
         assert_eq!(
-            shlex::split(&posix_line(words)),
+            shlex::split(&join_for_posix(words)),
             Some(words.map(str::to_owned).to_vec())
         );
     }
@@ -120,18 +120,24 @@ mod tests {
         let words = [
             r"C:\data\a.tif",
             r"C:\my data",
+            r"D:\my data\",
             "it's",
             "a&b",
             "",
             "https://host/x%20y?z=1",
             "say \"hi\"",
         ];
-        let line = "C:\\data\\a.tif \"C:\\my data\" \"it's\" \"a&b\" \"\" https://host/x%20y?z=1 \
-            'say \"hi\"'";
-        assert_eq!(windows_line(words), line);
+        let line = "C:\\data\\a.tif \"C:\\my data\" \"D:\\my data\\\\\" \"it's\" \
+            \"a&b\" \"\" https://host/x%20y?z=1 'say \"hi\"'";
+        assert_eq!(join_for_windows(words), line);
         assert_eq!(
-            windows_line(["$(calc)", "a`b", "it's $x", "“;calc;“"]),
+            join_for_windows(["$(calc)", "a`b", "it's $x", "“;calc;“"]),
             "'$(calc)' 'a`b' 'it''s $x' '“;calc;“'"
+        );
+        let line = join_for_windows(["a\nshutdown /s", "b\u{202e}"]);
+        assert!(
+            !line.contains(|letter: char| letter.is_control() || letter == '\u{202e}'),
+            "{line:?}"
         );
     }
 
@@ -147,7 +153,7 @@ mod tests {
             "a;b",
             "\u{9b}",
         ];
-        let line = words.map(pasted_word).join(" ");
+        let line = words.map(quote_pasted_word).join(" ");
         assert!(
             !line.contains(|letter: char| letter.is_control() || letter == '\u{202e}'),
             "{line:?}"

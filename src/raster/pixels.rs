@@ -70,8 +70,8 @@ pub struct BandPixels {
     pub index: BandIndex,
     /// `width` × `height` values.
     pub samples: Samples,
-    /// Per pixel, false without data; `None` when the band has no mask. NaN counts as missing even
-    /// where this is true.
+    /// `width` × `height`, false for pixels without data; `None` when no pixel is masked. NaN counts
+    /// as missing even where this is true.
     pub valid: Option<Arc<[bool]>>,
     /// Colour table: RGBA by pixel value.
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
@@ -323,7 +323,7 @@ fn read_band(
     let Some(info) = opened.info.band(index) else {
         return Err(Error::internal(format!("band {index} is not described")).at_place(asset));
     };
-    let (result, said) = gdal_errors::listen(|| {
+    let (result, messages) = gdal_errors::listen(|| {
         let band = opened
             .dataset
             .rasterband(index.get())
@@ -332,12 +332,12 @@ fn read_band(
             band: &band,
             window,
             out: request.out,
-            alg: algorithm(request, window, info),
+            alg: choose_resampling(request, window, info),
             ctx,
         };
         let nodata = info.nodata_test();
-        let (samples, with_data) = job.samples(&info.dtype, part, nodata)?;
-        let valid = job.valid(&samples, with_data, nodata, masks)?;
+        let (samples, with_data) = job.read_samples(&info.dtype, part, nodata)?;
+        let valid = job.read_valid_mask(&samples, with_data, nodata, masks)?;
         Ok(BandPixels {
             index,
             samples,
@@ -351,16 +351,22 @@ fn read_band(
             crate::error::Kind::Io,
             "there is not enough memory for these pixels",
         )
-        .at_place(asset),
+        .at_place(asset)
+        .hint("read a smaller window, fewer bands, or a smaller picture of them"),
         ReadFault::Gdal(error) => {
+            // The reason of a failed request comes with its own hints.
+            let is_request = vsi_plugin::has_fault();
             let summary = Error::format(format!("band {index} could not be read")).at_place(asset);
-            gdal_errors::because(summary, &said, Some(&error))
-                .hint("the file may be damaged: check it with `taco-studio validate --deep`")
+            let error = gdal_errors::because(summary, &messages, Some(&error));
+            if is_request {
+                return error;
+            }
+            error.hint("the file may be damaged: check it with `taco-studio validate --deep`")
         }
     })
 }
 
-fn algorithm(request: &ReadRequest, window: Window, info: &super::BandInfo) -> ResampleAlg {
+fn choose_resampling(request: &ReadRequest, window: Window, info: &super::BandInfo) -> ResampleAlg {
     let shrinks = window.width > request.out.0 || window.height > request.out.1;
     let (pixels, overview) = (
         (window.width as u64).saturating_mul(window.height as u64),
@@ -384,8 +390,9 @@ enum ReadFault {
     Memory,
 }
 
-/// For each pixel whether it has data; `None` when that is not known from the values.
-type WithData = Option<Arc<[bool]>>;
+/// `width` × `height`, false for pixels without data; `None` when there is no such pixel, or it is
+/// not known from the values.
+type ValidMask = Option<Arc<[bool]>>;
 
 struct PixelRead<'a> {
     band: &'a RasterBand<'a>,
@@ -397,12 +404,12 @@ struct PixelRead<'a> {
 
 impl PixelRead<'_> {
     /// The values, and for complex types which of them are not nodata.
-    fn samples(
+    fn read_samples(
         &self,
         dtype: &str,
         part: ComplexPart,
         nodata: Option<NoDataTest>,
-    ) -> Result<(Samples, WithData), ReadFault> {
+    ) -> Result<(Samples, ValidMask), ReadFault> {
         let plain = match dtype {
             "Byte" | "UInt8" => Samples::U8(self.read_values()?),
             "UInt16" => Samples::U16(self.read_values()?),
@@ -413,7 +420,7 @@ impl PixelRead<'_> {
             "Int64" => Samples::I64(self.read_values()?),
             "Float32" | "Float16" => Samples::F32(self.read_values()?),
             "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
-                let pairs: Vec<[f32; 2]> = self.raw(
+                let pairs: Vec<[f32; 2]> = self.read_raw(
                     self.band,
                     gdal_sys::GDALDataType::GDT_CFloat32,
                     self.alg,
@@ -422,11 +429,11 @@ impl PixelRead<'_> {
                 let wide = || pairs.iter().map(|pair| pair.map(f64::from));
                 return Ok((
                     Samples::F32(wide().map(|pair| part.value_of(pair) as f32).collect()),
-                    not_nodata(wide(), nodata),
+                    find_valid_complex_pixels(wide(), nodata),
                 ));
             }
             "CFloat64" => {
-                let pairs: Vec<[f64; 2]> = self.raw(
+                let pairs: Vec<[f64; 2]> = self.read_raw(
                     self.band,
                     gdal_sys::GDALDataType::GDT_CFloat64,
                     self.alg,
@@ -435,7 +442,7 @@ impl PixelRead<'_> {
                 let all = || pairs.iter().copied();
                 return Ok((
                     Samples::F64(all().map(|pair| part.value_of(pair)).collect()),
-                    not_nodata(all(), nodata),
+                    find_valid_complex_pixels(all(), nodata),
                 ));
             }
             _ => Samples::F64(self.read_values()?),
@@ -444,11 +451,11 @@ impl PixelRead<'_> {
     }
 
     fn read_values<T: GdalType + Copy + Default>(&self) -> Result<Vec<T>, ReadFault> {
-        self.raw(self.band, T::gdal_ordinal(), self.alg, T::default())
+        self.read_raw(self.band, T::gdal_ordinal(), self.alg, T::default())
     }
 
     /// `T` must be as large as one value of the GDAL type `ordinal`.
-    fn raw<T: Copy>(
+    fn read_raw<T: Copy>(
         &self,
         band: &RasterBand,
         ordinal: gdal_sys::GDALDataType::Type,
@@ -502,19 +509,21 @@ impl PixelRead<'_> {
 
     /// Valid pixels, from the nodata value or from the mask band. `shared` caches mask bands by
     /// their handle, since bands of a dataset can share one.
-    fn valid(
+    fn read_valid_mask(
         &self,
         samples: &Samples,
-        with_data: Option<Arc<[bool]>>,
+        with_data: ValidMask,
         nodata: Option<NoDataTest>,
         shared: &mut Vec<(usize, Arc<[bool]>)>,
-    ) -> Result<Option<Arc<[bool]>>, ReadFault> {
+    ) -> Result<ValidMask, ReadFault> {
         let flags = self.band.mask_flags().map_err(ReadFault::Gdal)?;
         if flags.is_all_valid() {
             return Ok(None);
         }
         if flags.is_nodata() && !flags.is_per_dataset() {
-            return Ok(with_data.or_else(|| nodata.and_then(|nodata| by_value(samples, nodata))));
+            return Ok(
+                with_data.or_else(|| nodata.and_then(|nodata| find_valid_pixels(samples, nodata)))
+            );
         }
         let mask = self.band.open_mask_band().map_err(ReadFault::Gdal)?;
         // Safety: the pointer is only compared.
@@ -523,7 +532,7 @@ impl PixelRead<'_> {
             return Ok(Some(known.clone()));
         }
         let bytes: Vec<u8> =
-            self.raw(&mask, u8::gdal_ordinal(), ResampleAlg::NearestNeighbour, 0)?;
+            self.read_raw(&mask, u8::gdal_ordinal(), ResampleAlg::NearestNeighbour, 0)?;
         let valid: Arc<[bool]> = bytes.into_iter().map(|byte| byte != 0).collect();
         shared.push((key, valid.clone()));
         Ok(Some(valid))
@@ -532,10 +541,10 @@ impl PixelRead<'_> {
 
 /// Complex pixels that are not nodata: those whose real part differs from it, or whose imaginary
 /// part is neither 0 nor nodata.
-fn not_nodata(
+fn find_valid_complex_pixels(
     pairs: impl Iterator<Item = [f64; 2]>,
     nodata: Option<NoDataTest>,
-) -> Option<Arc<[bool]>> {
+) -> ValidMask {
     let test = nodata?;
     let same = |value: f64| test.is_nodata(value);
     Some(
@@ -546,7 +555,7 @@ fn not_nodata(
 }
 
 /// Valid pixels by nodata value; `None` when no pixel has it.
-fn by_value(samples: &Samples, nodata: NoDataTest) -> Option<Arc<[bool]>> {
+fn find_valid_pixels(samples: &Samples, nodata: NoDataTest) -> ValidMask {
     let valid: Arc<[bool]> = match samples {
         Samples::F32(values) => values
             .iter()

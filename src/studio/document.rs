@@ -111,9 +111,9 @@ impl DraftViews {
 }
 
 /// Locked access to the structure.
-pub struct LensGuard<'a>(MutexGuard<'a, DraftViews>);
+pub struct StructureGuard<'a>(MutexGuard<'a, DraftViews>);
 
-impl std::ops::Deref for LensGuard<'_> {
+impl std::ops::Deref for StructureGuard<'_> {
     type Target = Structure;
 
     fn deref(&self) -> &Structure {
@@ -121,7 +121,7 @@ impl std::ops::Deref for LensGuard<'_> {
     }
 }
 
-impl std::ops::DerefMut for LensGuard<'_> {
+impl std::ops::DerefMut for StructureGuard<'_> {
     fn deref_mut(&mut self) -> &mut Structure {
         &mut self.0.structure
     }
@@ -215,13 +215,13 @@ impl DraftDocument {
     }
 
     /// The structure, updated to the draft; only changed roots are examined.
-    pub fn structure(&self) -> LensGuard<'_> {
-        let mut lens = self
+    pub fn structure(&self) -> StructureGuard<'_> {
+        let mut views = self
             .structure
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        lens.update(self.draft.dataset());
-        LensGuard(lens)
+        views.update(self.draft.dataset());
+        StructureGuard(views)
     }
 
     /// Id of the root chosen as pattern, if any.
@@ -272,12 +272,12 @@ impl DraftDocument {
     fn derived_data(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
-            let mut lens = self
+            let mut views = self
                 .structure
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            lens.update(dataset);
-            let tree = lens
+            views.update(dataset);
+            let tree = views
                 .tree
                 .get_or_insert_with(|| Arc::new(Skeleton::from_dataset(dataset)))
                 .clone();
@@ -330,7 +330,7 @@ impl Document {
     }
 
     /// The structure of a draft, updated. Locks it: release it soon.
-    pub fn structure(&self) -> Option<LensGuard<'_>> {
+    pub fn structure(&self) -> Option<StructureGuard<'_>> {
         match self {
             Document::Draft(document) => Some(document.structure()),
             Document::Opened(_) => None,

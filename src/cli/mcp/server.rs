@@ -19,11 +19,14 @@ use crate::error::{Error, Kind, Result};
 use crate::jobs::{Job, Jobs, Progress};
 use crate::ops::{AnyOperation, OperationDescription};
 
-/// Time between two looks at a running job.
-const LOOK: Duration = Duration::from_millis(50);
+/// Time after which a running job is asked for its progress and result again.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Most rows that a query answers when its request names no limit.
-const QUERY_ROWS: usize = 200;
+/// A cancelled job that takes longer to stop is given up.
+const STOP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Limit of a query whose request has none, in rows.
+const DEFAULT_QUERY_LIMIT: usize = 200;
 
 /// Serves operations to one client.
 #[derive(Clone)]
@@ -42,7 +45,7 @@ impl OperationServer {
         let tools = AnyOperation::descriptions()
             .into_iter()
             .filter(may_run)
-            .map(tool_of)
+            .map(make_tool)
             .collect();
         Self {
             places,
@@ -52,7 +55,8 @@ impl OperationServer {
         }
     }
 
-    /// The operation of a call, once its paths, writes and programs are admitted.
+    /// Reads the operation of a call, resolves its paths, and checks that the user permits its paths,
+    /// writes and programs.
     ///
     /// # Errors
     /// Those of [`AnyOperation::from_request`], and [`Kind::Usage`] for what the user has not
@@ -72,10 +76,10 @@ impl OperationServer {
                 error.hint("the user agrees by starting `taco-studio mcp` with --allow-write")
             );
         }
-        let mut named = Vec::new();
-        operation.visit_paths(&mut |_, path| named.push(path.clone()));
-        named.iter().try_for_each(|path| self.places.admit(path))?;
-        // Read only now: the files themselves are inside.
+        let mut paths = Vec::new();
+        operation.visit_paths(&mut |_, path| paths.push(path.clone()));
+        paths.iter().try_for_each(|path| self.places.admit(path))?;
+        // Files that name other paths are read once they are admitted themselves.
         operation
             .paths_in_files()?
             .iter()
@@ -85,13 +89,13 @@ impl OperationServer {
             && request.catalogue.reads(&request.source)
         {
             let error = Error::usage(
-                "a catalogue lists files of its own, which may be outside the folders",
+                "a catalogue lists other files, which may be outside the permitted folders",
             )
             .at_path(&request.source);
-            return Err(error.hint("the user runs `taco-studio create` with it"));
+            return Err(error.hint("the user can run `taco-studio create` with it"));
         }
         if let AnyOperation::Query(request) = &mut operation {
-            request.query.limit.get_or_insert(QUERY_ROWS);
+            request.query.limit.get_or_insert(DEFAULT_QUERY_LIMIT);
         }
         Ok(operation)
     }
@@ -103,12 +107,13 @@ impl OperationServer {
         operation: AnyOperation,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
-        let mut job: Job<OperationAnswer> = self.jobs.start("tool", move |ctx| {
+        let mut running = RunningTool(self.jobs.start("tool", move |ctx| {
             let output = operation.run(ctx)?;
             Ok(OperationAnswer::from_output(&output))
-        });
+        }));
+        let job = &mut running.0;
         let token = context.meta.get_progress_token();
-        let mut told = Progress::default();
+        let mut last_sent = Progress::default();
         let outcome = loop {
             if let Some(outcome) = job.try_take() {
                 break outcome;
@@ -117,11 +122,11 @@ impl OperationServer {
                 job.cancel();
             }
             let now = job.progress();
-            if let Some(token) = token.clone().filter(|_| now != told) {
-                tell_progress(&context.peer, token, &now).await;
-                told = now;
+            if let Some(token) = token.clone().filter(|_| now != last_sent) {
+                send_progress(&context.peer, token, &now).await;
+                last_sent = now;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
         match outcome {
             Ok(answer) => answer.into_result(job.progress().warnings),
@@ -131,7 +136,7 @@ impl OperationServer {
 }
 
 /// The tool of an operation.
-fn tool_of(description: OperationDescription) -> Tool {
+fn make_tool(description: OperationDescription) -> Tool {
     let OperationDescription {
         name,
         purpose,
@@ -150,13 +155,14 @@ fn tool_of(description: OperationDescription) -> Tool {
     )
 }
 
-/// A client that no longer listens is noticed when standard input ends.
-async fn tell_progress(peer: &Peer<RoleServer>, token: ProgressToken, progress: &Progress) {
+/// Sends a progress notification.
+async fn send_progress(peer: &Peer<RoleServer>, token: ProgressToken, progress: &Progress) {
     let mut notification = ProgressNotificationParam::new(token, progress.done as f64)
         .with_message(&progress.stage.name);
     if let Some(total) = progress.total {
         notification = notification.with_total(total as f64);
     }
+    // A lost client is noticed when standard input ends.
     let _ = peer.notify_progress(notification).await;
 }
 
@@ -172,7 +178,7 @@ impl ServerHandler for OperationServer {
                 observation) of all generations. Paths are \
              limited to {}; relative ones start at the first folder. {writes} Begin with \
                 `inspect`; `query` runs SQL over the tables \
-             data, level0, level1, … and answers {QUERY_ROWS} rows unless `limit` says otherwise; \
+             data, level0, level1, … and returns at most {DEFAULT_QUERY_LIMIT} rows unless the request has a `limit`; \
                 `validate` lists findings with \
              their rules. `extensions` lists what `extend` computes.",
             self.places.format_places()
@@ -197,11 +203,30 @@ impl ServerHandler for OperationServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let result = match self.admit_operation(request) {
+        // Folders are resolved and files read, which blocks.
+        let server = self.clone();
+        let admitted = tokio::task::spawn_blocking(move || server.admit_operation(request)).await;
+        let admitted = admitted.unwrap_or_else(|error| {
+            Err(Error::internal("the request was not checked").because(error))
+        });
+        let result = match admitted {
             Ok(operation) => self.run(operation, &context).await,
             Err(error) => failure(&error),
         };
         Ok(result.into())
+    }
+}
+
+/// The job of a call, which is cancelled and waited for when the call ends early: a client that
+/// closes its end must not leave half of an output.
+struct RunningTool(Job<OperationAnswer>);
+
+impl Drop for RunningTool {
+    fn drop(&mut self) {
+        if self.0.try_take().is_none() {
+            self.0.cancel();
+            self.0.wait_for(STOP_PATIENCE);
+        }
     }
 }
 

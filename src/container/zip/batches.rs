@@ -8,7 +8,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use rayon::prelude::*;
 
 use super::members::{WrittenMember, planned_member};
-use crate::container::block_sharing::has_blocks;
+use crate::container::block_sharing::can_share_blocks;
 use crate::container::plan::PlannedFile;
 use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
@@ -159,7 +159,7 @@ fn pieces(
 ) -> impl Iterator<Item = PlannedBatch> {
     let mut at = 0;
     let is_shared = move |file: &PlannedFile| {
-        shares_blocks && file.is_aligned && has_blocks(plan.source(assembly, file))
+        shares_blocks && file.is_aligned && can_share_blocks(plan.source(assembly, file))
     };
     let is_large = move |file: &PlannedFile| file.size > WHOLE_MAX || is_shared(file);
     std::iter::from_fn(move || {

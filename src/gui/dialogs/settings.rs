@@ -222,13 +222,14 @@ impl SettingsDialog {
                 }
             });
         }
+        let before = &self.settings.publish_prices;
         self.settings.publish_prices = Prices {
-            storage_gb_month: self.parse_typed_price(0),
-            egress_gb: self.parse_typed_price(1),
-            read_1000: self.parse_typed_price(2),
-            write_1000: self.parse_typed_price(3),
-            full_reads_month: self.parse_typed_price(4),
-            limit_month: self.parse_typed_price(5),
+            storage_gb_month: self.parse_typed_price(0, before.storage_gb_month),
+            egress_gb: self.parse_typed_price(1, before.egress_gb),
+            read_1000: self.parse_typed_price(2, before.read_1000),
+            write_1000: self.parse_typed_price(3, before.write_1000),
+            full_reads_month: self.parse_typed_price(4, before.full_reads_month),
+            limit_month: self.parse_typed_price(5, before.limit_month),
         };
         let text = tr!(
             "Empty: the list prices of the stores of about {date}, which are approximate. The \
@@ -238,11 +239,11 @@ impl SettingsDialog {
         ui.add(egui::Label::new(theme::style_small_text(text, t.tx3)).wrap());
     }
 
-    /// The price in the field at this position.
-    fn parse_typed_price(&self, at: usize) -> Option<f64> {
-        self.prices
-            .get(at)
-            .and_then(|text| Prices::parse_price(text))
+    /// The price in the field at this position: none when it is empty, and the one before while the
+    /// text is no price.
+    fn parse_typed_price(&self, at: usize, before: Option<f64>) -> Option<f64> {
+        let text = self.prices.get(at).filter(|text| !text.trim().is_empty())?;
+        Prices::parse_price(text).or(before)
     }
 }
 

@@ -33,10 +33,10 @@ use token::may_carry_token;
 use web::{build_swift_client, build_web_client};
 
 /// Scheme, authority, and query of a signed link.
-type TokenScope = (Scheme, Box<str>, Option<Box<str>>);
+type StoreKey = (Scheme, Box<str>, Option<Box<str>>);
 
 #[derive(Default)]
-struct KnownToken {
+struct Connections {
     /// Settings of all servers not in `of_hosts`.
     access: Access,
     /// Settings by server or bucket.
@@ -45,15 +45,15 @@ struct KnownToken {
     last: Access,
     /// Queries of signed links, by address.
     links: Vec<(String, Box<str>)>,
-    stores: HashMap<TokenScope, Arc<dyn ObjectStore>>,
+    stores: HashMap<StoreKey, Arc<dyn ObjectStore>>,
     /// Where objects are written.
     buckets: HashMap<(Scheme, Box<str>), Arc<Bucket>>,
 }
 
-static TOKENS: Mutex<Option<KnownToken>> = Mutex::new(None);
+static CONNECTIONS: Mutex<Option<Connections>> = Mutex::new(None);
 
-fn lock_known_tokens() -> MutexGuard<'static, Option<KnownToken>> {
-    TOKENS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_connections() -> MutexGuard<'static, Option<Connections>> {
+    CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the connection settings of the named servers, or of all others when none is named. A server
@@ -80,7 +80,7 @@ pub fn set_access(access: Access) -> Result<()> {
             return Err(error.hint("use the server's https:// address, or omit the token"));
         }
     }
-    let mut known = lock_known_tokens();
+    let mut known = lock_connections();
     let known = known.get_or_insert_default();
     known.last = Access {
         token: None,
@@ -120,13 +120,13 @@ fn exposes_token(host: &str) -> bool {
 
 /// The most recent settings without token and servers: the initial values of a form.
 pub fn access() -> Access {
-    lock_known_tokens()
+    lock_connections()
         .as_ref()
         .map(|known| known.last.clone())
         .unwrap_or_default()
 }
 
-impl KnownToken {
+impl Connections {
     fn access_for(&self, address: &Address) -> &Access {
         self.of_hosts.get(&address.origin()).unwrap_or(&self.access)
     }
@@ -134,7 +134,7 @@ impl KnownToken {
 
 /// The settings for an address.
 pub(super) fn access_for(address: &Address) -> Access {
-    lock_known_tokens()
+    lock_connections()
         .as_ref()
         .map(|known| known.access_for(address).clone())
         .unwrap_or_default()
@@ -142,7 +142,7 @@ pub(super) fn access_for(address: &Address) -> Access {
 
 /// Maximum number of parallel requests.
 pub(super) fn connections() -> usize {
-    let set = lock_known_tokens()
+    let set = lock_connections()
         .as_ref()
         .and_then(|known| known.access.connections);
     set.map_or_else(super::limits::connections, |set| set.clamp(1, 64))
@@ -163,7 +163,7 @@ pub(super) fn admit_address(address: Address) -> Address {
     let (clean, secret) = address.without_secret();
     if let Some(secret) = secret {
         let text = clean.to_string();
-        let mut known = lock_known_tokens();
+        let mut known = lock_connections();
         let known = known.get_or_insert_default();
         known.links.retain(|(other, _)| *other != text);
         known.links.push((text, secret));
@@ -185,7 +185,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
         .then(|| find_link_query(address).or_else(|| address.query.clone()))
         .flatten();
     let name = (address.scheme, address.authority.clone(), query);
-    if let Some(store) = lock_known_tokens()
+    if let Some(store) = lock_connections()
         .as_ref()
         .and_then(|known| known.stores.get(&name).cloned())
     {
@@ -206,7 +206,7 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
     let store = built.map_err(|fault| fault.into_error(address))?;
     // The settings may have changed meanwhile. All threads must get the same client, as it
     // identifies open files.
-    let mut known = lock_known_tokens();
+    let mut known = lock_connections();
     let known = known.get_or_insert_default();
     let is_current = *known.access_for(address) == access;
     let store = if is_current {
@@ -234,7 +234,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
         access_for(address),
         (address.scheme, address.authority.clone()),
     );
-    if let Some(bucket) = lock_known_tokens()
+    if let Some(bucket) = lock_connections()
         .as_ref()
         .and_then(|known| known.buckets.get(&name).cloned())
     {
@@ -263,7 +263,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
         }
     };
     let bucket = Arc::new(bucket.map_err(|fault| fault.into_error(address))?);
-    let mut known = lock_known_tokens();
+    let mut known = lock_connections();
     let known = known.get_or_insert_default();
     let is_current = *known.access_for(address) == access;
     Ok(if is_current {
@@ -276,7 +276,7 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
 /// Forgets the clients of the process that this one was forked from, whose connections are that
 /// process's. Nothing is freed.
 pub(super) fn forget_clients() {
-    if let Some(known) = lock_known_tokens().as_mut() {
+    if let Some(known) = lock_connections().as_mut() {
         std::mem::forget(std::mem::take(&mut known.stores));
         std::mem::forget(std::mem::take(&mut known.buckets));
     }
@@ -285,7 +285,7 @@ pub(super) fn forget_clients() {
 /// The query of the signed link that applies to an address: its own, or that of a parent folder.
 fn find_link_query(address: &Address) -> Option<Box<str>> {
     let text = address.to_string();
-    let known = lock_known_tokens();
+    let known = lock_connections();
     let links = known.as_ref()?.links.iter().rev();
     links
         .filter(|(link, _)| link_covers(link, &text))

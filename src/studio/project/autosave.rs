@@ -92,7 +92,7 @@ pub(in crate::studio) struct Autosave {
     begun: bool,
     patience: Duration,
     /// True from the message that writing is slow to the end of the slow period.
-    reports_slow: Cell<bool>,
+    has_reported_slow: Cell<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -106,14 +106,14 @@ impl Autosave {
             .name("autosave".into())
             .spawn(move || run_autosave(&folder, &receiver, &inner))
             .ok();
-        let reports_slow = Cell::new(false);
+        let has_reported_slow = Cell::new(false);
         Self {
             sender,
             shared,
             sent: 0,
             begun: false,
             patience: PATIENCE,
-            reports_slow,
+            has_reported_slow,
             thread,
         }
     }
@@ -204,7 +204,7 @@ impl Autosave {
         let mut state = self.lock_shared();
         let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
         // Reported once per slow period.
-        let is_reported = self.reports_slow.replace(slow);
+        let is_reported = self.has_reported_slow.replace(slow);
         let behind = self.sent.saturating_sub(state.written);
         state.trouble.take().or_else(|| {
             (slow && !is_reported)
@@ -579,7 +579,7 @@ mod tests {
             sent: 0,
             begun: false,
             patience: PATIENCE,
-            reports_slow: Cell::new(false),
+            has_reported_slow: Cell::new(false),
             thread: Some(thread),
         };
         let mut autosave = autosave.with_patience(Duration::from_millis(20));

@@ -42,11 +42,11 @@ fn cost_of(name: &str) -> (&'static str, &'static str) {
 fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Document) {
     structure::update_summary(cx);
     let key = cx.document_key();
-    let lens = cx.session.structure.summary.clone();
+    let summary = cx.session.structure.summary.clone();
     let roots = document
         .kind(RowRef {
             level: 0,
-            row: lens.model.unwrap_or(0),
+            row: summary.model.unwrap_or(0),
         })
         .unwrap_or(SampleKind::File);
     refresh_rasters(panel, cx, document, key);
@@ -54,7 +54,7 @@ fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Do
         return;
     }
     panel.made_for = Some(key);
-    let groups = Arc::new(targets::groups(&lens, roots));
+    let groups = Arc::new(targets::groups(&summary, roots));
     if *groups != *panel.groups {
         // Groups changed: reset the flags to the targets of the calls.
         let same = groups.len() == panel.groups.len()

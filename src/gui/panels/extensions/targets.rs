@@ -40,44 +40,44 @@ impl TargetGroup {
 }
 
 /// The groups of a draft, level by level. `roots` is the kind of the roots.
-pub fn groups(lens: &StructureSummary, roots: SampleKind) -> Vec<TargetGroup> {
-    let all = lens.total();
+pub fn groups(summary: &StructureSummary, roots: SampleKind) -> Vec<TargetGroup> {
+    let all = summary.total();
     let mut found = vec![TargetGroup {
         level: 0,
         kind: roots,
         title: "roots".into(),
         positions: Vec::new(),
-        samples: all - lens.all_padded(),
+        samples: all - summary.all_padded(),
     }];
     let mut below: BTreeMap<(usize, Option<u32>, bool), Vec<u32>> = BTreeMap::new();
-    for (index, node) in lens.pattern.iter().enumerate() {
+    for (index, node) in summary.pattern.iter().enumerate() {
         let key = (node.level, node.parent, node.kind == SampleKind::File);
         // Files of level 1 mostly differ in kind; deeper ones mostly form a series.
         if node.level == 1 {
-            found.push(group(lens, &[index as u32]));
+            found.push(group(summary, &[index as u32]));
         } else {
             below.entry(key).or_default().push(index as u32);
         }
     }
-    found.extend(below.values().map(|positions| group(lens, positions)));
+    found.extend(below.values().map(|positions| group(summary, positions)));
     found.sort_by_key(|group| group.level);
     found
 }
 
-fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
+fn group(summary: &StructureSummary, members: &[u32]) -> TargetGroup {
     let node = members
         .first()
-        .and_then(|&first| lens.pattern.get(first as usize));
-    let path = |position: u32| lens.path(position).join("/");
+        .and_then(|&first| summary.pattern.get(first as usize));
+    let path = |position: u32| summary.path(position).join("/");
     let first = members
         .first()
-        .map(|&position| lens.path(position).join(" / "))
+        .map(|&position| summary.path(position).join(" / "))
         .unwrap_or_default();
     let title = match members {
         [_] | [] => first,
         [.., last] => format!(
             "{first} – {}",
-            lens.path(*last).last().copied().unwrap_or_default()
+            summary.path(*last).last().copied().unwrap_or_default()
         ),
     };
     TargetGroup {
@@ -90,19 +90,19 @@ fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
             .collect(),
         samples: members
             .iter()
-            .map(|position| count_present_samples(lens, *position))
+            .map(|position| count_present_samples(summary, *position))
             .sum(),
     }
 }
 
 /// Counts the samples at a position that are neither missing nor padded.
-fn count_present_samples(lens: &StructureSummary, position: u32) -> u64 {
-    let counts = lens
+fn count_present_samples(summary: &StructureSummary, position: u32) -> u64 {
+    let counts = summary
         .counts
         .get(position as usize)
         .copied()
         .unwrap_or_default();
-    lens.total()
+    summary.total()
         - counts.count_in_state(PositionState::Missing)
         - counts.count_in_state(PositionState::Padded)
 }
@@ -272,13 +272,13 @@ mod tests {
             ..Dataset::default()
         };
         let structure = Structure::from_dataset(&data);
-        let lens = StructureSummary {
+        let summary = StructureSummary {
             pattern: structure.pattern().to_vec(),
             counts: structure.position_counts(),
             roots: structure.root_counts(),
             ..StructureSummary::default()
         };
-        let groups = groups(&lens, SampleKind::Folder);
+        let groups = groups(&summary, SampleKind::Folder);
         let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
         assert_eq!(titles, ["roots", "image", "caption"]);
         assert_eq!(
@@ -304,7 +304,7 @@ mod tests {
         assert!(!needs("split", serde_json::json!({"value": "train"})));
     }
 
-    fn lens() -> StructureSummary {
+    fn summary() -> StructureSummary {
         let file = |id: &str| Sample::new_file(id, "/x", 1);
         let scene = |id: &str, times: usize| {
             let s2 = Sample::new_folder(
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn groups_name_what_targets_take() {
-        let groups = groups(&lens(), SampleKind::Folder);
+        let groups = groups(&summary(), SampleKind::Folder);
         let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
         assert_eq!(titles, ["roots", "s2", "dem", "label", "s2 / t0 – t2"]);
         assert_eq!(groups[4].samples, 8);
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn ticks_become_calls_and_come_back() {
-        let groups = groups(&lens(), SampleKind::Folder);
+        let groups = groups(&summary(), SampleKind::Folder);
         let registry = builtin();
         let stac = registry
             .entries()

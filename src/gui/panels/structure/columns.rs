@@ -25,9 +25,9 @@ pub(super) struct StructureColumns {
 }
 
 impl StructureColumns {
-    pub fn new(lens: &StructureSummary) -> Self {
-        let count = lens.pattern.len();
-        let longest = lens
+    pub fn new(summary: &StructureSummary) -> Self {
+        let count = summary.pattern.len();
+        let longest = summary
             .pattern
             .iter()
             .map(|node| node.id.chars().count())
@@ -38,14 +38,14 @@ impl StructureColumns {
             .round();
         let mut end: Vec<usize> = (1..=count).collect();
         for index in (0..count).rev() {
-            if let Some(parent) = lens.pattern[index].parent {
+            if let Some(parent) = summary.pattern[index].parent {
                 end[parent as usize] = end[parent as usize].max(end[index]);
             }
         }
         let mut left = Vec::with_capacity(count);
         let mut x = 0.0;
         let mut group_before = false;
-        for (index, node) in lens.pattern.iter().enumerate() {
+        for (index, node) in summary.pattern.iter().enumerate() {
             if node.parent.is_none() {
                 let group = end[index] > index + 1;
                 if index > 0 && (group || group_before) {
@@ -85,7 +85,7 @@ mod tests {
     use crate::draft::Structure;
     use crate::model::{Dataset, Sample, Tortilla};
 
-    fn lens(parts: Vec<Sample>) -> StructureSummary {
+    fn summary(parts: Vec<Sample>) -> StructureSummary {
         let roots = vec![Sample::new_folder("a", Tortilla::new(parts))];
         let data = Dataset {
             root: Tortilla::new(roots).into(),
@@ -101,8 +101,8 @@ mod tests {
     fn columns_are_found_by_where_they_are() {
         let file = |id: &str| Sample::new_file(id, "/x", 1);
         let s2 = Sample::new_folder("s2", Tortilla::new(vec![file("t0"), file("t1")]));
-        let lens = lens(vec![s2, file("dem"), file("label")]);
-        let columns = StructureColumns::new(&lens);
+        let summary = summary(vec![s2, file("dem"), file("label")]);
+        let columns = StructureColumns::new(&summary);
         assert_eq!(columns.end, [3, 2, 3, 4, 5]);
         for (index, &left) in columns.left.iter().enumerate() {
             assert_eq!(
@@ -121,14 +121,14 @@ mod tests {
             "two files side by side are no groups"
         );
         assert_eq!(columns.span(0), (0.0, columns.left[2] + columns.cell));
-        assert_eq!(lens.path(2), ["s2", "t1"]);
-        assert_eq!(lens.siblings(2).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(summary.path(2), ["s2", "t1"]);
+        assert_eq!(summary.siblings(2).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
     fn columns_are_as_wide_as_the_longest_id_within_limits() {
         let width = |id: &str| {
-            StructureColumns::new(&lens(vec![
+            StructureColumns::new(&summary(vec![
                 Sample::new_file("t0", "/x", 1),
                 Sample::new_file(id, "/x", 1),
             ]))

@@ -46,8 +46,8 @@ fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Docum
     if shown_fix.of == of {
         return;
     }
-    let lens = cx.session.structure.summary.clone();
-    let fault = cell_fault(document, &lens, root, position, at.level == 0).or_else(|| {
+    let summary = cx.session.structure.summary.clone();
+    let fault = cell_fault(document, &summary, root, position, at.level == 0).or_else(|| {
         let finding = report
             .findings
             .iter()
@@ -84,7 +84,7 @@ fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Docum
 
 fn cell_fault(
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     root: u32,
     position: Option<u32>,
     whole: bool,
@@ -105,7 +105,7 @@ fn cell_fault(
         None => None,
     }?;
     let place = places.get(position as usize)?;
-    let node = lens.pattern.get(position as usize)?;
+    let node = summary.pattern.get(position as usize)?;
     let finding = draft::fault_of(draft.dataset(), root as usize)?;
     let id = document
         .id(crate::studio::RowRef {
@@ -113,7 +113,7 @@ fn cell_fault(
             row: root,
         })?
         .to_owned();
-    let mut path: Vec<String> = lens
+    let mut path: Vec<String> = summary
         .path(position)
         .iter()
         .map(|id| (*id).to_owned())
@@ -121,8 +121,8 @@ fn cell_fault(
     path.pop();
     let above = path.clone();
     path.insert(0, id.clone());
-    let total = paint::format_grouped_number(lens.total());
-    let counts = lens
+    let total = paint::format_grouped_number(summary.total());
+    let counts = summary
         .counts
         .get(position as usize)
         .copied()
@@ -182,7 +182,7 @@ fn cell_fault(
         ),
         PositionState::Present | PositionState::Padded => return None,
     };
-    let now = lens
+    let now = summary
         .siblings(position)
         .map(|sibling| {
             let place: &PatternCell = &places[sibling as usize];

@@ -27,7 +27,7 @@ pub(super) fn hatch(painter: &Painter, t: &ThemeTokens, cell: Rect) {
 pub(super) fn ui(
     ui: &Ui,
     t: &ThemeTokens,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     columns: &StructureColumns,
     rect: Rect,
     shift: f32,
@@ -46,7 +46,7 @@ pub(super) fn ui(
         t.tx2,
     );
     let inner = painter.with_clip_rect(clip.intersect(sums));
-    for (index, counts) in lens.counts.iter().enumerate() {
+    for (index, counts) in summary.counts.iter().enumerate() {
         let cell = cell_rect(sums, columns.left[index] + shift, columns.cell);
         if !cell.intersects(clip) {
             continue;

@@ -10,7 +10,7 @@ use egui::{
 
 use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
-use super::state::StructurePanel;
+use super::state::{RootCells, StructurePanel};
 use super::{cell_rect, root_of, select, step};
 use crate::draft::{self, PatternCell, PositionState, Structure};
 use crate::gui::draft_structure::StructureSummary;
@@ -33,15 +33,15 @@ pub fn ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
 ) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
-    let columns = StructureColumns::new(lens);
+    let columns = StructureColumns::new(summary);
     let level_height = if area.height() < 420.0 { 46.0 } else { LEVEL };
     let head = Rect::from_min_size(
         area.min,
-        vec2(area.width(), level_height * lens.levels as f32 + 6.0),
+        vec2(area.width(), level_height * summary.levels as f32 + 6.0),
     );
     let foot = Rect::from_min_max(pos2(area.left(), area.bottom() - FOOT - LEGEND), area.max);
     let body = Rect::from_min_max(
@@ -57,15 +57,17 @@ pub fn ui(
         panel,
         cx,
         document,
-        lens,
+        summary,
         &columns,
         head,
         level_height,
         shift,
         clip,
     );
-    rows_ui(ui, panel, cx, document, lens, &columns, body, shift, clip);
-    footer::ui(ui, t, lens, &columns, foot, shift, clip);
+    rows_ui(
+        ui, panel, cx, document, summary, &columns, body, shift, clip,
+    );
+    footer::ui(ui, t, summary, &columns, foot, shift, clip);
     sideways_bar(
         ui,
         panel,
@@ -128,7 +130,7 @@ fn head_ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     columns: &StructureColumns,
     rect: Rect,
     level_height: f32,
@@ -143,7 +145,7 @@ fn head_ui(
         Stroke::new(1.0, t.line2),
     );
     let top_of = |level: usize| rect.top() + level_height * level as f32;
-    for level in 0..lens.levels {
+    for level in 0..summary.levels {
         let label = Rect::from_min_size(
             pos2(rect.left() + 10.0, top_of(level)),
             vec2(IDS - 16.0, level_height),
@@ -172,9 +174,9 @@ fn head_ui(
     let root_x = find_visible_middle(clip, shift, 0.0, columns.width);
     let root = Rect::from_min_size(pos2(root_x - 76.0, card_top(0)), vec2(152.0, 38.0));
     let mut wires: Vec<(f32, f32, Vec<f32>)> = vec![(root_x, root.bottom(), Vec::new())];
-    let mut owners: Vec<usize> = Vec::with_capacity(lens.pattern.len());
+    let mut owners: Vec<usize> = Vec::with_capacity(summary.pattern.len());
     let mut cards = Vec::new();
-    for (index, node) in lens.pattern.iter().enumerate() {
+    for (index, node) in summary.pattern.iter().enumerate() {
         let (from, to) = columns.span(index);
         let spans = node.kind == SampleKind::Folder && to - from > columns.cell;
         let (x, width) = if spans {
@@ -243,7 +245,7 @@ fn head_ui(
             icon: icons::TREE_STRUCTURE,
             id: tr!("root"),
             right: "TORTILLA",
-            count: &format!("{} FOLDER", paint::format_grouped_number(lens.total())),
+            count: &format!("{} FOLDER", paint::format_grouped_number(summary.total())),
             faults: 0,
             selected: false,
             hovered: false,
@@ -251,7 +253,7 @@ fn head_ui(
     );
     for (position, card) in cards {
         node_ui(
-            ui, panel, cx, document, lens, columns, position, card, &painter,
+            ui, panel, cx, document, summary, columns, position, card, &painter,
         );
     }
 }
@@ -271,40 +273,40 @@ fn node_ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     columns: &StructureColumns,
     position: u32,
     card: Rect,
     painter: &Painter,
 ) {
     let t = theme::tokens(ui);
-    let node = &lens.pattern[position as usize];
-    let counts = lens
+    let node = &summary.pattern[position as usize];
+    let counts = summary
         .counts
         .get(position as usize)
         .copied()
         .unwrap_or_default();
     let faults = counts.faults();
-    let present = lens.total() - counts.count_in_state(PositionState::Missing);
+    let present = summary.total() - counts.count_in_state(PositionState::Missing);
     let clip = card.intersect(painter.clip_rect());
     let response = ui.interact(
         clip,
         ui.scope_id().with(("position", position)),
         Sense::click(),
     );
-    let path = lens.path(position).join(" / ");
+    let path = summary.path(position).join(" / ");
     let name = tr!(
         "Position {path}: {present} of {total}, {faults} off the pattern",
         path,
         present,
-        total = lens.total(),
+        total = summary.total(),
         faults
     );
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     let folder = node.kind == SampleKind::Folder;
     let below = columns.end[position as usize] - position as usize - 1;
     let right = if folder && below > 0 {
-        let direct = lens
+        let direct = summary
             .pattern
             .iter()
             .filter(|other| other.parent == Some(position))
@@ -419,7 +421,7 @@ fn rows_ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     columns: &StructureColumns,
     body: Rect,
     shift: f32,
@@ -428,7 +430,7 @@ fn rows_ui(
     let rows = panel
         .shown
         .as_ref()
-        .map_or(lens.total(), |shown| shown.len() as u64);
+        .map_or(summary.total(), |shown| shown.len() as u64);
     if rows == 0 {
         ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
             widgets::draw_empty_state(
@@ -456,13 +458,17 @@ fn rows_ui(
         .cursor(cursor)
         .role(Role::Table);
     let (mut picked, mut dropped) = (None, None);
+    let mut cells = std::mem::take(&mut panel.cells);
+    if let Some(structure) = document.structure() {
+        cells.update((cx.document_key(), structure.choice().clone()));
+    }
     let carried = drag::dragged_payload(ui.ctx());
     let carried = carried.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
         let root = panel.root_of(row);
         let drawn = MatrixRow {
             document,
-            lens,
+            summary,
             columns,
             dataset: &dataset,
             shift,
@@ -472,7 +478,7 @@ fn rows_ui(
             carried,
         };
         let chosen = Some(root) == selected;
-        match drawn.ui(ui, rect, response, chosen) {
+        match drawn.ui(ui, rect, response, chosen, &mut cells) {
             Some(Touched::Clicked(position)) => picked = Some((root, Some(position))),
             Some(Touched::Dropped(what, target)) => dropped = Some((what, target)),
             None => {}
@@ -484,6 +490,7 @@ fn rows_ui(
             picked = Some((root, x.and_then(|x| columns.position_at(x))));
         }
     });
+    panel.cells = cells;
     if let Some((what, target)) = dropped {
         drag::let_go(cx, document, &what, &target);
     }
@@ -508,7 +515,7 @@ fn rows_ui(
             cx,
             document,
             root,
-            Some(next.min(lens.pattern.len().saturating_sub(1) as u32)),
+            Some(next.min(summary.pattern.len().saturating_sub(1) as u32)),
         );
     }
     if out.entered {
@@ -518,7 +525,7 @@ fn rows_ui(
 
 struct MatrixRow<'a> {
     document: &'a Document,
-    lens: &'a StructureSummary,
+    summary: &'a StructureSummary,
     columns: &'a StructureColumns,
     dataset: &'a Dataset,
     shift: f32,
@@ -536,7 +543,14 @@ enum Touched {
 
 impl MatrixRow<'_> {
     /// Draws one root; returns the interaction with one of its cells.
-    fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<Touched> {
+    fn ui(
+        &self,
+        ui: &mut Ui,
+        rect: Rect,
+        response: &Response,
+        chosen: bool,
+        cells: &mut RootCells,
+    ) -> Option<Touched> {
         let t = theme::tokens(ui);
         let id = self
             .document
@@ -549,14 +563,12 @@ impl MatrixRow<'_> {
             Some(structure) => {
                 let worst = structure.worst(self.root as usize);
                 let off = worst > PositionState::Present;
-                let places = if off {
-                    draft::places(self.dataset, &structure, self.root as usize).0
-                } else {
-                    Vec::new()
-                };
-                (worst, structure.extra(self.root as usize), places)
+                let root = self.root as usize;
+                let compare = || draft::places(self.dataset, &structure, root).0;
+                let places = off.then(|| cells.find(self.root, compare));
+                (worst, structure.extra(root), places.unwrap_or_default())
             }
-            None => (PositionState::Present, 0, Vec::new()),
+            None => (PositionState::Present, 0, Arc::default()),
         };
         let bad = |place: &&PatternCell| place.state.is_fault() && !place.unreachable;
         let faults = places.iter().filter(bad).count();
@@ -609,7 +621,7 @@ impl MatrixRow<'_> {
                 break;
             }
             let cell = cell_rect(rect, left, self.columns.cell);
-            let folder = self.lens.pattern[index].kind == SampleKind::Folder;
+            let folder = self.summary.pattern[index].kind == SampleKind::Folder;
             match places.get(index) {
                 Some(place) if place.state > PositionState::Present => {
                     touched = self
@@ -647,7 +659,7 @@ impl MatrixRow<'_> {
             footer::hatch(painter, t, cell);
             return None;
         }
-        let path = self.lens.path(position).join(" / ");
+        let path = self.summary.path(position).join(" / ");
         let word = state_word(place);
         let clip = cell.intersect(painter.clip_rect());
         let response = ui.interact(

@@ -83,7 +83,11 @@ pub fn root_of(document: &Document, at: RowRef) -> u32 {
 }
 
 /// Present and expected children of a FOLDER of a draft. `None` when none is missing.
-pub fn lacking(document: &Document, lens: &StructureSummary, at: RowRef) -> Option<(usize, usize)> {
+pub fn lacking(
+    document: &Document,
+    summary: &StructureSummary,
+    at: RowRef,
+) -> Option<(usize, usize)> {
     let (draft, structure) = document.draft().zip(document.structure())?;
     let root = root_of(document, at);
     if !structure.worst(root as usize).is_fault() {
@@ -98,7 +102,7 @@ pub fn lacking(document: &Document, lens: &StructureSummary, at: RowRef) -> Opti
             Some(places.iter().position(|place| place.found == node)? as u32)
         }
     };
-    let below = lens
+    let below = summary
         .pattern
         .iter()
         .zip(&places)
@@ -113,7 +117,7 @@ pub fn lacking(document: &Document, lens: &StructureSummary, at: RowRef) -> Opti
 }
 
 /// The slots of a FOLDER of a draft: positions of the pattern without a child, in order.
-pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap> {
+pub fn gaps(document: &Document, summary: &StructureSummary, at: RowRef) -> Vec<Gap> {
     let Some((draft, structure)) = document.draft().zip(document.structure()) else {
         return Vec::new();
     };
@@ -133,7 +137,7 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
     }
     let mut gaps = Vec::new();
     let mut before = 0;
-    for (position, (node, place)) in (0..).zip(lens.pattern.iter().zip(&places)) {
+    for (position, (node, place)) in (0..).zip(summary.pattern.iter().zip(&places)) {
         if node.parent != parent.filter(|_| at.level > 0) || place.unreachable {
             continue;
         }
@@ -186,8 +190,8 @@ impl Panel for StructurePanel {
         };
         if self.view == StructureView::Consistency {
             update_summary(cx);
-            let lens = cx.session.structure.summary.clone();
-            return consistency::ui(ui, self, cx, document, &lens);
+            let summary = cx.session.structure.summary.clone();
+            return consistency::ui(ui, self, cx, document, &summary);
         }
         if document.draft().is_none() {
             Frame::NONE
@@ -208,8 +212,8 @@ impl Panel for StructurePanel {
             return;
         }
         update_summary(cx);
-        let lens = cx.session.structure.summary.clone();
-        if lens.pattern.is_empty() {
+        let summary = cx.session.structure.summary.clone();
+        if summary.pattern.is_empty() {
             let add = [tr!("Add folder…")];
             let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
                 0 => {
@@ -241,17 +245,17 @@ impl Panel for StructurePanel {
             return;
         }
         want_plans(cx, document);
-        toolbar_ui(ui, self, cx, document, &lens);
+        toolbar_ui(ui, self, cx, document, &summary);
         let area = ui.available_rect_before_wrap();
         let strip = if area.width() > 460.0 { STRIP } else { 0.0 };
         let (left, right) = area.split_left_right_at_x(area.left() + strip);
         if strip > 0.0 {
             ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| {
-                strip::ui(ui, self, cx, document, &lens)
+                strip::ui(ui, self, cx, document, &summary)
             });
         }
         ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| {
-            matrix::ui(ui, self, cx, document, &lens)
+            matrix::ui(ui, self, cx, document, &summary)
         });
     }
 }
@@ -283,7 +287,7 @@ fn toolbar_ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
 ) {
     let t = theme::tokens(ui);
     let key = cx.document_key();
@@ -295,8 +299,8 @@ fn toolbar_ui(
         .fill(t.bg1)
         .inner_margin(Margin::symmetric(8, 6))
         .show(ui, |ui| {
-            let off = lens.roots.faults() + lens.roots.count_in_state(PositionState::Padded);
-            let color = (lens.roots.faults() > 0).then_some(t.err);
+            let off = summary.roots.faults() + summary.roots.count_in_state(PositionState::Padded);
+            let color = (summary.roots.faults() > 0).then_some(t.err);
             let segments = [
                 Segment::new(false, tr!("All roots")),
                 Segment::new(true, tr!("Problems or padding"))

@@ -29,20 +29,20 @@ pub fn ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
 ) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
     painter.vline(area.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
-    refresh(ui, panel, cx, document, lens, t);
+    refresh(ui, panel, cx, document, summary, t);
     let Some((_, _, view, texture)) = &panel.strip else {
         return;
     };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
-    let roots = counted_texts::format_roots(lens.total());
+    let roots = counted_texts::format_roots(summary.total());
     paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
-    let each = lens.total().div_ceil(view.rows.max(1) as u64);
+    let each = summary.total().div_ceil(view.rows.max(1) as u64);
     if each > 1 {
         paint::text_right(
             &painter,
@@ -55,7 +55,7 @@ pub fn ui(
             t.tx3,
         );
     }
-    let matching = MatchingText::from_summary(ui, lens, area.width() - 22.0);
+    let matching = MatchingText::from_summary(ui, summary, area.width() - 22.0);
     let below = matching.height();
     let room = Rect::from_min_max(
         pos2(area.left() + 14.0, head.bottom() + 6.0),
@@ -79,13 +79,13 @@ pub fn ui(
     );
     response
         .widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Overview of all roots")));
-    window_ui(ui, panel, picture, lens);
+    window_ui(ui, panel, picture, summary);
     if let Some(pointer) = response
         .interact_pointer_pos()
         .filter(|_| response.clicked() || response.dragged())
     {
         let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
-        let root = (f64::from(part) * lens.total() as f64) as u32;
+        let root = (f64::from(part) * summary.total() as f64) as u32;
         // A click selects the root that the row shows: its worst one.
         let row = ((part * rows as f32) as usize).min(rows.saturating_sub(1));
         let target = if response.clicked() {
@@ -103,7 +103,7 @@ pub fn ui(
     response.on_hover_text(tr!("Every root of the dataset. Click to go there"));
     counts_ui(
         ui,
-        lens,
+        summary,
         matching,
         Rect::from_min_max(
             pos2(area.left() + 10.0, area.bottom() - below),
@@ -126,7 +126,7 @@ fn refresh(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     t: &ThemeTokens,
 ) {
     let Some(structure) = document.structure() else {
@@ -145,19 +145,19 @@ fn refresh(
     let view = overview(&structure, ROWS);
     let texture = ui.ctx().load_texture(
         "structure strip",
-        image(&view, lens, t),
+        image(&view, summary, t),
         TextureOptions::NEAREST,
     );
     panel.strip = Some((key, structure.choice().clone(), view, texture));
 }
 
 /// Four pixels a position: three for the state, one gap.
-fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImage {
+fn image(view: &Overview, summary: &StructureSummary, t: &ThemeTokens) -> ColorImage {
     let (width, height) = ((view.columns * 4).max(1), view.rows.max(1));
     let mut pixels = vec![t.bg1; width * height];
     for (row, states) in view.cells.chunks_exact(view.columns.max(1)).enumerate() {
         for (column, state) in states.iter().enumerate() {
-            let folder = lens
+            let folder = summary
                 .pattern
                 .get(column)
                 .is_some_and(|node| node.kind == SampleKind::Folder);
@@ -180,13 +180,13 @@ fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImag
 }
 
 /// The frame around the rows that the matrix shows.
-fn window_ui(ui: &Ui, panel: &StructurePanel, picture: Rect, lens: &StructureSummary) {
+fn window_ui(ui: &Ui, panel: &StructurePanel, picture: Rect, summary: &StructureSummary) {
     let t = theme::tokens(ui);
     let (first, last) = (
         panel.root_of(panel.scroll.first()),
         panel.root_of(panel.scroll.first() + panel.rows_seen.max(1) - 1),
     );
-    let total = lens.total().max(1) as f32;
+    let total = summary.total().max(1) as f32;
     let top = picture.top() + picture.height() * first as f32 / total;
     let bottom = picture.top() + picture.height() * (last.max(first) as f32 + 1.0) / total;
     let frame = Rect::from_min_max(
@@ -209,8 +209,8 @@ struct MatchingText {
 }
 
 impl MatchingText {
-    fn from_summary(ui: &Ui, lens: &StructureSummary, width: f32) -> Self {
-        let (total, faults) = (lens.total(), lens.roots.faults());
+    fn from_summary(ui: &Ui, summary: &StructureSummary, width: f32) -> Self {
+        let (total, faults) = (summary.total(), summary.roots.faults());
         let part = if total == 0 {
             1.0
         } else {
@@ -241,12 +241,12 @@ impl MatchingText {
     }
 }
 
-fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect: Rect) {
+fn counts_ui(ui: &mut Ui, summary: &StructureSummary, matching: MatchingText, rect: Rect) {
     let t = theme::tokens(ui);
     let (total, faults, padded) = (
-        lens.total(),
-        lens.roots.faults(),
-        lens.roots.count_in_state(PositionState::Padded),
+        summary.total(),
+        summary.roots.faults(),
+        summary.roots.count_in_state(PositionState::Padded),
     );
     let builder = egui::UiBuilder::new()
         .max_rect(rect.shrink2(vec2(0.0, 6.0)))

@@ -61,7 +61,7 @@ impl Panel for TablePanel {
             self.table.scroll.reveal(place);
         }
         let mut table = std::mem::take(&mut self.table);
-        let lens = cx.session.structure.summary.clone();
+        let summary = cx.session.structure.summary.clone();
         let source = ShownLevel {
             document,
             level,
@@ -69,7 +69,7 @@ impl Panel for TablePanel {
             columns: &self.columns,
             status: &status,
             shown,
-            lens: &lens,
+            summary: &summary,
         };
         let name = tr!("Level {level}", level);
         let mut requests = Vec::new();
@@ -401,7 +401,7 @@ struct ShownLevel<'a> {
     status: &'a SampleStatus,
     /// The rows that match the filter.
     shown: Option<&'a [u32]>,
-    lens: &'a StructureSummary,
+    summary: &'a StructureSummary,
 }
 
 impl ShownLevel<'_> {
@@ -502,7 +502,7 @@ impl ShownLevel<'_> {
         Some(
             states
                 .iter()
-                .zip(&self.lens.pattern)
+                .zip(&self.summary.pattern)
                 .take(PATTERN_SHOWN)
                 .map(|(state, node)| choose_pattern_mark(*state, node.kind))
                 .collect(),

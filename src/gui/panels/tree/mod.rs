@@ -123,14 +123,14 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
     let key = cx.document_key();
     let status = cx.session.status.samples.clone();
     let kept = cx.studio.filtered_rows().cloned();
-    let lens = cx.session.structure.summary.clone();
+    let summary = cx.session.structure.summary.clone();
     follow_chip(panel, cx);
     panel.follow(cx.session.serial, document.tree());
     cx.session.selection.clear_marked_after_change(key);
     if panel.filter.trim().is_empty() && panel.show == Show::All && kept.is_none() {
-        let wanted = Some((key, panel.changes, ValueId::from_arc(&lens)));
+        let wanted = Some((key, panel.changes, ValueId::from_arc(&summary)));
         if panel.made_for != wanted {
-            let gaps = |at| structure::gaps(document, &lens, at);
+            let gaps = |at| structure::gaps(document, &summary, at);
             panel.outline = Arc::new(Outline::new(
                 document.tree(),
                 panel.root_open,
@@ -258,13 +258,13 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
     let filtered = !panel.filter.trim().is_empty() || panel.show != Show::All;
     let mut scroll = panel.scroll;
     let draft = document.draft().is_some();
-    let lens = cx.session.structure.summary.clone();
+    let summary = cx.session.structure.summary.clone();
     let marked = &cx.session.selection.marked;
     let carried = drag::dragged_payload(ui.ctx()).filter(|_| draft);
     let shown = ShownTree {
         document,
         outline: &outline,
-        lens: &lens,
+        summary: &summary,
         status: &status,
         open,
         is_root_open: root_open,
@@ -321,7 +321,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
 struct ShownTree<'a> {
     document: &'a Document,
     outline: &'a Outline,
-    lens: &'a StructureSummary,
+    summary: &'a StructureSummary,
     status: &'a SampleStatus,
     open: &'a BTreeSet<RowRef>,
     is_root_open: bool,
@@ -336,7 +336,7 @@ impl ShownTree<'_> {
     fn make_row(&self, row: u64) -> TreeRow {
         let node = self.outline.node(self.document.tree(), row);
         match (node.gap, node.at) {
-            (Some(gap), _) => gap_row(self.lens, node.depth, gap, self.carried.is_some()),
+            (Some(gap), _) => gap_row(self.summary, node.depth, gap, self.carried.is_some()),
             // While the filter runs again, the outline may be older than the tree.
             (None, Some(at)) if self.document.id(at).is_none() => TreeRow::default(),
             (None, None) => root_row(
@@ -347,7 +347,7 @@ impl ShownTree<'_> {
             (None, Some(at)) => {
                 let row = sample_row(
                     self.document,
-                    self.lens,
+                    self.summary,
                     at,
                     self.status.worst(Some(at)),
                     self.is_filtered || self.open.contains(&at),
@@ -458,8 +458,8 @@ fn select(
 }
 
 /// The row of a missing sample.
-fn gap_row(lens: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
-    let node = lens.pattern.get(gap.position as usize);
+fn gap_row(summary: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
+    let node = summary.pattern.get(gap.position as usize);
     let position = node.map_or(0, |node| node.position);
     let filling = if wanted {
         tr!("drop to fill slot {position}", position)
@@ -491,7 +491,7 @@ fn root_row(document: &Document, status: &SampleStatus, open: bool) -> TreeRow {
 
 fn sample_row(
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
     at: RowRef,
     mark: StatusMark,
     open: bool,
@@ -509,7 +509,7 @@ fn sample_row(
         icons::of_file(id)
     };
     let lacking = if folder {
-        crate::gui::panels::structure::lacking(document, lens, at)
+        crate::gui::panels::structure::lacking(document, summary, at)
     } else {
         None
     };

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::{SlurmOptions, SubmitRequest, output_of, ranges, read_submitted_jobs};
 use crate::error::{Error, IoContext, Result};
+use crate::ops::join_for_posix;
 use crate::ops::plan::{Plan, write_json};
-use crate::ops::posix_line;
 use crate::text::PrintableLine;
 
 /// Maximum number of parts in one array; Slurm's default `MaxArraySize` allows indices up to 1000.
@@ -242,7 +242,7 @@ fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> R
         }
         words.push(word);
     }
-    Ok(posix_line(words.iter().map(String::as_str)))
+    Ok(join_for_posix(words.iter().map(String::as_str)))
 }
 
 #[cfg(test)]

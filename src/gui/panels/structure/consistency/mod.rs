@@ -64,7 +64,7 @@ pub fn ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
 ) {
     refresh(panel, cx);
     toolbar_ui(ui, panel, cx, document);
@@ -118,7 +118,7 @@ pub fn ui(
             UiBuilder::new()
                 .max_rect(foot)
                 .id_salt("consistency-rename"),
-            |ui| rename::ui(ui, panel, cx, document, lens),
+            |ui| rename::ui(ui, panel, cx, document, summary),
         );
     }
 }

@@ -23,14 +23,14 @@ const COLUMNS: usize = 4;
 const WIDE: f32 = 1040.0;
 
 /// Positions from level 1 down, in the pattern.
-fn place_of(lens: &StructureSummary, position: u32) -> Vec<u32> {
+fn place_of(summary: &StructureSummary, position: u32) -> Vec<u32> {
     let mut place = Vec::new();
-    let mut next = lens.pattern.get(position as usize);
+    let mut next = summary.pattern.get(position as usize);
     while let Some(node) = next {
         place.push(node.position);
         next = node
             .parent
-            .and_then(|parent| lens.pattern.get(parent as usize));
+            .and_then(|parent| summary.pattern.get(parent as usize));
     }
     place.reverse();
     place
@@ -42,7 +42,7 @@ pub fn ui(
     panel: &mut StructurePanel,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &StructureSummary,
+    summary: &StructureSummary,
 ) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
@@ -52,7 +52,7 @@ pub fn ui(
     let Some(draft) = document.draft() else {
         return;
     };
-    if lens.pattern.is_empty() {
+    if summary.pattern.is_empty() {
         ui.label(theme::rich_text(tr!("There are no positions below the roots.")).color(t.tx2));
         return;
     }
@@ -66,16 +66,16 @@ pub fn ui(
             .positions
             .get(position)?
             .place;
-        (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
+        (0..summary.pattern.len() as u32).find(|&node| place_of(summary, node) == *place)
     });
     let state = &mut panel.consistency.rename;
     let position = state
         .position
-        .filter(|position| (*position as usize) < lens.pattern.len())
+        .filter(|position| (*position as usize) < summary.pattern.len())
         .or(chosen_in_table)
         .unwrap_or(0);
     state.position = Some(position);
-    let place = place_of(lens, position);
+    let place = place_of(summary, position);
     // The fields begin with a pattern of the ids at the position.
     let (dataset, at) = (draft.dataset().clone(), place.clone());
     state.proposed.update(
@@ -92,7 +92,7 @@ pub fn ui(
             .is_some_and(|(_, before)| before == position)
             && !state.from.is_empty();
         if !own {
-            let id = lens.pattern[position as usize].id.to_string();
+            let id = summary.pattern[position as usize].id.to_string();
             (state.from, state.to) = proposed.clone().unwrap_or((id.clone(), id));
         }
         state.filled_for = Some((key, position));
@@ -142,8 +142,8 @@ pub fn ui(
                             .color(t.tx2),
                     );
                 }
-                let names: Vec<String> = (0..lens.pattern.len() as u32)
-                    .map(|node| lens.path(node).join(" / "))
+                let names: Vec<String> = (0..summary.pattern.len() as u32)
+                    .map(|node| summary.path(node).join(" / "))
                     .collect();
                 let current = names.get(position as usize).cloned().unwrap_or_default();
                 if let Some(picked) = widgets::combo(
@@ -190,6 +190,8 @@ pub fn ui(
                     .show(ui)
                     .on_hover_text(theme::rich_text(tip));
                 let (blocked, count) = match state.preview.state() {
+                    // Its preview is that of the last pattern.
+                    _ if state.from.is_empty() => (Some(tr!("Enter a pattern of the names")), 0),
                     AsyncState::Ready(found) => {
                         let (matching, colliding) =
                             (found.names.len() as u64, found.colliding as u64);
@@ -201,7 +203,12 @@ pub fn ui(
                         marks.push((
                             icon,
                             color,
-                            tr!("{n} match", n = paint::format_grouped_number(matching)),
+                            tr_n!(
+                                matching,
+                                "{n} match",
+                                "{n} match",
+                                n = paint::format_grouped_number(matching)
+                            ),
                         ));
                         let (icon, color) = if colliding == 0 {
                             (icons::CHECK, t.ok)
@@ -211,13 +218,20 @@ pub fn ui(
                         marks.push((
                             icon,
                             color,
-                            tr!("{n} collide", n = paint::format_grouped_number(colliding)),
+                            tr_n!(
+                                colliding,
+                                "{n} collides",
+                                "{n} collide",
+                                n = paint::format_grouped_number(colliding)
+                            ),
                         ));
                         if found.unmatched > 0 {
                             marks.push((
                                 icons::INFO,
                                 t.info,
-                                tr!(
+                                tr_n!(
+                                    found.unmatched,
+                                    "{n} does not match",
                                     "{n} do not match",
                                     n = paint::format_grouped_number(found.unmatched as u64)
                                 ),
@@ -289,7 +303,9 @@ pub fn ui(
             },
         );
     }
-    preview_ui(ui, panel, below, if narrow { ROWS - 1 } else { ROWS });
+    if !panel.consistency.rename.from.is_empty() {
+        preview_ui(ui, panel, below, if narrow { ROWS - 1 } else { ROWS });
+    }
     if close {
         panel.consistency.rename.open = false;
     }

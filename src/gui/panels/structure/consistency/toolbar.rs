@@ -99,6 +99,10 @@ pub(super) fn toolbar_ui(
                             .clicked()
                         {
                             panel.consistency.rename.open = !open;
+                            // The bar begins with the position that is selected.
+                            if panel.consistency.selected.is_some() {
+                                panel.consistency.rename.position = None;
+                            }
                         }
                     }
                     if consistency.is_some() {
