@@ -950,6 +950,8 @@ fn mend_ids(arrangement: &mut ArrangedFiles) {
 fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
     let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
     let mut used: HashSet<String> = HashSet::new();
+    // The next number of each id that several have, without the case of its letters.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for id in ids {
         let mut to = if check_sample_id(id).is_ok() {
             id.clone()
@@ -960,14 +962,14 @@ fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
             to = format!("sample_{}", used.len());
         }
         let base = to.clone();
-        let mut number = 2;
         while used.contains(&to.to_lowercase()) || (to != *id && taken.contains(&to.to_lowercase()))
         {
+            let number = numbers.entry(base.to_lowercase()).or_insert(2);
             to = match base.rsplit_once('.') {
                 Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
                 _ => format!("{base}_{number}"),
             };
-            number += 1;
+            *number += 1;
         }
         used.insert(to.to_lowercase());
         taken.insert(to.to_lowercase());
@@ -983,5 +985,32 @@ fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
 impl ArrangedFiles {
     fn has_file_roots_unnamed(&self) -> bool {
         self.has_file_roots() && self.positions.iter().all(|position| position.id.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mend(ids: &[&str]) -> Vec<String> {
+        let mut ids: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        mend_sibling_ids(ids.iter_mut().collect(), &mut Vec::new());
+        ids
+    }
+
+    #[test]
+    fn ids_that_differ_in_case_are_numbered_past_those_that_are_taken() {
+        let mended = mend(&["a.tif", "A.tif", "a_3.tif", "a.TIF", "b", "B", "b_2"]);
+        let wanted = ["a.tif", "A_2.tif", "a_3.tif", "a_4.TIF", "b", "B_3", "b_2"];
+        assert_eq!(mended, wanted);
+    }
+
+    /// Each would count from 2 again: seconds become hours at 200,000 ids.
+    #[test]
+    fn many_equal_ids_are_numbered_in_one_pass() {
+        let count = 200_000;
+        let mended = mend(&vec!["scene"; count]);
+        assert_eq!(mended[1], "scene_2");
+        assert_eq!(mended[count - 1], format!("scene_{count}"));
     }
 }
