@@ -1,6 +1,6 @@
 //! Arranges files by a reading: roots × positions, columns, and what is left over.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::parsed::{FolderName, ParsedPath};
@@ -696,7 +696,7 @@ fn build_arrangement(
         let longest = by_root.values().map(Vec::len).max().unwrap_or(0);
         texts.extend((0..longest).map(|at| at.to_string()));
     } else {
-        let known: HashSet<&str> = places
+        let known: BTreeSet<&str> = places
             .iter()
             .flatten()
             .map(|(_, position)| position.as_str())

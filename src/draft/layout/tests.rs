@@ -74,6 +74,17 @@ fn ids_that_differ_in_case_alone_stay_two_roots() {
     assert_eq!(ids.len(), found.roots.len(), "{:?}", found.roots);
 }
 
+/// The order of a hash table would decide which of the two is renamed.
+#[test]
+fn positions_that_differ_in_case_alone_have_the_same_ids_each_time() {
+    let paths = paths("A/x_1.tif a/x_1.tif A/x_2.tif a/x_2.tif");
+    let reading = super::folder_layout(&paths).expect("a reading");
+    for _ in 0..32 {
+        let found = arrange_files(&paths, &reading).expect("a place for each file");
+        assert_eq!(positions(&found), [("A", 2), ("a_2", 2)]);
+    }
+}
+
 #[test]
 fn files_that_may_be_parts_of_scenes_are_no_roots_unasked() {
     for text in [
