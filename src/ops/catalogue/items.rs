@@ -93,7 +93,7 @@ impl<'a> ItemCollector<'a> {
     /// document has none, is `geometry`.
     ///
     /// # Errors
-    /// Those of [`StacItem::read`].
+    /// Those of [`StacItem::read`] and [`PropertyColumns::add`].
     pub fn add(
         &mut self,
         place: &Arc<Path>,
@@ -118,8 +118,8 @@ impl<'a> ItemCollector<'a> {
         });
         item.assets.shrink_to_fit();
         self.items.push(item);
-        self.columns.add(metadata);
-        Ok(())
+        let added = self.columns.add(metadata);
+        added.map_err(|error| error.at_path(place))
     }
 
     /// The Items.
