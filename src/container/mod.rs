@@ -12,6 +12,7 @@ mod consolidate;
 mod cozip;
 mod damage;
 mod data_files;
+mod data_size;
 mod dataset_version;
 mod destination;
 mod detect;
