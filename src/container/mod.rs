@@ -12,6 +12,7 @@ mod consolidate;
 mod cozip;
 mod damage;
 mod data_files;
+mod data_size;
 mod dataset_version;
 mod destination;
 mod detect;
@@ -61,8 +62,8 @@ pub use collection_file::{
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::{
-    CHECKED_TAIL, CozipArchive, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById, Taco3Reader,
-    Taco3Table, check_value, parse_index, stated_check_value, table_above,
+    CHECKED_TAIL, CozipArchive, INDEX_MAX, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById,
+    Taco3Reader, Taco3Table, check_value, parse_index, stated_check_value, table_above,
 };
 pub use damage::OnDamage;
 pub use dataset_version::DatasetVersion;

@@ -9,6 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::data_size::{add_size, too_much_data_error};
 use super::{Assembly, Format};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -120,7 +121,7 @@ impl Parts {
         if self.size_bytes == Some(0) {
             return Err(Error::usage("the size of a part must be at least one byte"));
         }
-        let sizes = root_sizes(assembly);
+        let sizes = root_sizes(assembly)?;
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| {
             Error::usage("the output has no file name from which those of the parts can be derived")
@@ -216,7 +217,7 @@ impl Parts {
     /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a
     /// column does not exist.
     pub fn size_for(&self, assembly: &Assembly, count: usize, ctx: &JobContext) -> Result<u64> {
-        let sizes = root_sizes(assembly);
+        let sizes = root_sizes(assembly)?;
         let groups: Vec<Vec<u32>> = self
             .groups(assembly, ctx)?
             .into_iter()
@@ -329,7 +330,14 @@ fn count_parts(groups: &[Vec<u32>], sizes: &[u64], size_bytes: u64) -> usize {
 }
 
 /// Bytes of data of each level-0 sample, including its descendants.
-fn root_sizes(assembly: &Assembly) -> Vec<u64> {
+///
+/// # Errors
+/// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when the sum of all can't be an offset: no
+/// other sum exceeds it.
+fn root_sizes(assembly: &Assembly) -> Result<Vec<u64>> {
+    let mut sources = assembly.levels.iter().flat_map(|level| &level.sources);
+    let total = sources.try_fold(0, |total, source| add_size(total, source.size_bytes()));
+    total.ok_or_else(too_much_data_error)?;
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
         below = level
@@ -339,7 +347,7 @@ fn root_sizes(assembly: &Assembly) -> Vec<u64> {
             .map(|(row, source)| source.size_bytes() + sum_children(tree, row as u32, &below))
             .collect();
     }
-    below
+    Ok(below)
 }
 
 /// The sum of the values of the children of a row; `below` are those of the next level.
@@ -494,6 +502,19 @@ mod tests {
             ("a.b_x.tacozip", vec![1, 3]),
         ];
         assert_eq!(planned, wanted.map(|(name, rows)| (name.to_owned(), rows)));
+    }
+
+    #[test]
+    fn sizes_whose_sum_overflows_give_no_parts() {
+        let sizes = [1, u64::MAX];
+        let error = plan(&Parts::default(), &sizes, &["x"; 2]).expect_err("is too much");
+        assert_eq!(error.kind(), crate::error::Kind::TooLarge, "{error:?}");
+        let whole = assembly(&[1 << 62, 1 << 62], &["x"; 2]);
+        assert!(
+            Parts::default()
+                .size_for(&whole, 1, &JobContext::default())
+                .is_err()
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::assembly::{PATH, text_path};
 use super::atomic_write::refuse_existing;
 use super::damage::name_sample_in_error;
+use super::data_size::{add_size, too_much_data_error};
 use super::extent::put_extent;
 use super::versions::Versions;
 use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
@@ -215,7 +216,8 @@ impl BuildPlan {
     ///
     /// # Errors
     /// [`Kind::Invalid`](crate::error::Kind::Invalid) for duplicate ids among siblings, a path too
-    /// long for ZIP, or an empty FOLDER.
+    /// long for ZIP, or an empty FOLDER; [`Kind::TooLarge`](crate::error::Kind::TooLarge) for more
+    /// data than offsets can have.
     pub fn new(
         assembly: &Assembly,
         format: Format,
@@ -257,6 +259,7 @@ impl BuildPlan {
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;
+            let mut data = local;
             let is_aligned = align_blocks && format == Format::Zip && size >= ALIGNED_MIN;
             let mut padding = 0;
             if format == Format::Zip {
@@ -264,12 +267,11 @@ impl BuildPlan {
                 if is_aligned {
                     padding = block_padding(header_end);
                 }
-                let data = header_end + u64::from(padding);
+                data = header_end + u64::from(padding);
                 plan.positions.offsets[depth][row as usize] = data as i64;
-                plan.data_end = data + size;
-            } else {
-                plan.data_end += size;
             }
+            plan.data_end = add_size(data, size)
+                .ok_or_else(|| too_much_data_error().at_place(tree.path(depth, row)))?;
             plan.positions.sizes[depth][row as usize] = size as i64;
             plan.files.push(PlannedFile {
                 level: depth as u8,
@@ -603,6 +605,29 @@ fn check_siblings(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
+    use crate::model::{Collection, Dataset, Sample, Tortilla};
+
+    fn plan(sizes: [u64; 2], format: Format) -> Result<BuildPlan> {
+        let [a, b] = sizes.map(|size| Sample::new_file(&format!("s{size}"), "/x", size));
+        let dataset = Dataset {
+            collection: Collection::template(),
+            root: Tortilla::new(vec![a, b]).into(),
+        };
+        let assembly = Assembly::of_dataset(&dataset, &JobContext::default())?;
+        BuildPlan::new(&assembly, format, true, 0)
+    }
+
+    #[test]
+    fn sizes_whose_sum_is_no_offset_are_too_large() {
+        for format in [Format::Zip, Format::Folder] {
+            for sizes in [[1, u64::MAX], [1 << 62, (1 << 62) + 1]] {
+                let error = plan(sizes, format).expect_err("is too much");
+                assert_eq!(error.kind(), Kind::TooLarge, "{error:?}");
+            }
+            assert!(plan([1, 1 << 62], format).is_ok());
+        }
+    }
 
     #[test]
     fn folders_are_in_the_order_of_the_names_of_their_members() {

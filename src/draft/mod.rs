@@ -36,8 +36,9 @@ pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, HistoryStep};
 pub use layout::{
     ArrangedFiles, ArrangedPosition, ArrangedRoot, FolderRole, LayoutAlternative, LayoutConflict,
-    LayoutQuestion, LayoutReading, LayoutWay, NameRole, RenamedId, UnclearLayout, arrange_files,
-    folder_layout, folders_are_scenes, list_family, recognise_layout, split_named_by, stem_layout,
+    LayoutQuestion, LayoutReading, LayoutRefusal, LayoutWay, NameRole, RenamedId,
+    SparseArrangement, UnclearLayout, arrange_files, folder_layout, folders_are_scenes,
+    list_family, recognise_layout, split_named_by, stem_layout,
 };
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole,

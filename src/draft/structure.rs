@@ -95,8 +95,12 @@ pub struct PatternNode {
     pub parent: Option<u32>,
 }
 
+/// Most states that are stored: distinct shapes × positions of the pattern, a byte each.
+const STATES_MAX: usize = 64 << 20;
+
 #[derive(Debug)]
 struct ShapeComparison {
+    /// Empty for a shape that is not compared, as states would take too much memory.
     states: Box<[PositionState]>,
     /// Number of samples without a position in the pattern.
     extra: u32,
@@ -111,6 +115,8 @@ pub struct Structure {
     pattern_shape: Option<ShapeId>,
     model: usize,
     nothing_common: bool,
+    /// True when the states of all shapes would be more than [`STATES_MAX`].
+    is_too_varied: bool,
     pattern: Vec<PatternNode>,
     /// By shape; `None` for shapes that no root has had since the pattern was chosen.
     rows: Vec<Option<ShapeComparison>>,
@@ -188,6 +194,13 @@ impl Structure {
             }
         }
         let held: Vec<ShapeId> = self.shapes.used_shapes().map(|(shape, _)| shape).collect();
+        let is_too_varied = held.len().saturating_mul(self.pattern.len()) > STATES_MAX;
+        if is_too_varied != self.is_too_varied {
+            self.is_too_varied = is_too_varied;
+            self.rows.clear();
+        }
+        // With so many shapes of so many samples, nothing that one root has follows for another.
+        self.nothing_common |= is_too_varied;
         for shape in held {
             if self.rows.len() <= shape as usize {
                 self.rows.resize_with(shape as usize + 1, || None);
@@ -221,6 +234,13 @@ impl Structure {
     }
 
     fn compare_root(&self, found: ShapeId) -> ShapeComparison {
+        if self.is_too_varied && self.pattern_shape != Some(found) {
+            return ShapeComparison {
+                states: Box::default(),
+                extra: 0,
+                worst: PositionState::Missing,
+            };
+        }
         let mut row = ShapeComparison {
             states: Box::default(),
             extra: 0,
@@ -324,7 +344,8 @@ impl Structure {
     }
 
     /// True when the most common shape is asked for and none is common: the roots are compared with
-    /// an arbitrary one, and no fix follows from it.
+    /// an arbitrary one, and no fix follows from it. Also true when the roots have too many shapes
+    /// to be compared position by position.
     pub fn nothing_common(&self) -> bool {
         self.nothing_common
     }
@@ -334,7 +355,8 @@ impl Structure {
         self.shapes.roots().len()
     }
 
-    /// States of one root, one per position of the pattern. Empty for a root that does not exist.
+    /// States of one root, one per position of the pattern. Empty for a root that does not exist,
+    /// and for one that is not compared, as the roots have too many shapes.
     pub fn states(&self, root: usize) -> &[PositionState] {
         self.row(root).map_or(&[], |row| &row.states)
     }
@@ -824,6 +846,31 @@ mod tests {
         );
         structure.choose(PatternChoice::MostCommon);
         assert_eq!(structure.root_counts().faults(), 1);
+    }
+
+    /// A state for each of 20,000 shapes and 20,000 positions would take 400 MB.
+    #[test]
+    fn roots_of_too_many_shapes_are_not_compared_by_position() {
+        let count = 20_000;
+        let names: Vec<String> = (0..count).map(|n| format!("f{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut roots = vec![scene("all", &names)];
+        roots.extend((1..count).map(|n| scene(&format!("r{n}"), &names[n..=n])));
+        let mut structure = Structure::from_dataset(&dataset(roots.clone()));
+        structure.choose(PatternChoice::Root("all".into()));
+        assert_eq!(
+            (structure.pattern().len(), structure.states(1).len()),
+            (count, 0)
+        );
+        assert_eq!((structure.worst(0), structure.worst(1)), (Present, Missing));
+        assert_eq!(structure.states(0).len(), count);
+        assert_eq!(structure.root_counts().faults() as usize, count - 1);
+        assert!(structure.nothing_common());
+        // Of fewer roots, each is compared.
+        roots.truncate(3);
+        structure.update(&dataset(roots));
+        assert_eq!(structure.states(1)[..3], [Missing, Present, Missing]);
+        assert!(!structure.nothing_common());
     }
 
     #[test]

@@ -172,12 +172,16 @@ impl Sample {
         is_padding(&self.id)
     }
 
-    /// Size of the data of this sample and its descendants in bytes.
+    /// Size of the data of this sample and its descendants in bytes; the largest number where it is
+    /// more, as sizes may be stated wrongly.
     pub fn size_bytes(&self) -> u64 {
         match &self.payload {
             Payload::Asset { size, .. } => *size,
             Payload::Bytes(bytes) => bytes.len() as u64,
-            Payload::Folder(tortilla) => tortilla.samples.iter().map(Sample::size_bytes).sum(),
+            Payload::Folder(tortilla) => {
+                let sizes = tortilla.samples.iter().map(Sample::size_bytes);
+                sizes.fold(0, u64::saturating_add)
+            }
         }
     }
 
@@ -355,5 +359,17 @@ impl SamplePath {
 impl fmt::Display for SamplePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join(" / "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_whose_sum_overflows_are_the_largest_number() {
+        let files = ["a", "b"].map(|id| Sample::new_file(id, "/x", u64::MAX - 1));
+        let folder = Sample::new_folder("f", Tortilla::new(files.to_vec()));
+        assert_eq!(folder.size_bytes(), u64::MAX);
     }
 }

@@ -30,7 +30,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(20);
 const VERSION_TRIES: usize = 12;
 
 /// Maximum plausible file size in bytes; no store has larger files.
-const SIZE_MAX: u64 = 1 << 50;
+pub const FILE_SIZE_MAX: u64 = 1 << 50;
 /// Minimum rate in bytes per second, averaged over the timeout. Slower transfers are aborted.
 const RATE_MIN: f64 = 1024.0;
 /// Minimum time over which the rate is averaged.
@@ -338,7 +338,7 @@ async fn find_size(
         .await
         .ok()?
         .ok()?;
-    Some((answer.meta.size, None)).filter(|(size, _)| *size < SIZE_MAX)
+    Some((answer.meta.size, None)).filter(|(size, _)| *size < FILE_SIZE_MAX)
 }
 
 /// One request.
@@ -365,7 +365,7 @@ async fn send(
             None => fault_of(&error, attempt),
         })?;
     let meta = &answer.meta;
-    if meta.size >= SIZE_MAX {
+    if meta.size >= FILE_SIZE_MAX {
         return Err(RequestFault::Size(meta.size));
     }
     let identity = FileIdentity::of_answer(meta, version_mark());

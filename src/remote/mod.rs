@@ -25,7 +25,7 @@ mod upload;
 
 pub use cache::{CacheState, cache_state, clear_cache};
 pub use credentials::{Access, Secret, access, admit, set_access};
-pub use fetch::{may_be_folder, means_absent};
+pub use fetch::{FILE_SIZE_MAX, may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile, forget_below};
 pub use limits::{RemoteLimits, set_limits};
 pub use listing::{ListedFile, hub_files, list_files};

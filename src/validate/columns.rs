@@ -1,6 +1,8 @@
 //! Checks required columns of every level (TACO 2.0, section 8.3), and compares `taco:pit_schema`
 //! and `taco:field_schema` with the levels.
 
+use std::collections::HashSet;
+
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
@@ -8,8 +10,8 @@ use crate::container::{ContainerReader, Format, Physical};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, Severity, Skeleton,
-    check_field_name, dtype_name, is_padding,
+    FieldSpec, Finding, Location, PitPattern, PitSchema, Report, Rule, SampleKind, Severity,
+    Skeleton, check_field_name, dtype_name, is_padding,
 };
 use crate::text::PrintableLine;
 
@@ -284,9 +286,7 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
         if said.len() == actual.len() && said.iter().zip(actual).all(|(a, b)| same(a, b)) {
             stale |= said.iter().zip(actual).any(|(a, b)| a.n != b.n);
         } else {
-            let incomplete = said
-                .iter()
-                .all(|pattern| actual.iter().any(|other| same(pattern, other)));
+            let incomplete = are_all_among(said, actual);
             let message = if incomplete {
                 tr_n!(
                     actual.len(),
@@ -334,6 +334,16 @@ fn check_pit(declared: Option<&Json>, tree: &Skeleton, report: &mut Report) {
         );
         report.add(Rule::PitStale, at(), message);
     }
+}
+
+/// True when each pattern is one of `others`, whatever their numbers of samples.
+fn are_all_among(patterns: &[PitPattern], others: &[PitPattern]) -> bool {
+    fn list_samples(pattern: &PitPattern) -> (&[String], &[SampleKind]) {
+        (&pattern.ids, &pattern.kinds)
+    }
+    let known: HashSet<_> = others.iter().map(list_samples).collect();
+    let mut patterns = patterns.iter().map(list_samples);
+    patterns.all(|pattern| known.contains(&pattern))
 }
 
 const NOT_DECLARED: [&str; 5] = [
@@ -530,6 +540,26 @@ pub(super) fn comparable(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pattern(number: usize, kind: SampleKind) -> PitPattern {
+        PitPattern {
+            n: number as u64,
+            kinds: vec![kind],
+            ids: vec![format!("f{number}")],
+        }
+    }
+
+    /// Each would be compared with all others.
+    #[test]
+    fn patterns_are_found_among_many_in_another_order() {
+        let file = |number| pattern(number, SampleKind::File);
+        let all: Vec<PitPattern> = (0..100_000).map(file).collect();
+        let mut some: Vec<PitPattern> = all.iter().rev().step_by(2).cloned().collect();
+        some[0].n = 7;
+        assert!(are_all_among(&some, &all));
+        some.push(pattern(5, SampleKind::Folder));
+        assert!(!are_all_among(&some, &all));
+    }
 
     #[test]
     fn types_in_the_words_of_polars_are_those_of_arrow() {

@@ -32,7 +32,8 @@ pub fn check_labels(fields: &Map<String, Json>, report: &mut Report) {
 /// A finding at the second class of each category, with the names of all. A category of TACO 0.2
 /// may be a number: 1 is the same as `"1"`, as it is stored as text in 2.0.
 fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
-    let mut known: HashMap<String, usize> = HashMap::new();
+    // By category, its first class and its place in `shared`.
+    let mut known: HashMap<String, (usize, Option<usize>)> = HashMap::new();
     let mut shared: Vec<(String, usize, Vec<&str>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         let Some(category) = class
@@ -42,16 +43,14 @@ fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
         else {
             continue;
         };
-        match known.get(&category) {
-            None => drop(known.insert(category, index)),
-            Some(&first) => match shared.iter_mut().find(|(other, ..)| *other == category) {
-                Some((.., names)) => names.push(name_of(class)),
-                None => shared.push((
-                    category,
-                    index,
-                    vec![name_of(&classes[first]), name_of(class)],
-                )),
-            },
+        match known.get_mut(&category) {
+            None => drop(known.insert(category, (index, None))),
+            Some((_, Some(place))) => shared[*place].2.push(name_of(class)),
+            Some((first, place)) => {
+                *place = Some(shared.len());
+                let names = vec![name_of(&classes[*first]), name_of(class)];
+                shared.push((category, index, names));
+            }
         }
     }
     for (category, index, names) in shared {
@@ -148,6 +147,25 @@ mod tests {
             );
             assert_eq!(findings(fields), [wanted]);
         }
+    }
+
+    /// Each class would be compared with all categories that are shared.
+    #[test]
+    fn many_categories_that_two_classes_share_are_found_in_order() {
+        let count = 50_000;
+        let class = |number: usize| json!({ "name": "n", "category": number % count });
+        let classes: Vec<Json> = (0..3 * count).map(class).collect();
+        let mut report = Report::default();
+        check_categories(&classes, "labels:classes", &mut report);
+        assert_eq!(report.count(Rule::ClassCategory), count);
+        let first = &report.findings[0];
+        assert!(
+            first
+                .message
+                .starts_with("The classes n, n, n share the category 0:")
+        );
+        let wanted = format!("COLLECTION.json labels:classes/{count}/category");
+        assert_eq!(first.at.to_string(), wanted);
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub const INDEX_OFFSET: u64 = 51;
 const CHECK_FIELD_OFFSET: u64 = 39;
 /// Identifier and size of the extra field with the check value.
 const CHECK_FIELD: [u8; 4] = [0x0C, 0xCA, 8, 0];
-/// Maximum size of an index that is read without the directory; one of 30 levels has 2 KiB.
-const INDEX_MAX: u64 = 16 << 20;
+/// Maximum size of an index that is read; one of 30 levels has 2 KiB.
+pub const INDEX_MAX: u64 = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedMember {

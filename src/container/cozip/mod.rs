@@ -6,7 +6,7 @@ mod reader;
 
 pub use archive::CozipArchive;
 pub use index::{
-    CHECKED_TAIL, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, check_value, parse_index,
+    CHECKED_TAIL, INDEX_MAX, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, check_value, parse_index,
     stated_check_value,
 };
 pub use reader::{RowsById, Taco3Reader, Taco3Table, table_above};

@@ -1,6 +1,6 @@
 //! Arranges files by a reading: roots × positions, columns, and what is left over.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::parsed::{FolderName, ParsedPath};
@@ -92,14 +92,66 @@ impl fmt::Display for LayoutConflict {
     }
 }
 
+/// Cells that an arrangement may have per file with a place; all have memory, and become samples.
+const CELLS_PER_FILE: usize = 8;
+/// Cells that an arrangement of any number of files may have.
+const CELLS_ALLOWED: usize = 1_000_000;
+
+/// An arrangement of which nearly all cells would be padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparseArrangement {
+    /// Number of roots.
+    pub roots: usize,
+    /// Number of positions of each.
+    pub positions: usize,
+    /// Number of files with a place.
+    pub placed: usize,
+    /// True when positions are in order of dates.
+    pub by_date: bool,
+}
+
+impl SparseArrangement {
+    /// True when the cells are too many for the files that fill them.
+    fn is_refused(&self) -> bool {
+        let allowed = self.placed.saturating_mul(CELLS_PER_FILE);
+        self.roots.saturating_mul(self.positions) > allowed.max(CELLS_ALLOWED)
+    }
+}
+
+impl fmt::Display for SparseArrangement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells = self.roots.saturating_mul(self.positions).max(1);
+        write!(f, "{} roots of {} positions", self.roots, self.positions)?;
+        match self.placed.saturating_mul(100) / cells {
+            0 => f.write_str(", of which less than 1 % have a file"),
+            percent => write!(f, ", of which {percent} % have a file"),
+        }
+    }
+}
+
+/// Why a reading gives no arrangement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayoutRefusal {
+    /// Two files have one place.
+    SamePlace(LayoutConflict),
+    /// The files have little in common.
+    TooSparse(SparseArrangement),
+}
+
+impl From<LayoutConflict> for LayoutRefusal {
+    fn from(conflict: LayoutConflict) -> Self {
+        Self::SamePlace(conflict)
+    }
+}
+
 /// Arranges files by a reading. `paths` are below the folder of the dataset, with `/`.
 ///
 /// # Errors
-/// The first two files with one place.
+/// The first two files with one place; roots × positions that are far more than the files.
 pub fn arrange_files(
     paths: &[String],
     reading: &LayoutReading,
-) -> Result<ArrangedFiles, LayoutConflict> {
+) -> Result<ArrangedFiles, LayoutRefusal> {
     arrange(&ParsedPath::all_of_chosen_layout(paths), reading)
 }
 
@@ -256,11 +308,12 @@ fn own_words(
 ) -> HashMap<String, HashSet<String>> {
     let mut streams: BTreeMap<String, PositionWords> = BTreeMap::new();
     for wanted_main in [true, false] {
-        for (path, cell) in paths.iter().zip(cells) {
+        for (index, (path, cell)) in paths.iter().zip(cells).enumerate() {
             let Some(cell) = cell.as_ref().filter(|_| path.is_main == wanted_main) else {
                 continue;
             };
             let stream = streams.entry(cell.position.join("/")).or_default();
+            stream.members.push(index);
             if !wanted_main && stream.is_main {
                 continue;
             }
@@ -290,24 +343,21 @@ fn own_words(
         .filter(|word| word.is_identifier())
         .map(|word| word.lower.as_str())
         .collect();
+    let main_words = MainWords::from_positions(&streams);
     let mut own = HashMap::new();
     for (name, stream) in &streams {
         let mut words: HashSet<String> = stream
             .common
             .iter()
             .flatten()
-            .filter(|word| is_missing_elsewhere(word, name, &streams))
+            .filter(|word| main_words.is_missing_elsewhere(word, stream))
             .cloned()
             .collect();
         words.retain(|word| {
             !fixed.contains(word.as_str())
                 && (stream.files > 1 || !identifiers.contains(word.as_str()))
         });
-        let in_stream = paths.iter().zip(cells).filter(|(_, cell)| {
-            cell.as_ref()
-                .is_some_and(|cell| cell.position.join("/") == *name)
-        });
-        let mut in_stream = in_stream.map(|(path, _)| path);
+        let mut in_stream = stream.members.iter().map(|&index| &paths[index]);
         if !in_stream.all(|path| has_identifier_besides(path, &words)) {
             words.retain(|word| !identifiers.contains(word.as_str()));
         }
@@ -323,6 +373,8 @@ struct PositionWords {
     all: HashSet<String>,
     files: usize,
     is_main: bool,
+    /// Indices of all files of the position.
+    members: Vec<usize>,
 }
 
 fn is_numeric_token(word: &TextToken) -> bool {
@@ -332,15 +384,34 @@ fn is_numeric_token(word: &TextToken) -> bool {
     )
 }
 
-/// True where the main files of another position lack the word.
-fn is_missing_elsewhere(
-    word: &str,
-    position: &str,
-    streams: &BTreeMap<String, PositionWords>,
-) -> bool {
-    streams
-        .iter()
-        .any(|(other, found)| other != position && found.is_main && !found.all.contains(word))
+/// By word, the positions whose main files have it: counted once, as there may be as many positions
+/// as files.
+struct MainWords<'a> {
+    positions: usize,
+    holders: HashMap<&'a str, usize>,
+}
+
+impl<'a> MainWords<'a> {
+    fn from_positions(streams: &'a BTreeMap<String, PositionWords>) -> Self {
+        let mut found = Self {
+            positions: 0,
+            holders: HashMap::new(),
+        };
+        for stream in streams.values().filter(|stream| stream.is_main) {
+            found.positions += 1;
+            for word in &stream.all {
+                *found.holders.entry(word).or_default() += 1;
+            }
+        }
+        found
+    }
+
+    /// True where the main files of another position than `own` lack the word.
+    fn is_missing_elsewhere(&self, word: &str, own: &PositionWords) -> bool {
+        let holders = self.holders.get(word).copied().unwrap_or(0);
+        let is_own_holder = own.is_main && own.all.contains(word);
+        holders - usize::from(is_own_holder) < self.positions - usize::from(own.is_main)
+    }
 }
 
 fn has_identifier_besides(path: &ParsedPath, words: &HashSet<String>) -> bool {
@@ -485,7 +556,7 @@ fn find_fixed_folder(paths: &[ParsedPath], depth: usize) -> Option<String> {
 pub(super) fn arrange(
     paths: &[ParsedPath],
     reading: &LayoutReading,
-) -> Result<ArrangedFiles, LayoutConflict> {
+) -> Result<ArrangedFiles, LayoutRefusal> {
     let fixed = fixed_folders(paths, reading.folders.len());
     let mut cells: Vec<Option<PathReading>> = paths
         .iter()
@@ -523,7 +594,7 @@ pub(super) fn arrange(
         with_split,
         (&mut taken, &mut places),
     );
-    Ok(build_arrangement(paths, &cells, &places, with_split))
+    build_arrangement(paths, &cells, &places, with_split).map_err(LayoutRefusal::TooSparse)
 }
 
 /// Gives files that describe others a place in the roots that those make.
@@ -573,9 +644,12 @@ fn place_beside(
     groups.retain(|_, (files, matched)| {
         *matched * 2 >= files.len() && *matched > 0 && (*matched > 1 || keys.len() == 1)
     });
-    let texts: Vec<String> = groups.keys().map(|(text, _)| text.clone()).collect();
+    let mut endings: HashMap<&str, usize> = HashMap::new();
+    for (text, _) in groups.keys() {
+        *endings.entry(text).or_default() += 1;
+    }
     for ((text, ending), (files, _)) in &groups {
-        let shared = main.contains(text) || texts.iter().filter(|other| *other == text).count() > 1;
+        let shared = main.contains(text) || endings[text.as_str()] > 1;
         let position = if shared || text.is_empty() {
             format!("{text}/{ending}")
         } else {
@@ -600,13 +674,13 @@ fn place_beside(
     }
 }
 
-/// The arrangement of files that have a place each.
+/// The arrangement of files that have a place each; an error for one that is nearly all padding.
 fn build_arrangement(
     paths: &[ParsedPath],
     cells: &[Option<PathReading>],
     places: &[Option<(String, String)>],
     with_split: bool,
-) -> ArrangedFiles {
+) -> Result<ArrangedFiles, SparseArrangement> {
     let mut by_root: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, place) in places.iter().enumerate() {
         if let Some((key, _)) = place {
@@ -622,12 +696,21 @@ fn build_arrangement(
         let longest = by_root.values().map(Vec::len).max().unwrap_or(0);
         texts.extend((0..longest).map(|at| at.to_string()));
     } else {
-        let known: HashSet<&str> = places
+        let known: BTreeSet<&str> = places
             .iter()
             .flatten()
             .map(|(_, position)| position.as_str())
             .collect();
         texts.extend(known.into_iter().map(str::to_owned));
+    }
+    let size = SparseArrangement {
+        roots: by_root.len(),
+        positions: texts.len(),
+        placed: by_root.values().map(Vec::len).sum(),
+        by_date,
+    };
+    if size.is_refused() {
+        return Err(size);
     }
     let ids = if by_date {
         date_ids(texts.len())
@@ -748,7 +831,7 @@ fn build_arrangement(
     arrangement
         .roots
         .sort_by_cached_key(|root| natural_key(&root.id));
-    arrangement
+    Ok(arrangement)
 }
 
 fn date_ids(count: usize) -> Vec<String> {
@@ -867,6 +950,8 @@ fn mend_ids(arrangement: &mut ArrangedFiles) {
 fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
     let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
     let mut used: HashSet<String> = HashSet::new();
+    // The next number of each id that several have, without the case of its letters.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for id in ids {
         let mut to = if check_sample_id(id).is_ok() {
             id.clone()
@@ -877,14 +962,14 @@ fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
             to = format!("sample_{}", used.len());
         }
         let base = to.clone();
-        let mut number = 2;
         while used.contains(&to.to_lowercase()) || (to != *id && taken.contains(&to.to_lowercase()))
         {
+            let number = numbers.entry(base.to_lowercase()).or_insert(2);
             to = match base.rsplit_once('.') {
                 Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
                 _ => format!("{base}_{number}"),
             };
-            number += 1;
+            *number += 1;
         }
         used.insert(to.to_lowercase());
         taken.insert(to.to_lowercase());
@@ -900,5 +985,32 @@ fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
 impl ArrangedFiles {
     fn has_file_roots_unnamed(&self) -> bool {
         self.has_file_roots() && self.positions.iter().all(|position| position.id.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mend(ids: &[&str]) -> Vec<String> {
+        let mut ids: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        mend_sibling_ids(ids.iter_mut().collect(), &mut Vec::new());
+        ids
+    }
+
+    #[test]
+    fn ids_that_differ_in_case_are_numbered_past_those_that_are_taken() {
+        let mended = mend(&["a.tif", "A.tif", "a_3.tif", "a.TIF", "b", "B", "b_2"]);
+        let wanted = ["a.tif", "A_2.tif", "a_3.tif", "a_4.TIF", "b", "B_3", "b_2"];
+        assert_eq!(mended, wanted);
+    }
+
+    /// Each would count from 2 again: seconds become hours at 200,000 ids.
+    #[test]
+    fn many_equal_ids_are_numbered_in_one_pass() {
+        let count = 200_000;
+        let mended = mend(&vec!["scene"; count]);
+        assert_eq!(mended[1], "scene_2");
+        assert_eq!(mended[count - 1], format!("scene_{count}"));
     }
 }

@@ -11,7 +11,8 @@ mod tests;
 mod words;
 
 pub use arrange::{
-    ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, RenamedId, arrange_files,
+    ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, LayoutRefusal, RenamedId,
+    SparseArrangement, arrange_files,
 };
 pub use question::{LayoutAlternative, LayoutQuestion, LayoutWay, UnclearLayout};
 pub use recognise::{folder_layout, folders_are_scenes, recognise_layout, stem_layout};

@@ -1,8 +1,12 @@
 //! What is asked when paths can be read in more than one way, or in none.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{LayoutConflict, LayoutReading};
+use super::parsed::ParsedPath;
+use super::{
+    FolderRole, LayoutConflict, LayoutReading, LayoutRefusal, NameRole, SparseArrangement,
+};
 
 /// A choice that answers a question. As text, the arguments of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +66,8 @@ pub enum UnclearLayout {
     TwoReadings,
     /// The files have several structures.
     SeveralStructures,
+    /// The layout gives roots and positions of which nearly all have no file.
+    TooSparse,
 }
 
 /// What is asked.
@@ -84,8 +90,33 @@ impl LayoutQuestion {
         }
     }
 
-    /// Asks for another layout where one gives two of `paths` the same place.
-    pub fn of_conflict(conflict: &LayoutConflict, paths: &[String]) -> Self {
+    /// Asks for another layout where one does not fit `paths`.
+    pub fn of_refusal(refusal: &LayoutRefusal, paths: &[String]) -> Self {
+        match refusal {
+            LayoutRefusal::SamePlace(conflict) => Self::of_conflict(conflict, paths),
+            LayoutRefusal::TooSparse(sparse) => Self::of_sparse(sparse, paths),
+        }
+    }
+
+    /// The question without one way, such as the one that led to it.
+    #[must_use]
+    pub fn without_way(mut self, way: &LayoutWay) -> Self {
+        self.alternatives.retain(|choice| choice.way != *way);
+        self
+    }
+
+    fn of_sparse(sparse: &SparseArrangement, paths: &[String]) -> Self {
+        let summary = format!("this layout gives {sparse}");
+        Self::new(UnclearLayout::TooSparse, summary)
+            .or("finds the layout that fits", LayoutWay::Auto)
+            .or(
+                "makes each file a root",
+                LayoutWay::Reading(read_files_as_roots(paths)),
+            )
+            .or("leaves files out", LayoutWay::Exclude(Vec::new()))
+    }
+
+    fn of_conflict(conflict: &LayoutConflict, paths: &[String]) -> Self {
         let [a, b] = conflict.files.map(|index| paths[index].as_str());
         Self::new(
             UnclearLayout::SamePlace,
@@ -111,5 +142,18 @@ impl LayoutQuestion {
         self.alternatives.into_iter().fold(error, |error, choice| {
             error.hint(format!("{}: {}", choice.way, choice.meaning))
         })
+    }
+}
+
+/// Each of these files is a root, whatever folders it is in.
+pub(super) fn read_files_as_roots(paths: &[String]) -> LayoutReading {
+    let parsed = ParsedPath::all_of_chosen_layout(paths);
+    let main = parsed.iter().filter(|path| path.is_main);
+    let names: BTreeMap<usize, NameRole> =
+        main.map(|path| (path.depth(), NameRole::Root)).collect();
+    let deepest = names.keys().next_back().copied().unwrap_or(0);
+    LayoutReading {
+        folders: vec![FolderRole::Root; deepest],
+        names,
     }
 }

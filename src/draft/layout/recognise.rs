@@ -6,7 +6,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
-use super::arrange::{ArrangedFiles, ArrangedRoot, arrange, root_and_position};
+use super::arrange::{ArrangedFiles, ArrangedRoot, LayoutRefusal, arrange, root_and_position};
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::words::TextToken;
@@ -69,12 +69,29 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     }
     let levels = levels_of(&main);
     let mut tried: Vec<Tried> = Vec::new();
+    let mut has_sparse_parts = false;
     for reading in candidates(&levels, &main) {
-        if let Ok(found) = arrange(&sample, &reading) {
-            tried.push(Tried::from_reading(reading, found, &levels, &sample));
+        match arrange(&sample, &reading) {
+            Ok(found) => tried.push(Tried::from_reading(reading, found, &levels, &sample)),
+            Err(LayoutRefusal::SamePlace(_)) => {}
+            // It fits badly, and still says that the files are parts of scenes.
+            Err(LayoutRefusal::TooSparse(sparse)) => {
+                let is_of_parts = !sparse.by_date && sparse.placed > sparse.roots;
+                has_sparse_parts |= is_of_parts && has_products(&reading, &levels, &sample);
+            }
         }
     }
-    choose(tried, &sample, &levels)
+    choose(tried, has_sparse_parts, &sample, &levels)
+}
+
+/// True when folders or names say that there are positions.
+fn has_products(reading: &LayoutReading, levels: &[LevelKind], paths: &[ParsedPath]) -> bool {
+    let mut roles = levels.iter().zip(&reading.folders);
+    let is_used = roles.any(|(level, role)| {
+        let is_position = matches!(role, FolderRole::Position | FolderRole::NumberedPosition);
+        *level == LevelKind::Products && is_position
+    });
+    is_used || suffix_roles(reading, paths).is_some_and(|found| found.known >= 0.3)
 }
 
 /// True when the names of the outermost folders are numbered, as those of scenes are; fewer files
@@ -151,7 +168,7 @@ fn read_chosen_layout(
     name_columns(&mut reading, &levels, &main, false);
     match arrange(&parsed, &reading) {
         Ok(_) => Ok(reading),
-        Err(conflict) => Err(LayoutQuestion::of_conflict(&conflict, paths)),
+        Err(refusal) => Err(LayoutQuestion::of_refusal(&refusal, paths)),
     }
 }
 
@@ -389,13 +406,12 @@ impl Tried {
             };
         }
         bonus -= 0.08 * open_positions as f64;
-        let words = suffix_roles(&reading, paths).map(|found| found.known);
         if let Some(found) = suffix_roles(&reading, paths) {
             bonus += if found.known >= 0.5 { 0.05 } else { -0.03 };
             // Numbers name scenes, as a rule.
             bonus -= 0.5 * found.numbered;
         }
-        let has_products = products_used > 0 || words.is_some_and(|share| share >= 0.3);
+        let has_products = has_products(&reading, levels, paths);
         let (is_weak, repeats_folder) = if open_positions > 0 && products_used == 0 {
             weakness(&found, paths)
         } else {
@@ -561,15 +577,17 @@ fn stem_lacks_scene(path: &ParsedPath, reading: &LayoutReading) -> bool {
 
 fn choose(
     mut tried: Vec<Tried>,
+    has_sparse_parts: bool,
     paths: &[ParsedPath],
     levels: &[LevelKind],
 ) -> Result<LayoutReading, LayoutQuestion> {
-    let known_parts = tried.iter().any(|found| {
-        found.has_products
-            && !found.found.has_file_roots()
-            && !found.found.by_date
-            && found.found.placed_file_count() > found.found.roots.len()
-    });
+    let known_parts = has_sparse_parts
+        || tried.iter().any(|found| {
+            found.has_products
+                && !found.found.has_file_roots()
+                && !found.found.by_date
+                && found.found.placed_file_count() > found.found.roots.len()
+        });
     tried.retain(|found| found.score > 0.0);
     tried.sort_by(|a, b| {
         b.score

@@ -1,6 +1,8 @@
 //! Tests of the recognition: readings of paths, and questions.
 
-use super::{ArrangedFiles, arrange_files, list_family, recognise_layout};
+use super::{
+    ArrangedFiles, LayoutRefusal, UnclearLayout, arrange_files, list_family, recognise_layout,
+};
 
 fn paths(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
@@ -72,6 +74,17 @@ fn ids_that_differ_in_case_alone_stay_two_roots() {
     assert_eq!(ids.len(), found.roots.len(), "{:?}", found.roots);
 }
 
+/// The order of a hash table would decide which of the two is renamed.
+#[test]
+fn positions_that_differ_in_case_alone_have_the_same_ids_each_time() {
+    let paths = paths("A/x_1.tif a/x_1.tif A/x_2.tif a/x_2.tif");
+    let reading = super::folder_layout(&paths).expect("a reading");
+    for _ in 0..32 {
+        let found = arrange_files(&paths, &reading).expect("a place for each file");
+        assert_eq!(positions(&found), [("A", 2), ("a_2", 2)]);
+    }
+}
+
 #[test]
 fn files_that_may_be_parts_of_scenes_are_no_roots_unasked() {
     for text in [
@@ -118,4 +131,75 @@ fn names_without_numbers_in_one_folder_belong_to_one_scene() {
 fn lists_of_one_family_are_known_by_their_names() {
     assert_eq!(list_family("eurosat-spatial-train"), "eurosat_spatial");
     assert_eq!(list_family("train"), "");
+}
+
+/// `00027_cityaabb.tif` of 27: a word without digits for each number.
+fn name_city(number: usize) -> String {
+    let letters = |number: usize| char::from(b'a' + (number % 26) as u8);
+    let word: String = [17_576, 676, 26, 1]
+        .map(|unit| letters(number / unit))
+        .into_iter()
+        .collect();
+    format!("{number:05}_city{word}.tif")
+}
+
+/// Names of their own after the number: each would be a position of all roots, 100 million cells.
+#[test]
+fn a_layout_that_is_nearly_all_padding_is_a_question() {
+    let paths: Vec<String> = (0..10_000).map(name_city).collect();
+    let question = super::stem_layout(&paths).expect_err("too sparse");
+    assert_eq!(question.reason, UnclearLayout::TooSparse);
+    assert!(
+        question.summary.contains("less than 1 % have a file"),
+        "{}",
+        question.summary
+    );
+    let report = question.into_error().report();
+    for way in ["--layout auto", "--layout '{root}'", "--exclude GLOB"] {
+        assert!(report.contains(way), "{report}");
+    }
+    let each = super::question::read_files_as_roots(&paths);
+    let found = arrange_files(&paths, &each).expect("a place for each file");
+    assert!(found.has_file_roots() && found.roots.len() == paths.len());
+    assert!(recognise_layout(&paths).is_ok_and(|reading| reading == each));
+}
+
+/// One series that is far longer than the others has a cell for each of its dates in all of them.
+#[test]
+fn series_of_unlike_length_are_refused_before_they_are_filled() {
+    let days = (0..5_000).map(|at| {
+        let (year, month, day) = (1990 + at / 336, at % 336 / 28 + 1, at % 28 + 1);
+        format!("long_{year}{month:02}{day:02}.tif")
+    });
+    let others = (0..20_000).map(|at| format!("site{at:05}q_20200101.tif"));
+    let paths: Vec<String> = days.chain(others).collect();
+    let reading = super::LayoutReading::of_pattern("{root}_{date}").expect("a pattern");
+    let Err(LayoutRefusal::TooSparse(sparse)) = arrange_files(&paths, &reading) else {
+        panic!("is refused")
+    };
+    assert_eq!(
+        (
+            sparse.roots,
+            sparse.positions,
+            sparse.placed,
+            sparse.by_date
+        ),
+        (20_001, 5_000, 25_000, true)
+    );
+}
+
+/// Each position would be compared with all others.
+#[test]
+fn labels_in_many_folders_beside_one_image_are_positions_of_one_root() {
+    let count = 20_000;
+    let mut paths = vec!["image/scene_1.tif".to_owned()];
+    paths.extend((0..count).map(|at| format!("note{at}/scene_1.txt")));
+    let reading = super::folder_layout(&paths).expect("a reading");
+    let found = arrange_files(&paths, &reading).expect("a place for each file");
+    assert_eq!(
+        (found.roots.len(), found.positions.len()),
+        (1, count + 1),
+        "{} are left over",
+        found.left_over.len()
+    );
 }

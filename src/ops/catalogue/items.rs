@@ -14,6 +14,7 @@ use super::search::ItemSearch;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{id_matches, is_remote};
+use crate::remote::FILE_SIZE_MAX;
 use crate::table::geojson_geometry;
 
 /// Roles of assets that hold no data.
@@ -53,7 +54,8 @@ pub(super) struct StacAsset {
     pub place: Arc<Path>,
     /// False for thumbnails, overviews and metadata.
     pub holds_data: bool,
-    /// As the extension `file` states it, in bytes.
+    /// As the extension `file` states it, in bytes. `None` also for a size that no file has, so that
+    /// the server is asked.
     pub size: Option<u64>,
 }
 
@@ -93,7 +95,7 @@ impl<'a> ItemCollector<'a> {
     /// document has none, is `geometry`.
     ///
     /// # Errors
-    /// Those of [`StacItem::read`].
+    /// Those of [`StacItem::read`] and [`PropertyColumns::add`].
     pub fn add(
         &mut self,
         place: &Arc<Path>,
@@ -118,8 +120,8 @@ impl<'a> ItemCollector<'a> {
         });
         item.assets.shrink_to_fit();
         self.items.push(item);
-        self.columns.add(metadata);
-        Ok(())
+        let added = self.columns.add(metadata);
+        added.map_err(|error| error.at_path(place))
     }
 
     /// The Items.
@@ -240,7 +242,10 @@ impl StacAsset {
             key,
             place: place.into(),
             holds_data: holds_data(asset),
-            size: asset.get("file:size").and_then(Json::as_u64),
+            size: asset
+                .get("file:size")
+                .and_then(Json::as_u64)
+                .filter(|&size| size < FILE_SIZE_MAX),
         }))
     }
 
@@ -303,5 +308,19 @@ mod tests {
         assert!(!asset(json!({ "roles": ["thumbnail"], "type": "image/tiff" })).holds_data);
         assert!(!asset(json!({ "type": "application/xml" })).holds_data);
         assert_eq!(asset(json!({})).ending(), "tif");
+    }
+
+    #[test]
+    fn a_stated_size_that_no_file_has_is_not_believed() {
+        for (stated, wanted) in [
+            (json!(1024), Some(1024)),
+            (json!(FILE_SIZE_MAX), None),
+            (json!(u64::MAX), None),
+            (json!("1024"), None),
+        ] {
+            let asset = json!({ "href": "https://host/a.tif", "file:size": stated });
+            let asset = StacAsset::read(Path::new("/d/i.json"), None, "a".into(), &asset);
+            assert_eq!(asset.expect("reads").expect("has a link").size, wanted);
+        }
     }
 }

@@ -23,7 +23,7 @@ use crate::model::{
     Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, is_remote, no_values,
     portable_name,
 };
-use crate::remote::RemoteFile;
+use crate::remote::{FILE_SIZE_MAX, RemoteFile};
 use crate::text::list_first;
 
 pub use choice::CatalogueChoice;
@@ -39,6 +39,8 @@ const LIMIT: usize = 100_000;
 const KEYS_NAMED: usize = 20;
 /// Remote assets whose sizes are asked for at one time.
 const ASKED_AT_ONCE: usize = 256;
+/// Most bytes that all assets together may have by their stated sizes.
+const TOTAL_MAX: u64 = FILE_SIZE_MAX << 10;
 
 impl CatalogueChoice {
     /// True for a source that is a catalogue: one by its name, and any address of a web server that
@@ -55,8 +57,8 @@ impl CatalogueChoice {
 ///
 /// # Errors
 /// For a document that is no STAC, a catalogue without items or without a chosen asset, two items
-/// with one id, an asset whose place can't be read or is not allowed, and sizes of remote assets
-/// that no server states.
+/// with one id, an asset whose place can't be read or is not allowed, sizes of remote assets that
+/// no server states, and sizes whose sum no store holds.
 pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
     ctx.stage(tr!("Reading the catalogue"), None);
     let limit = choice.limit.unwrap_or(LIMIT);
@@ -80,7 +82,9 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
     }
     check_ids(items, path)?;
     check_servers(items)?;
-    let mut sizes = sizes_of(items, ctx)?.into_iter();
+    let sizes = sizes_of(items, ctx)?;
+    check_total(&sizes).map_err(|error| error.at_path(path))?;
+    let mut sizes = sizes.into_iter();
     let (items, mut columns) = found.finish(ctx)?;
     let schema = columns.iter().map(|column| column.field.clone()).collect();
     let samples = items.into_iter().enumerate().map(|(index, item)| {
@@ -206,10 +210,32 @@ fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<u64>> {
     Ok(sizes)
 }
 
+/// Refuses sizes whose sum no store holds, as they are added up wherever a dataset is shown or
+/// written.
+fn check_total(sizes: &[u64]) -> Result<()> {
+    let total = sizes.iter().copied().fold(0, u64::saturating_add);
+    if total <= TOTAL_MAX {
+        return Ok(());
+    }
+    let error = Error::too_large(format!(
+        "the {} assets have more than {TOTAL_MAX} bytes together",
+        sizes.len()
+    ));
+    Err(error
+        .hint("sizes that the catalogue states are wrong: choose fewer items, or other assets"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::links::place_of_link;
     use super::*;
+
+    #[test]
+    fn stated_sizes_whose_sum_overflows_are_refused() {
+        assert!(check_total(&[FILE_SIZE_MAX - 1; 1024]).is_ok());
+        let error = check_total(&[FILE_SIZE_MAX - 1; 16_400]).expect_err("is too much");
+        assert_eq!(error.kind(), crate::error::Kind::TooLarge, "{error:?}");
+    }
 
     #[test]
     fn links_are_relative_to_their_document() {

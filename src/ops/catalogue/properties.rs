@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayBuilder, ArrayRef, Float64Builder, LargeBinaryBuilder, LargeStringArray,
-    LargeStringBuilder, ListBuilder, TimestampMicrosecondArray,
+    Array, ArrayBuilder, ArrayRef, Float64Builder, LargeBinaryBuilder, LargeStringBuilder,
+    ListBuilder, TimestampMicrosecondArray,
 };
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde_json::Value as Json;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::footprint::parse_time;
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
-use crate::table::{table_of_json, value_at, write_wkb};
+use crate::table::{COLUMNS_MAX, table_of_json, value_at, write_wkb};
 
 /// Properties that are times (STAC 1.0, common metadata).
 const TIMES: [&str; 7] = [
@@ -33,6 +33,10 @@ const RESERVED: [&str; 2] = ["id", "type"];
 
 /// Texts of a column that are kept once for all of its Items, such as the name of a platform.
 const TEXTS_SHARED: usize = 4096;
+/// Cells of Items × properties that a catalogue may have; the samples have a value in each.
+const CELLS_ALLOWED: usize = 100_000_000;
+/// Cells that it may have for each value.
+const CELLS_PER_VALUE: usize = 8;
 
 /// A column of level 0, with one value an Item.
 pub(super) struct PropertyColumn {
@@ -59,12 +63,41 @@ impl PropertyColumn {
     }
 }
 
+/// The values of one property as texts of JSON. Items without it take no memory: each may have
+/// properties of its own.
+struct PropertyTexts {
+    /// The Items that have the property, ascending.
+    items: Vec<u32>,
+    /// Their values.
+    texts: LargeStringBuilder,
+}
+
+impl PropertyTexts {
+    fn new() -> Self {
+        Self {
+            items: Vec::new(),
+            texts: LargeStringBuilder::with_capacity(0, 0),
+        }
+    }
+
+    /// The values of all `items`; null for those without.
+    fn into_values(mut self, items: usize) -> Result<Vec<Json>> {
+        let mut values = vec![Json::Null; items];
+        for (item, text) in self.items.into_iter().zip(&self.texts.finish()) {
+            values[item as usize] = serde_json::from_str(text.unwrap_or("null"))
+                .map_err(|error| Error::internal("a value did not come back").because(error))?;
+        }
+        Ok(values)
+    }
+}
+
 /// The metadata of Items, by columns.
 #[derive(Default)]
 pub(super) struct PropertyColumns {
-    /// Values as texts of JSON, by the names of the properties. A column that is shorter than
-    /// others ends in nulls.
-    properties: BTreeMap<String, LargeStringBuilder>,
+    /// Values by the names of the properties.
+    properties: BTreeMap<String, PropertyTexts>,
+    /// Number of values of all properties.
+    values: usize,
     collections: LargeStringBuilder,
     /// Footprints as WKB.
     footprints: LargeBinaryBuilder,
@@ -73,20 +106,35 @@ pub(super) struct PropertyColumns {
 
 impl PropertyColumns {
     /// Adds the metadata of an Item.
-    pub fn add(&mut self, item: ItemMetadata) {
-        let items = self.collections.len();
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`](crate::error::Kind::TooLarge) for more properties than a table can have
+    /// columns, and for columns that are nearly all null and too many.
+    pub fn add(&mut self, item: ItemMetadata) -> Result<()> {
+        let number = self.collections.len();
         for (name, value) in item.properties {
             if !value.is_null() {
-                let texts = self.properties.entry(name).or_default();
-                texts.append_nulls(items - texts.len());
-                texts.append_value(value.to_string());
+                let known = self.properties.entry(name);
+                let found = known.or_insert_with(PropertyTexts::new);
+                found.items.push(number as u32);
+                self.values += 1;
+                found.texts.append_value(value.to_string());
             }
+        }
+        let properties = self.properties.len();
+        let allowed = self.values.saturating_mul(CELLS_PER_VALUE);
+        if properties as u64 > COLUMNS_MAX {
+            return Err(too_many_properties_error(properties));
+        }
+        if properties.saturating_mul(number + 1) > allowed.max(CELLS_ALLOWED) {
+            return Err(too_sparse_properties_error(properties, number + 1));
         }
         self.collections.append_option(item.collection);
         self.footprints
             .append_option(item.geometry.as_ref().map(write_wkb));
         self.boxes
             .append_option(item.bbox.map(|bbox| bbox.map(Some)));
+        Ok(())
     }
 
     /// The columns of the Items: their properties in the order of their names, collection,
@@ -97,8 +145,8 @@ impl PropertyColumns {
     pub fn finish(mut self, ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
         let items = self.collections.len();
         let mut columns = Vec::with_capacity(self.properties.len() + 3);
-        for (name, mut texts) in self.properties {
-            let values = values_of(&texts.finish(), items)?;
+        for (name, texts) in self.properties {
+            let values = texts.into_values(items)?;
             columns.extend(column(&name, values, ctx)?);
         }
         add_item_column(
@@ -132,18 +180,18 @@ impl PropertyColumns {
     }
 }
 
-/// The values of texts of JSON; null for the items that `texts` is too short for.
-fn values_of(texts: &LargeStringArray, items: usize) -> Result<Vec<Json>> {
-    let mut values = Vec::with_capacity(items);
-    for text in texts {
-        values.push(match text {
-            Some(text) => serde_json::from_str(text)
-                .map_err(|error| Error::internal("a value did not come back").because(error))?,
-            None => Json::Null,
-        });
-    }
-    values.resize(items, Json::Null);
-    Ok(values)
+fn too_sparse_properties_error(properties: usize, items: usize) -> Error {
+    Error::too_large(format!(
+        "{items} items have {properties} properties together, of which each has few"
+    ))
+    .hint("take fewer items, or those of one collection")
+}
+
+fn too_many_properties_error(properties: usize) -> Error {
+    Error::too_large(format!(
+        "the items have {properties} properties together; {COLUMNS_MAX} is the most"
+    ))
+    .hint("take fewer items, or those of one collection")
 }
 
 /// Adds a column that has a value, unless a property has its name.
@@ -201,6 +249,66 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn item(properties: Json) -> ItemMetadata {
+        ItemMetadata {
+            collection: None,
+            properties: properties.as_object().expect("an object").clone(),
+            geometry: None,
+            bbox: None,
+        }
+    }
+
+    #[test]
+    fn items_without_a_property_have_null() {
+        let mut columns = PropertyColumns::default();
+        for properties in [
+            json!({}),
+            json!({ "a": 1, "b": null }),
+            json!({}),
+            json!({ "a": 2 }),
+        ] {
+            columns.add(item(properties)).expect("is added");
+        }
+        columns.add(item(json!({ "c": "x" }))).expect("is added");
+        let found = columns.finish(&JobContext::default()).expect("reads");
+        let values = |mut column: PropertyColumn| (0..5).map(|at| column.value(at)).collect();
+        let found: Vec<(String, Vec<Value>)> = found
+            .into_iter()
+            .map(|column| (column.field.name.clone(), values(column)))
+            .collect();
+        let null = || Value::Null;
+        let wanted = [
+            (
+                "a",
+                vec![null(), Value::Int(1), null(), Value::Int(2), null()],
+            ),
+            ("c", vec![null(), null(), null(), null(), Value::text("x")]),
+        ];
+        assert_eq!(
+            found,
+            wanted.map(|(name, values)| (name.to_owned(), values))
+        );
+    }
+
+    /// An offset for each Item before the first one of a property would take 400 MB.
+    #[test]
+    fn items_with_properties_of_their_own_are_too_many_columns_at_last() {
+        let mut columns = PropertyColumns::default();
+        let most = COLUMNS_MAX as usize;
+        for number in 0..most {
+            let own = format!("p{number}");
+            columns.add(item(json!({ own: number }))).expect("is added");
+        }
+        // Items without a property of their own are too many as well, if later.
+        for properties in [json!({ "p0": 1 }), json!({ "one more": 1 })] {
+            let error = columns.add(item(properties)).expect_err("is too much");
+            assert_eq!(error.kind(), crate::error::Kind::TooLarge, "{error:?}");
+        }
+        let texts = columns.properties.values();
+        let values: usize = texts.map(|texts| texts.items.len()).sum();
+        assert_eq!((values, columns.values), (most + 2, most + 2));
+    }
 
     #[test]
     fn properties_have_the_type_of_all_of_their_values() {

@@ -19,7 +19,7 @@ use super::found_file::{FoundFile, is_excluded, strip_ending};
 use super::source_files::{find_files, has_files};
 use crate::container::write_document;
 use crate::draft::{
-    ArrangedFiles, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced,
+    ArrangedFiles, LayoutQuestion, LayoutReading, LayoutWay, RenamedId, UnclearLayout, Unplaced,
     arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
@@ -349,10 +349,13 @@ fn layout_of_files(
     };
     let arrangement = match arrange_files(&paths, &reading) {
         Ok(arrangement) => arrangement,
-        Err(conflict) => {
-            return Ok(FoundLayout::Question(LayoutQuestion::of_conflict(
-                &conflict, &paths,
-            )));
+        Err(refusal) => {
+            let mut question = LayoutQuestion::of_refusal(&refusal, &paths);
+            if request.choice == LayoutChoice::Auto {
+                // What was recognised of some files does not fit all of them.
+                question = question.without_way(&LayoutWay::Auto);
+            }
+            return Ok(FoundLayout::Question(question));
         }
     };
     if arrangement.roots.is_empty() {

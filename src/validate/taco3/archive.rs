@@ -2,9 +2,11 @@
 //! directly before the directory, and the index in the first member, `__cozip__`, with its check
 //! value.
 
+use std::collections::HashSet;
+
 use crate::container::{
-    CHECKED_TAIL, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, LocalFile, check_value, parse_index,
-    stated_check_value,
+    CHECKED_TAIL, INDEX_MAX, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, LocalFile, check_value,
+    parse_index, stated_check_value,
 };
 use crate::error::Result;
 use crate::model::{Location, Report, Rule};
@@ -53,6 +55,11 @@ pub(super) fn check(
             report,
             tr!("The index runs past the end of the archive.").to_owned(),
         );
+        return Ok(());
+    }
+    // The member may have the size of the archive, and is read whole.
+    if size > INDEX_MAX {
+        add_index_fault(report, tr!("The index is damaged.").to_owned());
         return Ok(());
     }
     let index = file.read(INDEX_OFFSET, size)?;
@@ -167,18 +174,98 @@ fn check_index(
             report.add(Rule::CozipIndex, at(), message);
         }
     }
-    for entry in directory
-        .entries
-        .iter()
-        .filter(|entry| is_metadata(&entry.name))
-    {
-        if !members.iter().any(|member| *member.name == *entry.name) {
-            let at = Location::Member(entry.name.printable_line().to_string());
-            report.add(
-                Rule::CozipIndex,
-                at,
-                tr!("The index does not have this member."),
-            );
+    for entry in list_unindexed_metadata(&directory.entries, members) {
+        let at = Location::Member(entry.name.printable_line().to_string());
+        report.add(
+            Rule::CozipIndex,
+            at,
+            tr!("The index does not have this member."),
+        );
+    }
+}
+
+/// The metadata of the archive that the index lacks, in the order of the directory.
+fn list_unindexed_metadata<'a>(
+    entries: &'a [DirectoryEntry],
+    members: &[IndexedMember],
+) -> Vec<&'a DirectoryEntry> {
+    let indexed: HashSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
+    let metadata = entries.iter().filter(|entry| is_metadata(&entry.name));
+    metadata
+        .filter(|entry| !indexed.contains(&*entry.name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zip_format::{DosTime, ZipMember, put_end};
+
+    fn member(name: &str, size: u64, padding: u16) -> ZipMember {
+        ZipMember {
+            name: name.into(),
+            local: 0,
+            size,
+            padding,
+            crc: 0,
+            time: DosTime::EPOCH,
         }
+    }
+
+    /// Nothing but the size of the index is looked at: its check value would be one more finding.
+    #[test]
+    fn an_index_that_is_too_large_is_not_read() {
+        let index = member(INDEX_MEMBER, INDEX_MAX + 1, 12);
+        assert_eq!(index.data(), INDEX_OFFSET);
+        let mut bytes = Vec::new();
+        index.put_local(&mut bytes);
+        bytes.resize((INDEX_OFFSET + index.size) as usize, 0);
+        let start = bytes.len() as u64;
+        index.put_central(&mut bytes);
+        let size = bytes.len() as u64 - start;
+        put_end(&mut bytes, 1, start, size);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.zip");
+        std::fs::write(&path, bytes).expect("writes");
+        let file = LocalFile::open(&path).expect("opens");
+        let directory = CentralDirectory::read(&file).expect("reads");
+        let mut report = Report::default();
+        check(&file, &directory, &mut report).expect("checks");
+        let faults = report.findings.iter();
+        let faults = faults.filter(|finding| finding.rule == Rule::CozipIndex);
+        let messages: Vec<&str> = faults.map(|finding| finding.message.as_str()).collect();
+        assert_eq!(messages, ["The index is damaged."]);
+    }
+
+    fn metadata_entry(number: usize) -> DirectoryEntry {
+        DirectoryEntry {
+            name: format!("METADATA/{number}").into(),
+            method: 0,
+            flags: UTF8,
+            time: 0,
+            crc: 0,
+            stored: 1,
+            size: 1,
+            local: 0,
+            is_link: false,
+        }
+    }
+
+    fn metadata_member(number: usize) -> IndexedMember {
+        IndexedMember {
+            name: format!("METADATA/{number}"),
+            offset: 0,
+            size: 1,
+        }
+    }
+
+    /// Each entry would be compared with the whole index.
+    #[test]
+    fn metadata_that_the_index_lacks_are_found_among_many() {
+        let count = 100_000;
+        let entries: Vec<DirectoryEntry> = (0..count).map(metadata_entry).collect();
+        let members: Vec<IndexedMember> = (1..count).rev().map(metadata_member).collect();
+        let found = list_unindexed_metadata(&entries, &members);
+        assert_eq!(found, [&entries[0]]);
     }
 }

@@ -1,9 +1,15 @@
 //! `taco:structure` of TACO 3: the files of every sample, in order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::model::MAX_LEVELS;
+
+/// Names that a path may have; readers know no tables of deeper folders. The tables of a path take
+/// memory by the square of its depth.
+const PATH_NAMES_MAX: usize = MAX_LEVELS + 1;
 
 /// A direct member of a sample, or of a folder in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ContractMember {
     Folder(String),
     File(String),
@@ -20,6 +26,8 @@ pub(super) enum ContractMember {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MemberContract {
     folders: BTreeMap<String, Vec<ContractMember>>,
+    /// Number of names of the longest path that is left out; 0 for none.
+    longest_left_out: usize,
 }
 
 /// Why the members of a folder are others than in the contract.
@@ -65,11 +73,17 @@ impl ContractMember {
 }
 
 impl MemberContract {
-    /// The contract of the paths of `taco:structure`.
+    /// The contract of the paths of `taco:structure`, without those that are too deep.
     pub fn from_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut contract = Self::default();
         contract.folders.insert(String::new(), Vec::new());
+        let mut known: HashMap<String, HashSet<ContractMember>> = HashMap::new();
         for path in paths {
+            let names = path.split('/').count();
+            if names > PATH_NAMES_MAX {
+                contract.longest_left_out = contract.longest_left_out.max(names);
+                continue;
+            }
             let mut folder = String::new();
             let mut parts = path.split('/').peekable();
             while let Some(part) = parts.next() {
@@ -79,7 +93,11 @@ impl MemberContract {
                     ContractMember::from_name(part)
                 };
                 let members = contract.folders.entry(folder.clone()).or_default();
-                if !members.contains(&member) {
+                if known
+                    .entry(folder.clone())
+                    .or_default()
+                    .insert(member.clone())
+                {
                     members.push(member);
                 }
                 folder = if folder.is_empty() {
@@ -90,6 +108,12 @@ impl MemberContract {
             }
         }
         contract
+    }
+
+    /// Number of levels that the longest path would take which is too deep; `None` where all paths
+    /// are in the contract.
+    pub fn count_excess_levels(&self) -> Option<usize> {
+        (self.longest_left_out > 0).then_some(self.longest_left_out + 1)
     }
 
     /// Names of the level tables below the samples: `children`, `children/before`, ….
@@ -239,6 +263,33 @@ mod tests {
                 pattern: "img*[1,4].tif".into(),
                 found: 5
             })
+        );
+    }
+
+    /// All tables of this path would have names of 2.5 GB.
+    #[test]
+    fn a_path_of_many_folders_is_left_out() {
+        let deep = "a/".repeat(50_000) + "b.tif";
+        let found = contract(&["a/b/c/d/e/f/g.tif", &deep, "h.tif"]);
+        assert_eq!(found.count_excess_levels(), Some(50_002));
+        assert_eq!(found.tables().count(), 7);
+        assert_eq!(
+            compare(found.members("children").expect("members"), &["a", "h.tif"]),
+            Ok(())
+        );
+        assert_eq!(contract(&["a/b.tif"]).count_excess_levels(), None);
+    }
+
+    /// Each would be compared with all others.
+    #[test]
+    fn many_members_of_a_folder_are_kept_once_in_order() {
+        let names: Vec<String> = (0..100_000).map(|n| format!("{n}.tif")).collect();
+        let twice = names.iter().chain(&names).map(String::as_str);
+        let found = MemberContract::from_paths(twice);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(
+            compare(found.members("children").expect("members"), &names),
+            Ok(())
         );
     }
 

@@ -11,7 +11,7 @@ use super::contract::{MemberContract, Mismatch, compare};
 use crate::container::{ContainerReader, RowsById, Taco3Reader, Taco3Table, table_above};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Location, Report, Rule, Skeleton, taco3_type};
+use crate::model::{Collection, Location, MAX_LEVELS, Report, Rule, Skeleton, taco3_type};
 use crate::text::PrintableLine;
 
 const SAMPLE: &str = "sample";
@@ -40,6 +40,21 @@ pub(super) fn check(
             "{one} and {other} differ in case alone, and are one file on some systems.",
             one,
             other
+        );
+        report.add(
+            Rule::Taco3Collection,
+            Location::Collection("taco:structure".into()),
+            message,
+        );
+    }
+    if let Some(levels) = contract
+        .as_ref()
+        .and_then(MemberContract::count_excess_levels)
+    {
+        let message = tr!(
+            "The dataset is {levels} levels deep; {limit} is the limit.",
+            levels,
+            limit = MAX_LEVELS
         );
         report.add(
             Rule::Taco3Collection,
@@ -117,12 +132,13 @@ impl Checked<'_> {
     fn check_names(&self, report: &mut Report) {
         let mut wanted = vec![SAMPLE.to_owned()];
         wanted.extend(self.contract.into_iter().flat_map(MemberContract::tables));
+        let known: HashSet<&str> = wanted.iter().map(String::as_str).collect();
         let declared = self
             .collection
             .get("taco:metadata")
             .and_then(Json::as_object);
         for name in declared.into_iter().flatten().map(|(name, _)| name) {
-            if !wanted.contains(name) {
+            if !known.contains(name.as_str()) {
                 let message = tr!(
                     "taco:metadata has the level {name}, which taco:structure does not have.",
                     name = name.printable_line()
@@ -135,7 +151,7 @@ impl Checked<'_> {
             }
         }
         for name in &wanted {
-            if !self.tables.iter().any(|table| table.name == *name) {
+            if !self.numbered.contains_key(name.as_str()) {
                 let message = tr!(
                     "The level {name} has no table.",
                     name = name.printable_line()
@@ -146,7 +162,7 @@ impl Checked<'_> {
         for table in self
             .tables
             .iter()
-            .filter(|table| !wanted.contains(&table.name))
+            .filter(|table| !known.contains(table.name.as_str()))
         {
             report.add(
                 Rule::Taco3Collection,
