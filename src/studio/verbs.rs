@@ -253,7 +253,7 @@ impl Studio {
                             let mut live = live
                                 .lock()
                                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-                            live.check_beside(&dataset, pattern.as_deref(), ctx)?
+                            live.check(&dataset, pattern.as_deref(), ctx)?
                         };
                         // Imported files are opened once, so that damaged files are listed as
                         // problems immediately.
@@ -276,7 +276,7 @@ impl Studio {
                 let reader = open.reader.clone();
                 self.live_check
                     .start(&self.jobs, tr!("Check the dataset"), move |ctx| {
-                        validate::container(reader.as_ref(), false, ctx)
+                        validate::container_with(reader.as_ref(), &CheckOptions::default(), ctx)
                     });
             }
             None => {}
@@ -290,16 +290,16 @@ impl Studio {
         } else {
             tr!("Check the dataset")
         };
+        let options = CheckOptions {
+            profile,
+            deep,
+            ..CheckOptions::default()
+        };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) =
                     (document.draft.dataset().clone(), document.pattern_root());
-                let options = CheckOptions {
-                    profile,
-                    deep,
-                    ..CheckOptions::default()
-                };
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
                         ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?,
@@ -311,7 +311,7 @@ impl Studio {
                 let reader = open.reader.clone();
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
-                        validate::container_as(reader.as_ref(), profile, deep, ctx)?,
+                        validate::container_with(reader.as_ref(), &options, ctx)?,
                         id,
                     ))
                 }))
