@@ -254,13 +254,8 @@ impl App {
         if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
         }
-        match &event {
-            Event::Written(built) => self.remember_written(built),
-            Event::Finished(output) => output
-                .built_dataset()
-                .into_iter()
-                .for_each(|built| self.remember_written(built)),
-            _ => {}
+        if let Some(built) = event.written_dataset() {
+            self.remember_written(built);
         }
         // What did not finish is told below.
         if !matches!(event, Event::Failed { .. } | Event::Cancelled { .. }) {
