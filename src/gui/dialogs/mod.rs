@@ -7,7 +7,6 @@ mod column;
 mod confirm;
 mod consent;
 mod crash;
-mod dialog_job;
 mod documentation;
 mod frame;
 mod join;
