@@ -362,18 +362,6 @@ impl App {
         draw(&mut cx, docked)
     }
 
-    /// Calls `act` with a panel context and the open document, if there is one.
-    pub(super) fn with_document(
-        &mut self,
-        act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document),
-    ) {
-        self.with_cx(|cx| {
-            if let Some(document) = cx.document() {
-                act(cx, document);
-            }
-        });
-    }
-
     fn main_ui(&mut self, ui: &mut Ui) {
         let began = self.watchdog.begin();
         self.with_cx(|cx| {

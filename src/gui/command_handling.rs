@@ -16,6 +16,7 @@ use super::documentation_page::Page;
 use super::drawn_panels::DrawnPanels;
 use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
+use super::open_paths::Arrival;
 use super::pane::{DockSide, Pane};
 use super::panel_context::Request;
 use super::panels::End;
@@ -47,18 +48,14 @@ impl App {
     pub(super) fn handle_requests(&mut self, ctx: &Context) {
         while !self.requests.is_empty() {
             for request in std::mem::take(&mut self.requests) {
+                let began = self.watchdog.begin();
                 self.handle_request(ctx, request);
+                self.watchdog.end(began, || "a request".to_owned());
             }
         }
     }
 
     fn handle_request(&mut self, ctx: &Context, request: Request) {
-        let began = self.watchdog.begin();
-        self.apply_request(ctx, request);
-        self.watchdog.end(began, || "a request".to_owned());
-    }
-
-    fn apply_request(&mut self, ctx: &Context, request: Request) {
         match request {
             Request::Run(command) => self.run_command(command),
             Request::Do(action) => self.perform(ctx, action),
@@ -73,8 +70,8 @@ impl App {
                     self.select_now(Some(at));
                 }
             }
-            Request::Show(pane) => self.show_pane(pane),
-            Request::OpenPaths(paths) => self.open_or_import(paths),
+            Request::Show(pane) => self.view.dock.show(pane),
+            Request::OpenPaths(paths) => self.look_at_paths(paths, Arrival::Opened),
             Request::OpenLink(link) => self.open_link(link),
             Request::TakeDropped(paths) => self.take_dropped(paths),
             Request::Copy(text) => {
@@ -105,7 +102,10 @@ impl App {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
-            Request::Queries(book) => self.remember_queries(book),
+            Request::Queries(book) => {
+                self.view.queries = book;
+                self.save();
+            }
             Request::AppendToQuery(text) => self.panels.query.editor.append(&text),
             Request::PatternExample(example, step) => self.panels.pattern.add(example, step),
             Request::CollectionField(field) => {
@@ -113,7 +113,11 @@ impl App {
                 self.view.dock.show(Pane::Collection);
             }
             Request::LeaveCollectionField => self.panels.collection.release(),
-            Request::SaveRows(query) => self.save_rows(ctx, query),
+            Request::SaveRows(query) => {
+                // The rows are read once the file is chosen.
+                self.rows_to_save = Some(query);
+                self.pick(ctx, FileRequest::SaveRows);
+            }
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(path),
@@ -144,11 +148,17 @@ impl App {
             Request::SampleDataset => self.make_sample(),
             Request::Agreed(agreement, request) => self.record_consent(agreement, *request),
             Request::Anyway(request) => self.anyway(ctx, *request),
-            Request::SaveFirst(request) => self.save_first(ctx, *request),
+            Request::SaveFirst(request) => {
+                self.after_save = Some(*request);
+                self.save_draft(ctx, false);
+            }
             Request::RestoreAside(path) => self.restore_aside(path),
             Request::Add(command) => self.add_to_draft(command),
             Request::Repair(path) => self.repair_copy(path),
-            Request::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
+            Request::Replace(path, then) => {
+                self.after_save = then.map(|then| *then);
+                self.save_to(Some(path), Some(true));
+            }
         }
     }
 
@@ -677,7 +687,7 @@ impl App {
     }
 
     fn perform(&mut self, ctx: &Context, action: Action) {
-        let reason = self.with_reason(action);
+        let reason = self.with_cx(|cx| disabled_reason(action, cx));
         if let Some(reason) = reason {
             self.toast = Some(Toast::new(
                 false,
@@ -810,12 +820,6 @@ impl App {
             .arrangements
             .choose(&mut self.view.dock, arrangement, is_draft);
         self.save();
-    }
-
-    fn with_reason(&mut self, action: Action) -> Option<String> {
-        let mut reason = None;
-        self.with_cx(|cx| reason = disabled_reason(action, cx));
-        reason
     }
 
     fn open_write(&mut self) {

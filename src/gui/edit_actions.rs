@@ -209,11 +209,6 @@ impl App {
         }
     }
 
-    /// The selected FOLDER, or the parent of the selected FILE.
-    pub(super) fn folder_of_selection(&self) -> NodePath {
-        self.folder_of(self.session.selection.sample)
-    }
-
     /// A sample if it is a FOLDER, else its parent; the root without a sample.
     pub(super) fn folder_of(&self, at: Option<RowRef>) -> NodePath {
         let Some((document, at)) = self.studio.document().zip(at) else {
@@ -313,8 +308,10 @@ impl App {
             Some((root, position)) => DropTarget::Slot(root, position),
             None => self.behind_selection(),
         };
-        self.with_document(|cx, document| {
-            drag::let_go(cx, document, &Dragged::Files(files), &target)
+        self.with_cx(|cx| {
+            if let Some(document) = cx.document() {
+                drag::let_go(cx, document, &Dragged::Files(files), &target);
+            }
         });
     }
 

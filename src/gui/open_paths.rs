@@ -86,7 +86,7 @@ impl PathAction {
 
 /// How paths arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arrival {
+pub(super) enum Arrival {
     /// Typed, chosen or listed, to be opened.
     Opened,
     /// Dropped or pasted.
@@ -108,11 +108,6 @@ struct WindowFacts {
 }
 
 impl App {
-    /// Inspects paths off the interface thread, then opens or imports them.
-    pub(super) fn open_or_import(&mut self, paths: Vec<PathBuf>) {
-        self.look_at_paths(paths, Arrival::Opened);
-    }
-
     /// Takes paths that were dropped or pasted: as if they were opened, but what a dataset becomes
     /// in an open draft is asked.
     pub fn take_dropped(&mut self, paths: Vec<PathBuf>) {
@@ -186,7 +181,8 @@ impl App {
         }
     }
 
-    fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
+    /// Inspects paths off the interface thread, then opens or imports them.
+    pub(super) fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
         self.linked_sample = None;
         if let Some(index) = paths.iter().position(|path| is_studio_link(path)) {
             let link = paths.remove(index);
@@ -319,7 +315,7 @@ impl App {
             .studio
             .document()
             .is_some_and(|document| document.opened_dataset().is_some());
-        let into = self.folder_of_selection();
+        let into = self.folder_of(self.session.selection.sample);
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let empty = !self.has_samples();

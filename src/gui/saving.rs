@@ -80,12 +80,6 @@ impl App {
         true
     }
 
-    /// Replaces a project file, then handles `then`.
-    pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Request>) {
-        self.after_save = then;
-        self.save_to(Some(path), Some(true));
-    }
-
     /// View state saved with the draft: level, selection, watched folders.
     fn view_of_draft(&self) -> serde_json::Value {
         let ids = self
@@ -207,12 +201,6 @@ impl App {
             .collect();
         self.dialogs
             .open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
-    }
-
-    /// Saves the draft, then handles `then`.
-    pub(super) fn save_first(&mut self, ctx: &Context, then: Request) {
-        self.after_save = Some(then);
-        self.save_draft(ctx, false);
     }
 
     /// Shows a failure of autosave, once.
