@@ -7,7 +7,10 @@ use std::sync::{Arc, PoisonError};
 use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{DraftOrigin, is_project};
 use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
-use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
+use crate::container::{
+    self, BuildOptions, DatasetVersion, OnDamage, OpenOptions, TortillaOptions,
+    read_collection_file,
+};
 use crate::draft::{Draft, Edit, Unplaced, join_tortillas};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -357,7 +360,7 @@ impl Studio {
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
         self.start_with_event(write_label(&options.target), Event::Written, move |ctx| {
-            ops::write_first_generation(&dataset, &options, ctx)
+            ops::write_first_generation(&dataset, &DatasetVersion::default(), &options, ctx)
         })
     }
 
@@ -399,7 +402,7 @@ impl Studio {
             Event::Saved,
             move |ctx| {
                 let (asset, _) = place()?;
-                ops::export_asset(&asset, &target, ctx).map(|()| target)
+                container::copy_asset(&asset, &target, true, OnDamage::Stop, ctx).map(|_| target)
             },
         )
     }
