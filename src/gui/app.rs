@@ -11,7 +11,7 @@ use egui::{CentralPanel, Context, Ui};
 use super::action::Action;
 use super::banner;
 use super::chrome;
-use super::dialogs::{CrashReport, Dialog, Dialogs};
+use super::dialogs::{CrashReport, Dialogs};
 use super::displayed_texts;
 use super::dock::{Dock, PaneContents};
 use super::drag;
@@ -200,7 +200,7 @@ impl App {
     /// Shows a crash report, if it can be read.
     pub(super) fn show_crash_report(&mut self, report: &std::path::Path) {
         if let Some(report) = CrashReport::read(report) {
-            self.dialogs.open(Dialog::crash(report));
+            self.dialogs.open(report);
         }
     }
 

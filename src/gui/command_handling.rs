@@ -10,7 +10,11 @@ use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
-use super::dialogs::{Dialog, DialogEvent, Dialogs};
+use super::dialogs::{
+    About, ColumnDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
+    OperationDialog, PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog,
+    ShortcutsDialog, WriteForm,
+};
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;
 use super::drawn_panels::DrawnPanels;
@@ -121,7 +125,7 @@ impl App {
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(path),
-            Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
+            Request::Document(page, line) => self.dialogs.open(Documentation::new(page, line)),
             Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
@@ -137,14 +141,14 @@ impl App {
                 };
                 self.apply_settings(ctx, self.view.theme, settings);
             }
-            Request::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
+            Request::Column(level, field) => self.dialogs.open(ColumnDialog::new(level, field)),
             Request::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
-                    self.dialogs.open(Dialog::plan(plan, draft.revision()));
+                    self.dialogs.open(PlanDialog::new(plan, draft.revision()));
                 }
             }
             Request::Fix(root, fix) => self.apply_fix(root, *fix),
-            Request::JoinTable(table) => self.dialogs.open(Dialog::join(table, None)),
+            Request::JoinTable(table) => self.dialogs.open(JoinDialog::new(table, None)),
             Request::SampleDataset => self.make_sample(),
             Request::Agreed(agreement, request) => self.record_consent(agreement, *request),
             Request::Anyway(request) => self.anyway(ctx, *request),
@@ -464,7 +468,7 @@ impl App {
         };
         let is_asked = error.is_caused_by(Cause::SeveralDatasets);
         if is_asked {
-            self.dialogs.open(Dialog::repository(path));
+            self.dialogs.open(RepositoryDialog::new(path));
         }
         is_asked
     }
@@ -575,7 +579,7 @@ impl App {
                 self.file_dialog = None;
                 self.dialogs.send(&DialogEvent::PickerClosed);
                 if instant && !self.dialogs.is_open() {
-                    self.dialogs.open(Dialog::path(request));
+                    self.dialogs.open(OpenPath::new(request, false));
                 }
             }
             FileDialogAnswer::Paths(paths) => {
@@ -611,7 +615,7 @@ impl App {
             FileRequest::Watch => self.watch_chosen(paths),
             FileRequest::JoinTable => {
                 if let Some(table) = paths.into_iter().next() {
-                    self.dialogs.open(Dialog::join(table, None));
+                    self.dialogs.open(JoinDialog::new(table, None));
                 }
             }
             // The desktop's dialog has confirmed replacing the file.
@@ -699,14 +703,12 @@ impl App {
             Action::New => self.requests.push(Request::Run(Command::New)),
             Action::OpenFile => self.pick(ctx, FileRequest::Open),
             Action::OpenFolder => self.pick(ctx, FileRequest::OpenFolder),
-            Action::OpenPath => self.dialogs.open(Dialog::path(FileRequest::Open)),
-            Action::OpenRecent => self.dialogs.open(Dialog::recent()),
+            Action::OpenPath => self.dialogs.open(OpenPath::new(FileRequest::Open, false)),
+            Action::OpenRecent => self.dialogs.open(RecentDialog),
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Documentation => self
-                .dialogs
-                .open(Dialog::documentation(Page::CommandLine, 0)),
+            Action::Documentation => self.dialogs.open(Documentation::new(Page::CommandLine, 0)),
             Action::Close => self.requests.push(Request::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Action::Undo => self.requests.push(Request::Run(Command::Undo)),
@@ -732,7 +734,7 @@ impl App {
             Action::MoveDown => self.shift(1),
             Action::Relocate => {
                 if let Some(draft) = self.studio.document().and_then(Document::draft) {
-                    self.dialogs.open(Dialog::relocate(draft));
+                    self.dialogs.open(Relocate::new(draft));
                 }
             }
             Action::EditCopy => self.requests.push(Request::Run(Command::Fork)),
@@ -794,13 +796,13 @@ impl App {
             Action::ArrangeForBuilding => self.arrange_for(Arrangement::Building),
             Action::ArrangeForExploring => self.arrange_for(Arrangement::Exploring),
             Action::ArrangeForChecking => self.arrange_for(Arrangement::Checking),
-            Action::Settings => self.dialogs.open(Dialog::settings(
+            Action::Settings => self.dialogs.open(SettingsDialog::new(
                 self.view.theme,
                 self.view.settings.clone(),
             )),
             Action::Tour => self.tour = Some(Tour::default()),
-            Action::Shortcuts => self.dialogs.open(Dialog::shortcuts()),
-            Action::About => self.dialogs.open(Dialog::about()),
+            Action::Shortcuts => self.dialogs.open(ShortcutsDialog),
+            Action::About => self.dialogs.open(About::default()),
             other => {
                 if let Some(pane) = other.pane() {
                     self.view.dock.show(pane)
@@ -833,7 +835,8 @@ impl App {
         let own = draft
             .map(|draft| places_of(draft.dataset()))
             .unwrap_or_default();
-        self.dialogs.open(Dialog::write(folder, &id, own));
+        let form = WriteForm::new(&folder, &id, own);
+        self.dialogs.open(OperationDialog::new(Box::new(form)));
     }
 
     fn step_problem(&mut self, forward: bool) {

@@ -2,7 +2,7 @@
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{Dialog, DialogEvent};
+use super::dialogs::{Confirm, DialogEvent, PlanDialog};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
@@ -67,7 +67,7 @@ impl App {
                 let remove = Request::Run(Command::Edit {
                     edit: Edit::RemoveMany { samples: chosen },
                 });
-                self.dialogs.open(Dialog::remove_many(count, remove));
+                self.dialogs.open(Confirm::remove_samples(count, remove));
             }
             return;
         };
@@ -89,7 +89,7 @@ impl App {
                 .map(|path| path.to_string())
                 .unwrap_or_default();
             self.dialogs
-                .open(Dialog::remove(&path, children as u64, remove));
+                .open(Confirm::remove_folder(&path, children as u64, remove));
         } else {
             self.requests.push(remove);
         }
@@ -280,12 +280,13 @@ impl App {
                 let children = sample
                     .children()
                     .map_or(0, |children| children.samples.len() as u64);
-                self.dialogs.open(Dialog::remove(&sample.id, children, run));
+                self.dialogs
+                    .open(Confirm::remove_folder(&sample.id, children, run));
             }
             _ => {
                 if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {
                     self.dialogs
-                        .open(Dialog::plan(plan.into(), draft.revision()));
+                        .open(PlanDialog::new(plan.into(), draft.revision()));
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{Dialog, OperationStart, start_of};
+use super::dialogs::{OperationDialog, OperationStart, form_of, start_of};
 use super::dropped_paths;
 use super::panel_context::Request;
 use super::widgets::Toast;
@@ -68,8 +68,8 @@ impl App {
     }
 
     fn open_operation(&mut self, action: Action, start: &OperationStart) {
-        if let Some(dialog) = Dialog::operation(action, start) {
-            self.dialogs.open(dialog);
+        if let Some(form) = form_of(action, start) {
+            self.dialogs.open(OperationDialog::new(form));
         }
     }
 
