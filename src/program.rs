@@ -2,9 +2,8 @@
 //! a module of another language can be the program too.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use crate::cli::{self, Invocation, ReplayArguments};
+use crate::cli::{self, Invocation, ReplayArguments, WindowArguments};
 use crate::error::{Error, Result};
 use crate::gui::theme::Theme;
 use crate::gui::{self, WindowOptions};
@@ -25,13 +24,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             cli::report_doctor(&checks, json).unwrap_or_else(|error| cli::report_error(&error))
         }
         Invocation::Replay(script) => report_outcome(replay(&script)),
-        Invocation::Window {
-            paths,
-            renderer,
-            theme,
-            safe_mode,
-            new_window,
-        } => report_outcome(window(paths, renderer, theme, safe_mode, new_window)),
+        Invocation::Window(arguments) => report_outcome(open_window(arguments)),
     }
 }
 
@@ -43,7 +36,7 @@ fn replay(script: &ReplayArguments) -> Result<()> {
     script.agree();
     let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
     let lines = if script.window {
-        gui::replay(&script.file, pictures, autosave, WindowOptions::default())?
+        gui::replay(&script.file, pictures, autosave)?
     } else {
         gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| {
             script.tell_line(line, Some(steps))
@@ -52,15 +45,9 @@ fn replay(script: &ReplayArguments) -> Result<()> {
     script.report(lines)
 }
 
-fn window(
-    paths: Vec<PathBuf>,
-    renderer: Option<String>,
-    theme: Option<String>,
-    safe_mode: bool,
-    new_window: bool,
-) -> Result<()> {
-    let renderer = renderer.map(|name| name.parse()).transpose()?;
-    let theme = match theme.as_deref() {
+fn open_window(arguments: WindowArguments) -> Result<()> {
+    let renderer = arguments.renderer.map(|name| name.parse()).transpose()?;
+    let theme = match arguments.theme.as_deref() {
         None => None,
         Some("dark") => Some(Theme::Dark),
         Some("light") => Some(Theme::Light),
@@ -72,13 +59,11 @@ fn window(
     };
     #[cfg(windows)]
     crate::windows_api::leave_own_console();
-    gui::run(
-        paths,
-        WindowOptions {
-            renderer,
-            theme,
-            safe_mode,
-            new_window,
-        },
-    )
+    gui::run(WindowOptions {
+        paths: arguments.paths,
+        renderer,
+        theme,
+        safe_mode: arguments.safe_mode,
+        new_window: arguments.new_window,
+    })
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use taco_studio::container::{Assembly, HEADER_SIZE, Physical, open, read_asset};
+use taco_studio::container::{Assembly, HEADER_SIZE, OpenOptions, Physical, open, read_asset};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, SampleKind};
 use taco_studio::table::{ParquetSlice, TableHead};
+use taco_studio::validate::CheckOptions;
 use taco_studio::{ops, query, validate};
 
 use crate::rules::{Files, Good};
@@ -112,7 +113,15 @@ fn damage_json(bytes: &mut Vec<u8>, random: &mut Random) -> String {
 /// Uses the dataset in every way. Errors are accepted; every byte range must be inside the dataset.
 fn use_it(path: &Path) {
     let ctx = JobContext::default();
-    let _ = validate::path(path, true, &ctx);
+    let _ = validate::path_with(
+        path,
+        &OpenOptions::default(),
+        &CheckOptions {
+            deep: true,
+            ..CheckOptions::default()
+        },
+        &ctx,
+    );
     let Ok(reader) = open(path, &ctx) else { return };
     let Ok(tree) = reader.levels().skeleton(&ctx) else {
         return;

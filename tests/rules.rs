@@ -10,10 +10,11 @@ mod pixels;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use taco_studio::container::{Format, open};
+use taco_studio::container::{Format, OpenOptions, open};
 use taco_studio::error::Kind;
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, Dataset, FINDINGS_KEPT, Profile, Report, Rule};
+use taco_studio::validate::CheckOptions;
 use taco_studio::{ops, studio, validate};
 
 use cases::{Case, Damage};
@@ -31,7 +32,7 @@ fn profile_of(rule: Rule) -> Profile {
 
 fn check_draft(dataset: &Dataset, profile: Profile) -> Report {
     let ctx = JobContext::default();
-    let mut report = validate::dataset_as(dataset, profile, &ctx).expect("a report");
+    let mut report = validate::dataset_with(dataset, None, profile, &ctx).expect("a report");
     report
         .findings
         .extend(validate::sources(dataset, &ctx).expect("a report").findings);
@@ -43,7 +44,13 @@ fn check_path(path: &Path) -> Report {
 }
 
 fn check_path_as(path: &Path, profile: Profile) -> Report {
-    validate::path_as(path, profile, true, &JobContext::default())
+    let options = CheckOptions {
+        profile,
+        deep: true,
+        ..CheckOptions::default()
+    };
+    let open = OpenOptions::default();
+    validate::path_with(path, &open, &options, &JobContext::default())
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -225,7 +232,7 @@ fn the_other_profile_does_not_make_the_rule() {
             .is_empty()
     );
     let codes = |profile| {
-        let report = validate::dataset_as(&dataset, profile, &ctx).expect("a report");
+        let report = validate::dataset_with(&dataset, None, profile, &ctx).expect("a report");
         report
             .findings
             .iter()
@@ -237,7 +244,11 @@ fn the_other_profile_does_not_make_the_rule() {
     files.drop_column("METADATA/level0.parquet", "internal:current_id");
     let path = good.workspace.write("old.tacozip", files.to_zip());
     let has = |profile| {
-        validate::path_as(&path, profile, false, &ctx)
+        let options = CheckOptions {
+            profile,
+            ..CheckOptions::default()
+        };
+        validate::path_with(&path, &OpenOptions::default(), &options, &ctx)
             .expect("a report")
             .has(Rule::NoCurrentId)
     };

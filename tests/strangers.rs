@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use taco_studio::container::open;
+use taco_studio::container::{OpenOptions, open};
 use taco_studio::draft::Content;
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, Rule, Sample, Tortilla};
 use taco_studio::studio::{Command, Event, Project, Studio, save_project};
-use taco_studio::validate;
+use taco_studio::validate::{self, CheckOptions};
 
 use crate::support::{COLLECTION, Workspace, files_below, nested_scenes};
 
@@ -106,8 +106,13 @@ fn a_label_that_is_a_link_to_a_secret_file_is_never_packed_nor_shown() {
         .expect("is there");
     let error = reader.asset(level, row).expect_err("is refused").report();
     assert!(error.contains("leads out of the dataset"), "{error}");
-    let report =
-        validate::path(&workspace.path("set"), false, &JobContext::default()).expect("a report");
+    let report = validate::path_with(
+        &workspace.path("set"),
+        &OpenOptions::default(),
+        &CheckOptions::default(),
+        &JobContext::default(),
+    )
+    .expect("a report");
     assert!(report.has(Rule::FolderLink) && !report.is_valid());
 }
 

@@ -16,6 +16,26 @@ pub struct Arguments {
     /// Verb; without one the window opens.
     #[command(subcommand)]
     pub verb: Option<Verb>,
+    #[command(flatten)]
+    pub window: WindowArguments,
+    /// Errors alone on stderr: no progress, warnings or notes.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// How other machines are reached.
+    #[command(flatten)]
+    pub remote: super::remote::RemoteArguments,
+    /// On stderr what is read, written, asked over the network and skipped; twice also each file
+    /// and range, three times also messages of libraries.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// The folder for temporary files, instead of the system's.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub temp_dir: Option<PathBuf>,
+}
+
+/// What the window opens, and how.
+#[derive(Debug, clap::Args)]
+pub struct WindowArguments {
     /// Datasets to open, or files and folders to build one from.
     pub paths: Vec<PathBuf>,
     /// Draw with glow, wgpu or software.
@@ -31,19 +51,6 @@ pub struct Arguments {
     /// Open a window of its own where one is open already.
     #[arg(long)]
     pub new_window: bool,
-    /// Errors alone on stderr: no progress, warnings or notes.
-    #[arg(long, short, global = true)]
-    pub quiet: bool,
-    /// How other machines are reached.
-    #[command(flatten)]
-    pub remote: super::remote::RemoteArguments,
-    /// On stderr what is read, written, asked over the network and skipped; twice also each file
-    /// and range, three times also messages of libraries.
-    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
-    pub verbose: u8,
-    /// The folder for temporary files, instead of the system's.
-    #[arg(long, global = true, value_name = "FOLDER")]
-    pub temp_dir: Option<PathBuf>,
 }
 
 /// The commands.
@@ -230,6 +237,6 @@ mod tests {
         let parsed =
             Arguments::try_parse_from(["taco-studio", "--theme", "dark", "a.tacozip", "b"])
                 .expect("parses");
-        assert!(parsed.verb.is_none() && parsed.paths.len() == 2);
+        assert!(parsed.verb.is_none() && parsed.window.paths.len() == 2);
     }
 }

@@ -352,7 +352,7 @@ fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
     structure.update(&dataset);
     let structure_first = timed(start);
     let start = Instant::now();
-    live.check(&dataset, &ctx)?;
+    live.check(&dataset, None, &ctx)?;
     let live_first = timed(start);
     let (mut structure_edit, mut live_edit) = (0f64, 0f64);
     let roots = dataset.root.samples.len() as u32;
@@ -367,7 +367,7 @@ fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
         structure.update(&dataset);
         structure_edit = structure_edit.max(timed(start));
         let start = Instant::now();
-        live.check(&dataset, &ctx)?;
+        live.check(&dataset, None, &ctx)?;
         live_edit = live_edit.max(timed(start));
     }
     Ok(((structure_first, structure_edit), (live_first, live_edit)))

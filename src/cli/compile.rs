@@ -6,10 +6,10 @@ use super::create::print_built;
 use super::output::Terminal;
 use super::query::RowArguments;
 use super::runner::operate;
-use super::validate::ProfileName;
 use super::writing::{DamageArguments, StreamArguments};
 use crate::container::{TortillaOptions, parse_size, read_collection_file};
 use crate::error::Result;
+use crate::model::Profile;
 use crate::ops::CompileRequest;
 
 /// Arguments of `compile`.
@@ -40,7 +40,7 @@ pub struct CompileArguments {
     /// Which form to write: that of the official tools, or that of the text: extent in numbers,
     /// tasks as it spells them, whole seconds, parts from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
-    pub profile: ProfileName,
+    pub profile: Profile,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -65,7 +65,7 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         allow_non_tog: arguments.stream.allow_non_tog,
         overwrite: arguments.overwrite,
         on_damage: arguments.damage.on_damage(),
-        text_form: arguments.profile == ProfileName::Spec,
+        text_form: arguments.profile == Profile::Spec,
     };
     let request = CompileRequest {
         input: arguments.input,

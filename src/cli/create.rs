@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
 use super::output::{Terminal, print, print_json};
 use super::query::parse_box;
 use super::runner::{operate, run};
-use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
 use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_samples};
 use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::PadTo;
 use crate::error::{Error, Result};
+use crate::model::Profile;
 use crate::ops::{
     self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest,
     OperationOutput, Sidecars,
@@ -18,15 +21,21 @@ use crate::ops::{
 use crate::table::ParquetOptions;
 
 /// Values of `--sidecars`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum SidecarsArgument {
-    /// Leave them out, and say so.
-    Leave,
-    /// Make them samples of their own.
-    Pack,
-    /// Write what they say into copies of their rasters; a raster or Shapefile of several files
-    /// becomes one GeoTIFF or FlatGeobuf.
-    BurnIn,
+impl ValueEnum for Sidecars {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Leave, Self::Pack, Self::BurnIn]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Leave => PossibleValue::new("leave").help("Leave them out, and say so"),
+            Self::Pack => PossibleValue::new("pack").help("Make them samples of their own"),
+            Self::BurnIn => PossibleValue::new("burn-in").help(
+                "Write what they say into copies of their rasters; a raster or Shapefile of \
+                    several files becomes one GeoTIFF or FlatGeobuf",
+            ),
+        })
+    }
 }
 
 /// Which items and assets of a STAC catalogue are taken.
@@ -113,7 +122,7 @@ pub struct CreateArguments {
     /// What is done with sidecars of rasters (.msk, .aux.xml, .ovr, .tfw, .prj): leave them out,
     /// pack them as samples, or burn them into copies of their GeoTIFFs.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
-    pub sidecars: SidecarsArgument,
+    pub sidecars: Sidecars,
     /// Arrange the files by their names instead of their folders: auto finds what belongs together;
     /// with folders the innermost folders are positions and the stems roots, with stems the ends of
     /// the stems are positions; or a pattern of {root}, {position}, {split}, {date}, {COLUMN}, *
@@ -227,17 +236,12 @@ fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateReque
                 allow_non_tog: stream.allow_non_tog,
                 overwrite,
                 on_damage: OnDamage::Stop,
-                text_form: write.profile == ProfileName::Spec,
+                text_form: write.profile == Profile::Spec,
             };
             CreateOutput::FirstGeneration(generation, options)
         }
     };
     let align_schema = schema == SchemaName::Align;
-    let sidecars = match sidecars {
-        SidecarsArgument::Leave => Sidecars::Leave,
-        SidecarsArgument::Pack => Sidecars::Pack,
-        SidecarsArgument::BurnIn => Sidecars::BurnIn,
-    };
     Ok(CreateRequest {
         source,
         collection,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use super::create::print_built;
 use super::opening::OpenArguments;
@@ -22,7 +23,7 @@ pub struct HistogramArguments {
     pub output: PathBuf,
     /// Which values share the 100 bins.
     #[arg(long, value_name = "NAME", default_value = "dataset")]
-    pub scale: ScaleName,
+    pub scale: Scale,
     #[command(flatten)]
     pub open: OpenArguments,
     /// Replace the output if it exists.
@@ -34,12 +35,20 @@ pub struct HistogramArguments {
 }
 
 /// The scales, as arguments name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScaleName {
-    /// All values of the dataset, as the specification says.
-    Dataset,
-    /// Those of one band at one position of the tree.
-    Band,
+impl ValueEnum for Scale {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Dataset, Self::Band]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Dataset => PossibleValue::new("dataset")
+                .help("All values of the dataset, as the specification says"),
+            Self::Band => {
+                PossibleValue::new("band").help("Those of one band at one position of the tree")
+            }
+        })
+    }
 }
 
 /// Counts.
@@ -48,11 +57,7 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
         input: arguments.input,
         open: arguments.open.options(),
         output: arguments.output,
-        scale: if arguments.scale == ScaleName::Band {
-            Scale::Band
-        } else {
-            Scale::Dataset
-        },
+        scale: arguments.scale,
         overwrite: arguments.overwrite,
     };
     print_built(&operate(terminal, request)?, arguments.json)

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde_json::{Map, Value as Json};
 
 use super::output::{Terminal, print, print_json};
@@ -48,7 +50,7 @@ pub struct MigrateArguments {
     /// takes the place of each, or the sample is left out. Padding at the end of numbered files is
     /// a sequence of TACO 3, and needs neither.
     #[arg(long, value_name = "HOW", value_enum, default_value = "placeholder")]
-    pub lacking: LackingArgument,
+    pub lacking: LackingFiles,
     #[command(flatten)]
     pub parts: PartsArguments,
     #[command(flatten)]
@@ -96,13 +98,17 @@ pub enum TargetGeneration {
 }
 
 /// Values of `--lacking`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum LackingArgument {
-    /// A file of one zero byte.
-    #[default]
-    Placeholder,
-    /// Leave the sample out.
-    LeaveOut,
+impl ValueEnum for LackingFiles {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Placeholder, Self::LeaveOut]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Placeholder => PossibleValue::new("placeholder").help("A file of one zero byte"),
+            Self::LeaveOut => PossibleValue::new("leave-out").help("Leave the sample out"),
+        })
+    }
 }
 
 fn choice(text: &str) -> Result<FieldChoice, String> {
@@ -245,15 +251,11 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
         Some(path) => read_collection_file(path)?.descriptive(),
         None => Map::new(),
     };
-    let lacking = match arguments.lacking {
-        LackingArgument::Placeholder => LackingFiles::Placeholder,
-        LackingArgument::LeaveOut => LackingFiles::LeaveOut,
-    };
     let request = Taco3Request {
         input,
         target: output,
         overwrite,
-        lacking,
+        lacking: arguments.lacking,
         collection,
         on_damage: arguments.damage.on_damage(),
         allow_missing_parts: arguments.allow_missing_parts,

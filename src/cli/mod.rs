@@ -41,7 +41,7 @@ mod values;
 mod verbs;
 mod writing;
 
-pub use arguments::{Arguments, Verb};
+pub use arguments::{Arguments, Verb, WindowArguments};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
 use output::Verbosity;
@@ -50,7 +50,7 @@ pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Parser;
 
@@ -58,19 +58,8 @@ use crate::error::{Error, Kind, Result};
 
 /// Action that the arguments request.
 pub enum Invocation {
-    /// Open the window on these paths.
-    Window {
-        /// Datasets or files.
-        paths: Vec<PathBuf>,
-        /// `--renderer`.
-        renderer: Option<String>,
-        /// `--theme`.
-        theme: Option<String>,
-        /// `--safe-mode`.
-        safe_mode: bool,
-        /// `--new-window`.
-        new_window: bool,
-    },
+    /// Open the window.
+    Window(WindowArguments),
     /// Run a script in the window's application.
     Replay(ReplayArguments),
     /// Look at this machine; the window's part of the checks is not the command line's to make.
@@ -104,21 +93,7 @@ pub fn run(arguments: Arguments) -> Invocation {
         return Invocation::Done(error.exit_code());
     }
     let Some(verb) = arguments.verb else {
-        let Arguments {
-            paths,
-            renderer,
-            theme,
-            safe_mode,
-            new_window,
-            ..
-        } = arguments;
-        return Invocation::Window {
-            paths,
-            renderer,
-            theme,
-            safe_mode,
-            new_window,
-        };
+        return Invocation::Window(arguments.window);
     };
     if let Verb::Doctor { json } = verb {
         return Invocation::Doctor { json };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use crate::container::{JoinMode, OpenOptions};
 
@@ -31,7 +32,7 @@ pub struct JoinArguments {
     pub more: Vec<PathBuf>,
     /// How to handle columns that not all of several datasets have.
     #[arg(long, value_name = "MODE", default_value = "intersection")]
-    pub mode: ModeName,
+    pub mode: JoinMode,
     #[command(flatten)]
     pub open: OpenArguments,
 }
@@ -41,31 +42,25 @@ impl JoinArguments {
     pub fn options(self) -> OpenOptions {
         OpenOptions {
             with: self.more,
-            mode: self.mode.mode(),
+            mode: self.mode,
             ..self.open.options()
         }
     }
 }
 
 /// The ways to join columns, as arguments name them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ModeName {
-    /// Leave them out.
-    #[default]
-    Intersection,
-    /// Fill them with nulls.
-    #[value(alias = "fill_missing")]
-    FillMissing,
-    /// Refuse.
-    Strict,
-}
+impl ValueEnum for JoinMode {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Intersection, Self::FillMissing, Self::Strict]
+    }
 
-impl ModeName {
-    pub(super) fn mode(self) -> JoinMode {
-        match self {
-            ModeName::Intersection => JoinMode::Intersection,
-            ModeName::FillMissing => JoinMode::FillMissing,
-            ModeName::Strict => JoinMode::Strict,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Intersection => PossibleValue::new("intersection").help("Leave them out"),
+            Self::FillMissing => PossibleValue::new("fill-missing")
+                .alias("fill_missing")
+                .help("Fill them with nulls"),
+            Self::Strict => PossibleValue::new("strict").help("Refuse"),
+        })
     }
 }

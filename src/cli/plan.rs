@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::create::CatalogueArguments;
-use super::opening::{ModeName, OpenArguments};
+use super::opening::OpenArguments;
 use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::{command, operate, run, session};
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
-use crate::container::{self, BuildOptions, OpenOptions};
+use crate::container::{self, BuildOptions, JoinMode, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, is_remote};
@@ -69,7 +69,7 @@ pub struct PlanArguments {
     pub key: Option<String>,
     /// How to handle columns that not all of several datasets have.
     #[arg(long, value_name = "MODE", default_value = "intersection")]
-    pub mode: ModeName,
+    pub mode: JoinMode,
     #[command(flatten)]
     pub open: OpenArguments,
     #[command(flatten)]
@@ -305,7 +305,7 @@ fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     } else {
         let open = OpenOptions {
             with: arguments.sources[1..].to_vec(),
-            mode: arguments.mode.mode(),
+            mode: arguments.mode,
             ..arguments.open.options()
         };
         (PlanSource::Dataset(first, open), Vec::new())

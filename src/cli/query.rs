@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use super::output::{Terminal, print, print_data, say};
 use super::runner::{open, operate};
@@ -56,23 +57,23 @@ impl CopyAs {
     }
 }
 
-/// What a box is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BoxBy {
-    /// The footprint: istac:geometry in the system of istac:crs, else the corners of the raster,
-    /// else the centroid.
-    Footprint,
-    /// The column that tacoreader compares, as it is stored: the first of istac:geometry,
-    /// stac:centroid and istac:centroid.
-    Centroid,
-}
+/// What a box is compared with, as arguments name it.
+impl ValueEnum for BoxTest {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Footprint, Self::Centroid]
+    }
 
-impl BoxBy {
-    fn test(self) -> BoxTest {
-        match self {
-            BoxBy::Footprint => BoxTest::Footprint,
-            BoxBy::Centroid => BoxTest::Centroid,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Footprint => PossibleValue::new("footprint").help(
+                "The footprint: istac:geometry in the system of istac:crs, else the corners of the \
+                    raster, else the centroid",
+            ),
+            Self::Centroid => PossibleValue::new("centroid").help(
+                "The column that tacoreader compares, as it is stored: the first of \
+                    istac:geometry, stac:centroid and istac:centroid",
+            ),
+        })
     }
 }
 
@@ -99,7 +100,7 @@ pub struct FilterArguments {
     pub polygon: Option<PolygonCorners>,
     /// Geometry that the box or polygon is compared with; footprints when absent.
     #[arg(long, value_name = "WHAT", requires = "place")]
-    pub by: Option<BoxBy>,
+    pub by: Option<BoxTest>,
     /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z,
     /// one day, or one instant. A date is its whole day; times are in UTC unless they have an
     /// offset.
@@ -193,7 +194,7 @@ impl FilterArguments {
                     } else {
                         step.polygon = self.polygon.clone().map(|corners| corners.0);
                     }
-                    step.by = self.by.map_or(BoxTest::Footprint, BoxBy::test);
+                    step.by = self.by.unwrap_or(BoxTest::Footprint);
                     step.geometry_column.clone_from(&self.geometry_column);
                 }
                 FilterKind::Time => {

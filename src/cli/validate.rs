@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json, say, say_error};
@@ -34,7 +35,7 @@ pub struct ValidateArguments {
     /// Where the text and the tools differ: what the official reader of today opens, or what the
     /// specification says.
     #[arg(long, value_name = "NAME", default_value = "tools")]
-    pub profile: ProfileName,
+    pub profile: Profile,
     /// Switch a rule off, or change how bad its findings are: CODE=off, CODE=warning or CODE=error,
     /// like CON-3=off.
     #[arg(
@@ -58,21 +59,16 @@ pub struct ValidateArguments {
 }
 
 /// The profiles, as arguments name them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ProfileName {
-    /// The specification's text.
-    Spec,
-    /// The official tools of today.
-    #[default]
-    Tools,
-}
+impl ValueEnum for Profile {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Spec, Self::Tools]
+    }
 
-impl ProfileName {
-    fn profile(self) -> Profile {
-        match self {
-            ProfileName::Spec => Profile::Spec,
-            ProfileName::Tools => Profile::Tools,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Spec => PossibleValue::new("spec").help("The specification's text"),
+            Self::Tools => PossibleValue::new("tools").help("The official tools of today"),
+        })
     }
 }
 
@@ -104,7 +100,7 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     rules
         .into_iter()
         .for_each(|(rule, level)| settings.set(rule, level));
-    let (open, profile) = (open.options(), profile.profile());
+    let open = open.options();
     let mut reports: Vec<(&Path, Report)> = Vec::new();
     let mut told: Vec<Vec<String>> = Vec::new();
     let mut failed = None;

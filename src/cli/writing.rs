@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use super::output::say_failure;
-use super::validate::ProfileName;
 use super::values::OutputFormat;
 use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
+use crate::model::Profile;
 use crate::table::{Compression, ParquetOptions};
 
 /// Common arguments of the verbs that write a dataset: container, tables, and replacing an existing
@@ -24,7 +25,7 @@ pub struct WriteArguments {
     /// has the form of its text: extent in numbers, tasks as it spells them, whole seconds, parts
     /// from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
-    pub profile: ProfileName,
+    pub profile: Profile,
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
@@ -44,7 +45,7 @@ impl WriteArguments {
             .format();
         let (parquet, overwrite) = (self.parquet.options(), self.overwrite);
         BuildOptions {
-            text_columns: self.profile == ProfileName::Spec,
+            text_columns: self.profile == Profile::Spec,
             align_blocks: self.align_blocks,
             target,
             format,
@@ -110,7 +111,7 @@ pub fn tell_samples(built: &Built) -> u8 {
 pub struct ParquetArguments {
     /// Compression of the level tables.
     #[arg(long, value_name = "CODEC", default_value = "zstd")]
-    pub compression: CompressionName,
+    pub compression: Compression,
     /// Its level: 1 to 22 for zstd (13 when absent, 3 in an index), 1 to 9 for gzip (6).
     #[arg(
         long,
@@ -127,9 +128,8 @@ pub struct ParquetArguments {
 impl ParquetArguments {
     /// As the writers take them.
     pub fn options(&self) -> ParquetOptions {
-        let compression = self.compression.compression();
         ParquetOptions {
-            compression,
+            compression: self.compression,
             level: self.compression_level,
             row_group_rows: self.row_group,
             ..ParquetOptions::default()
@@ -138,27 +138,18 @@ impl ParquetArguments {
 }
 
 /// The codecs, as arguments name them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum CompressionName {
-    /// Small and fast.
-    #[default]
-    Zstd,
-    /// Larger and faster still.
-    Snappy,
-    /// For old readers.
-    Gzip,
-    /// Not at all.
-    None,
-}
+impl ValueEnum for Compression {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Zstd, Self::Snappy, Self::Gzip, Self::None]
+    }
 
-impl CompressionName {
-    fn compression(self) -> Compression {
-        match self {
-            CompressionName::Zstd => Compression::Zstd,
-            CompressionName::Snappy => Compression::Snappy,
-            CompressionName::Gzip => Compression::Gzip,
-            CompressionName::None => Compression::None,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Zstd => PossibleValue::new("zstd").help("Small and fast"),
+            Self::Snappy => PossibleValue::new("snappy").help("Larger and faster still"),
+            Self::Gzip => PossibleValue::new("gzip").help("For old readers"),
+            Self::None => PossibleValue::new("none").help("Not at all"),
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub fn detect(path: &Path) -> Result<Detected> {
         });
     }
     if is_remote(path) {
-        return super::detect_remote::detect_remote(path);
+        return super::detect_remote::detect_remote(path, VersionLists::Followed);
     }
     let meta = std::fs::metadata(path).io_at("open", path)?;
     if meta.is_dir() {

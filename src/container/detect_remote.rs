@@ -27,11 +27,7 @@ const HEAD: u64 = 256;
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `path` is no address,
 /// [`Kind::Format`](crate::error::Kind::Format) when it holds no dataset, or the error of the
 /// request.
-pub fn detect_remote(path: &Path) -> Result<Detected> {
-    detect_address(path, VersionLists::Followed)
-}
-
-fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
+pub(super) fn detect_remote(path: &Path, lists: VersionLists) -> Result<Detected> {
     let address =
         Address::from_path(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
     let name = address.name().to_owned();
@@ -45,7 +41,7 @@ fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
         let first = set
             .files
             .first()
-            .map(|first| detect_remote(first))
+            .map(|first| detect_remote(first, VersionLists::Followed))
             .transpose()?;
         return Ok(Detected {
             format: first.map_or(Format::Tortilla, |first| first.format),
@@ -70,7 +66,7 @@ fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
         });
     }
     if name == VERSIONS_FILE && lists == VersionLists::Followed {
-        return detect_address(&default_version(&plain)?, VersionLists::Refused);
+        return detect_remote(&default_version(&plain)?, VersionLists::Refused);
     }
     if address.path.ends_with('/') || name.is_empty() {
         return detect_folder(&plain, None, lists);
@@ -191,7 +187,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> R
                 && separate_transient_error(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?
                     .is_ok_and(|file| file.is_some())
             {
-                return detect_address(&default_version(&list)?, VersionLists::Refused);
+                return detect_remote(&default_version(&list)?, VersionLists::Refused);
             }
             let reason = before.or_else(|| other.and_then(Result::err));
             let reason = reason.unwrap_or_else(|| {
@@ -216,7 +212,7 @@ fn detect_in_repository(folder: &Path, reason: Error, lists: VersionLists) -> Re
         [] => Err(Error::format("the repository holds no TACO dataset")
             .at_path(folder)
             .because(reason)),
-        [only] => detect_address(only, lists),
+        [only] => detect_remote(only, lists),
         [first, ..] => {
             let message = format!("the repository holds {} datasets", datasets.len());
             let mut error = Error::usage(message)

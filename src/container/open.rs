@@ -116,14 +116,11 @@ pub fn open_with(
             options,
             ctx,
         )?)),
-        Format::Tortilla | Format::Taco => match parts_at(&detected.path)? {
-            Some(set) => Ok(Arc::new(TortillaReader::open_set(
-                &detected.path,
-                &set,
-                ctx,
-            )?)),
-            None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
-        },
+        Format::Tortilla | Format::Taco => {
+            let parts = parts_at(&detected.path)?
+                .map_or_else(|| vec![detected.path.clone()], |set| set.files);
+            Ok(Arc::new(TortillaReader::open(&detected.path, &parts, ctx)?))
+        }
         Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, base, ctx)?)),
         // Listed one by one, so that a new format without a reader does not compile.
         Format::Joined => {

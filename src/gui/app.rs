@@ -11,7 +11,7 @@ use egui::{CentralPanel, Context, Ui};
 use super::action::Action;
 use super::banner;
 use super::chrome;
-use super::dialogs::{CrashReport, Dialog, Dialogs};
+use super::dialogs::{CrashReport, Dialogs};
 use super::displayed_texts;
 use super::dock::{Dock, PaneContents};
 use super::drag;
@@ -200,7 +200,7 @@ impl App {
     /// Shows a crash report, if it can be read.
     pub(super) fn show_crash_report(&mut self, report: &std::path::Path) {
         if let Some(report) = CrashReport::read(report) {
-            self.dialogs.open(Dialog::crash(report));
+            self.dialogs.open(report);
         }
     }
 
@@ -360,18 +360,6 @@ impl App {
             watchdog: &mut self.watchdog,
         };
         draw(&mut cx, docked)
-    }
-
-    /// Calls `act` with a panel context and the open document, if there is one.
-    pub(super) fn with_document(
-        &mut self,
-        act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document),
-    ) {
-        self.with_cx(|cx| {
-            if let Some(document) = cx.document() {
-                act(cx, document);
-            }
-        });
     }
 
     fn main_ui(&mut self, ui: &mut Ui) {

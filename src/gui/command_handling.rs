@@ -10,12 +10,17 @@ use super::App;
 use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
-use super::dialogs::{Dialog, DialogEvent, Dialogs};
+use super::dialogs::{
+    About, ColumnDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
+    OperationDialog, PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog,
+    ShortcutsDialog, WriteForm,
+};
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;
 use super::drawn_panels::DrawnPanels;
 use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
+use super::open_paths::Arrival;
 use super::pane::{DockSide, Pane};
 use super::panel_context::Request;
 use super::panels::End;
@@ -47,18 +52,14 @@ impl App {
     pub(super) fn handle_requests(&mut self, ctx: &Context) {
         while !self.requests.is_empty() {
             for request in std::mem::take(&mut self.requests) {
+                let began = self.watchdog.begin();
                 self.handle_request(ctx, request);
+                self.watchdog.end(began, || "a request".to_owned());
             }
         }
     }
 
     fn handle_request(&mut self, ctx: &Context, request: Request) {
-        let began = self.watchdog.begin();
-        self.apply_request(ctx, request);
-        self.watchdog.end(began, || "a request".to_owned());
-    }
-
-    fn apply_request(&mut self, ctx: &Context, request: Request) {
         match request {
             Request::Run(command) => self.run_command(command),
             Request::Do(action) => self.perform(ctx, action),
@@ -73,8 +74,8 @@ impl App {
                     self.select_now(Some(at));
                 }
             }
-            Request::Show(pane) => self.show_pane(pane),
-            Request::OpenPaths(paths) => self.open_or_import(paths),
+            Request::Show(pane) => self.view.dock.show(pane),
+            Request::OpenPaths(paths) => self.look_at_paths(paths, Arrival::Opened),
             Request::OpenLink(link) => self.open_link(link),
             Request::TakeDropped(paths) => self.take_dropped(paths),
             Request::Copy(text) => {
@@ -105,7 +106,10 @@ impl App {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
             }
-            Request::Queries(book) => self.remember_queries(book),
+            Request::Queries(book) => {
+                self.view.queries = book;
+                self.save();
+            }
             Request::AppendToQuery(text) => self.panels.query.editor.append(&text),
             Request::PatternExample(example, step) => self.panels.pattern.add(example, step),
             Request::CollectionField(field) => {
@@ -113,11 +117,15 @@ impl App {
                 self.view.dock.show(Pane::Collection);
             }
             Request::LeaveCollectionField => self.panels.collection.release(),
-            Request::SaveRows(query) => self.save_rows(ctx, query),
+            Request::SaveRows(query) => {
+                // The rows are read once the file is chosen.
+                self.rows_to_save = Some(query);
+                self.pick(ctx, FileRequest::SaveRows);
+            }
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(path),
-            Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
+            Request::Document(page, line) => self.dialogs.open(Documentation::new(page, line)),
             Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
@@ -133,22 +141,28 @@ impl App {
                 };
                 self.apply_settings(ctx, self.view.theme, settings);
             }
-            Request::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
+            Request::Column(level, field) => self.dialogs.open(ColumnDialog::new(level, field)),
             Request::Plan(plan) => {
                 if let Some(draft) = self.studio.document().and_then(|document| document.draft()) {
-                    self.dialogs.open(Dialog::plan(plan, draft.revision()));
+                    self.dialogs.open(PlanDialog::new(plan, draft.revision()));
                 }
             }
             Request::Fix(root, fix) => self.apply_fix(root, *fix),
-            Request::JoinTable(table) => self.dialogs.open(Dialog::join(table, None)),
+            Request::JoinTable(table) => self.dialogs.open(JoinDialog::new(table, None)),
             Request::SampleDataset => self.make_sample(),
             Request::Agreed(agreement, request) => self.record_consent(agreement, *request),
             Request::Anyway(request) => self.anyway(ctx, *request),
-            Request::SaveFirst(request) => self.save_first(ctx, *request),
+            Request::SaveFirst(request) => {
+                self.after_save = Some(*request);
+                self.save_draft(ctx, false);
+            }
             Request::RestoreAside(path) => self.restore_aside(path),
             Request::Add(command) => self.add_to_draft(command),
             Request::Repair(path) => self.repair_copy(path),
-            Request::Replace(path, then) => self.replace_project(path, then.map(|then| *then)),
+            Request::Replace(path, then) => {
+                self.after_save = then.map(|then| *then);
+                self.save_to(Some(path), Some(true));
+            }
         }
     }
 
@@ -254,13 +268,8 @@ impl App {
         if matches!(event, Event::Edited { .. } | Event::DocumentChanged) {
             self.toast = self.toast.take().filter(|toast| toast.action.is_none());
         }
-        match &event {
-            Event::Written(built) => self.remember_written(built),
-            Event::Finished(output) => output
-                .built_dataset()
-                .into_iter()
-                .for_each(|built| self.remember_written(built)),
-            _ => {}
+        if let Some(built) = event.written_dataset() {
+            self.remember_written(built);
         }
         // What did not finish is told below.
         if !matches!(event, Event::Failed { .. } | Event::Cancelled { .. }) {
@@ -459,7 +468,7 @@ impl App {
         };
         let is_asked = error.is_caused_by(Cause::SeveralDatasets);
         if is_asked {
-            self.dialogs.open(Dialog::repository(path));
+            self.dialogs.open(RepositoryDialog::new(path));
         }
         is_asked
     }
@@ -570,7 +579,7 @@ impl App {
                 self.file_dialog = None;
                 self.dialogs.send(&DialogEvent::PickerClosed);
                 if instant && !self.dialogs.is_open() {
-                    self.dialogs.open(Dialog::path(request));
+                    self.dialogs.open(OpenPath::new(request, false));
                 }
             }
             FileDialogAnswer::Paths(paths) => {
@@ -606,7 +615,7 @@ impl App {
             FileRequest::Watch => self.watch_chosen(paths),
             FileRequest::JoinTable => {
                 if let Some(table) = paths.into_iter().next() {
-                    self.dialogs.open(Dialog::join(table, None));
+                    self.dialogs.open(JoinDialog::new(table, None));
                 }
             }
             // The desktop's dialog has confirmed replacing the file.
@@ -682,7 +691,7 @@ impl App {
     }
 
     fn perform(&mut self, ctx: &Context, action: Action) {
-        let reason = self.with_reason(action);
+        let reason = self.with_cx(|cx| disabled_reason(action, cx));
         if let Some(reason) = reason {
             self.toast = Some(Toast::new(
                 false,
@@ -694,14 +703,12 @@ impl App {
             Action::New => self.requests.push(Request::Run(Command::New)),
             Action::OpenFile => self.pick(ctx, FileRequest::Open),
             Action::OpenFolder => self.pick(ctx, FileRequest::OpenFolder),
-            Action::OpenPath => self.dialogs.open(Dialog::path(FileRequest::Open)),
-            Action::OpenRecent => self.dialogs.open(Dialog::recent()),
+            Action::OpenPath => self.dialogs.open(OpenPath::new(FileRequest::Open, false)),
+            Action::OpenRecent => self.dialogs.open(RecentDialog),
             Action::Write => self.open_write(),
             Action::Save => self.save_draft(ctx, false),
             Action::SaveAs => self.save_draft(ctx, true),
-            Action::Documentation => self
-                .dialogs
-                .open(Dialog::documentation(Page::CommandLine, 0)),
+            Action::Documentation => self.dialogs.open(Documentation::new(Page::CommandLine, 0)),
             Action::Close => self.requests.push(Request::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Action::Undo => self.requests.push(Request::Run(Command::Undo)),
@@ -727,7 +734,7 @@ impl App {
             Action::MoveDown => self.shift(1),
             Action::Relocate => {
                 if let Some(draft) = self.studio.document().and_then(Document::draft) {
-                    self.dialogs.open(Dialog::relocate(draft));
+                    self.dialogs.open(Relocate::new(draft));
                 }
             }
             Action::EditCopy => self.requests.push(Request::Run(Command::Fork)),
@@ -789,13 +796,13 @@ impl App {
             Action::ArrangeForBuilding => self.arrange_for(Arrangement::Building),
             Action::ArrangeForExploring => self.arrange_for(Arrangement::Exploring),
             Action::ArrangeForChecking => self.arrange_for(Arrangement::Checking),
-            Action::Settings => self.dialogs.open(Dialog::settings(
+            Action::Settings => self.dialogs.open(SettingsDialog::new(
                 self.view.theme,
                 self.view.settings.clone(),
             )),
             Action::Tour => self.tour = Some(Tour::default()),
-            Action::Shortcuts => self.dialogs.open(Dialog::shortcuts()),
-            Action::About => self.dialogs.open(Dialog::about()),
+            Action::Shortcuts => self.dialogs.open(ShortcutsDialog),
+            Action::About => self.dialogs.open(About::default()),
             other => {
                 if let Some(pane) = other.pane() {
                     self.view.dock.show(pane)
@@ -817,12 +824,6 @@ impl App {
         self.save();
     }
 
-    fn with_reason(&mut self, action: Action) -> Option<String> {
-        let mut reason = None;
-        self.with_cx(|cx| reason = disabled_reason(action, cx));
-        reason
-    }
-
     fn open_write(&mut self) {
         let id = self
             .studio
@@ -834,7 +835,8 @@ impl App {
         let own = draft
             .map(|draft| places_of(draft.dataset()))
             .unwrap_or_default();
-        self.dialogs.open(Dialog::write(folder, &id, own));
+        let form = WriteForm::new(&folder, &id, own);
+        self.dialogs.open(OperationDialog::new(Box::new(form)));
     }
 
     fn step_problem(&mut self, forward: bool) {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::App;
-use super::dialogs::Dialog;
+use super::dialogs::Consent;
 use super::dropped_paths;
 use super::panel_context::{Confirmation, Request};
 use crate::consent;
@@ -37,7 +37,7 @@ impl App {
             .map(|program| consent::format_program(program))
             .collect();
         let then = Request::Agreed(Confirmation::Programs(programs), Box::new(then));
-        self.dialogs.open(Dialog::programs(lines, then));
+        self.dialogs.open(Consent::start_programs(lines, then));
     }
 
     /// Asks before a project with files on other servers is opened.
@@ -49,8 +49,10 @@ impl App {
             Confirmation::Servers(hosts),
             Box::new(Request::Run(Command::OpenProject { path })),
         );
-        self.dialogs
-            .open(Dialog::servers(servers.iter().map(line).collect(), then));
+        self.dialogs.open(Consent::read_servers(
+            servers.iter().map(line).collect(),
+            then,
+        ));
     }
 
     /// Asks before folders named by a project are watched. While a script runs, nothing is watched.
@@ -82,7 +84,7 @@ impl App {
             Confirmation::Watching(new),
             Box::new(Request::Run(Command::Watch { folder: first })),
         );
-        self.dialogs.open(Dialog::watching(lines, then));
+        self.dialogs.open(Consent::watch_folders(lines, then));
     }
 
     /// Watches folders that the user chose.

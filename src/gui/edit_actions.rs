@@ -2,7 +2,7 @@
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{Dialog, DialogEvent};
+use super::dialogs::{Confirm, DialogEvent, PlanDialog};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
@@ -69,7 +69,7 @@ impl App {
                 let remove = Request::Run(Command::Edit {
                     edit: Edit::RemoveMany { samples: chosen },
                 });
-                self.dialogs.open(Dialog::remove_many(count, remove));
+                self.dialogs.open(Confirm::remove_samples(count, remove));
             }
             return;
         };
@@ -91,7 +91,7 @@ impl App {
                 .map(|path| path.to_string())
                 .unwrap_or_default();
             self.dialogs
-                .open(Dialog::remove(&path, children as u64, remove));
+                .open(Confirm::remove_folder(&path, children as u64, remove));
         } else {
             self.requests.push(remove);
         }
@@ -208,11 +208,6 @@ impl App {
         }
     }
 
-    /// The selected FOLDER, or the parent of the selected FILE.
-    pub(super) fn folder_of_selection(&self) -> NodePath {
-        self.folder_of(self.session.selection.sample)
-    }
-
     /// A sample if it is a FOLDER, else its parent; the root without a sample.
     pub(super) fn folder_of(&self, at: Option<RowRef>) -> NodePath {
         let Some((document, at)) = self.studio.document().zip(at) else {
@@ -284,12 +279,13 @@ impl App {
                 let children = sample
                     .children()
                     .map_or(0, |children| children.samples.len() as u64);
-                self.dialogs.open(Dialog::remove(&sample.id, children, run));
+                self.dialogs
+                    .open(Confirm::remove_folder(&sample.id, children, run));
             }
             _ => {
                 if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {
                     self.dialogs
-                        .open(Dialog::plan(plan.into(), draft.revision()));
+                        .open(PlanDialog::new(plan.into(), draft.revision()));
                 }
             }
         }
@@ -312,8 +308,10 @@ impl App {
             Some((root, position)) => DropTarget::Slot(root, position),
             None => self.behind_selection(),
         };
-        self.with_document(|cx, document| {
-            drag::let_go(cx, document, &Dragged::Files(files), &target)
+        self.with_cx(|cx| {
+            if let Some(document) = cx.document() {
+                drag::let_go(cx, document, &Dragged::Files(files), &target);
+            }
         });
     }
 

@@ -1,37 +1,21 @@
-//! Requests of the explore panels beyond commands: remembered queries, saving rows, exporting a
-//! subset, catalogue descriptions, migration to 2.0.
+//! Requests of the explore panels beyond commands: saving rows, exporting a subset, catalogue
+//! descriptions, migration to 2.0.
 
 use std::path::{Path, PathBuf};
 
-use egui::Context;
-
 use super::App;
 use super::action::Action;
-use super::dialogs::{Dialog, OperationStart, start_of};
+use super::dialogs::{OperationDialog, OperationStart, form_of, start_of};
 use super::dropped_paths;
-use super::file_dialog::FileRequest;
 use super::panel_context::Request;
-use super::view_state::QueryBook;
 use super::widgets::Toast;
 use crate::container::{dataset_around, folder_beside};
 use crate::export::Catalogue;
 use crate::model::{Dataset, Payload, Sample};
 use crate::ops::Migrated;
-use crate::query::Query;
 use crate::studio::{Command, Document};
 
 impl App {
-    pub(super) fn remember_queries(&mut self, book: QueryBook) {
-        self.view.queries = book;
-        self.save();
-    }
-
-    /// Asks for the file to save rows into; the rows are read once it is chosen.
-    pub(super) fn save_rows(&mut self, ctx: &Context, query: Query) {
-        self.rows_to_save = Some(query);
-        self.pick(ctx, FileRequest::SaveRows);
-    }
-
     /// Saves the rows into the chosen file.
     pub(super) fn rows_target(&mut self, target: Option<PathBuf>) {
         if let Some((query, target)) = self.rows_to_save.take().zip(target) {
@@ -84,8 +68,8 @@ impl App {
     }
 
     fn open_operation(&mut self, action: Action, start: &OperationStart) {
-        if let Some(dialog) = Dialog::operation(action, start) {
-            self.dialogs.open(dialog);
+        if let Some(form) = form_of(action, start) {
+            self.dialogs.open(OperationDialog::new(form));
         }
     }
 

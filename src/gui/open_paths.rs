@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::App;
-use super::dialogs::Dialog;
+use super::dialogs::{
+    AddDataset, Confirm, Consent, JoinDialog, LayoutDialog, OperationDialog, SeveralForm,
+};
 use super::panel_context::Request;
 use super::widgets::Toast;
 use crate::container::{aside_of, detect, restore_aside};
@@ -86,7 +88,7 @@ impl PathAction {
 
 /// How paths arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arrival {
+pub(super) enum Arrival {
     /// Typed, chosen or listed, to be opened.
     Opened,
     /// Dropped or pasted.
@@ -108,11 +110,6 @@ struct WindowFacts {
 }
 
 impl App {
-    /// Inspects paths off the interface thread, then opens or imports them.
-    pub(super) fn open_or_import(&mut self, paths: Vec<PathBuf>) {
-        self.look_at_paths(paths, Arrival::Opened);
-    }
-
     /// Takes paths that were dropped or pasted: as if they were opened, but what a dataset becomes
     /// in an open draft is asked.
     pub fn take_dropped(&mut self, paths: Vec<PathBuf>) {
@@ -136,7 +133,7 @@ impl App {
                     tr!("A link was not followed, as a dialog is open. Follow it again later."),
                 ));
             }
-            Ok(link) => self.dialogs.open(Dialog::link(link)),
+            Ok(link) => self.dialogs.open(Consent::open_link(link)),
             Err(error) => {
                 self.studio.log(LogLevel::Error, error.report());
                 self.tell_error(&error);
@@ -186,7 +183,8 @@ impl App {
         }
     }
 
-    fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
+    /// Inspects paths off the interface thread, then opens or imports them.
+    pub(super) fn look_at_paths(&mut self, mut paths: Vec<PathBuf>, arrival: Arrival) {
         self.linked_sample = None;
         if let Some(index) = paths.iter().position(|path| is_studio_link(path)) {
             let link = paths.remove(index);
@@ -319,7 +317,7 @@ impl App {
             .studio
             .document()
             .is_some_and(|document| document.opened_dataset().is_some());
-        let into = self.folder_of_selection();
+        let into = self.folder_of(self.session.selection.sample);
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let empty = !self.has_samples();
@@ -346,15 +344,15 @@ impl App {
             return;
         };
         match outcome {
-            Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Dialog::aside(path)),
+            Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Confirm::restore_aside(path)),
             Ok(PathAction::Several(paths, add)) => {
                 // Without a draft, files would begin one of archives as samples.
                 let drafted = self
                     .studio
                     .document()
                     .is_some_and(|document| document.draft().is_some());
-                self.dialogs
-                    .open(Dialog::several(&paths, add.filter(|_| drafted && here)));
+                let form = SeveralForm::from_paths(&paths, add.filter(|_| drafted && here));
+                self.dialogs.open(OperationDialog::new(Box::new(form)));
             }
             Ok(
                 PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })
@@ -369,19 +367,19 @@ impl App {
                     tr!("Another document was opened meanwhile, so nothing was added"),
                 ));
             }
-            Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::for_rezipped_archive(path)),
+            Ok(PathAction::Repair(path)) => self.dialogs.open(Confirm::repair_archive(path)),
             Ok(PathAction::Dataset(request, add)) => {
-                self.dialogs.open(Dialog::dataset(request, add))
+                self.dialogs.open(AddDataset::new(request, add))
             }
             Ok(PathAction::Archive(request, add)) => {
-                self.dialogs.open(Dialog::archive(request, add))
+                self.dialogs.open(AddDataset::of_archive(request, add))
             }
             Ok(PathAction::Catalogue(request, add)) => {
-                self.dialogs.open(Dialog::catalogue(request, add))
+                self.dialogs.open(AddDataset::of_catalogue(request, add))
             }
-            Ok(PathAction::Layout(folder, found, otherwise)) => {
-                self.dialogs.open(Dialog::layout(folder, found, otherwise))
-            }
+            Ok(PathAction::Layout(folder, found, otherwise)) => self
+                .dialogs
+                .open(LayoutDialog::new(folder, found, otherwise)),
             Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
                 self.linked_sample = None;
@@ -395,7 +393,7 @@ impl App {
         match table_of(&command).cloned() {
             // A table dropped on a draft probably describes its samples: ask.
             Some(table) if self.has_samples() => {
-                self.dialogs.open(Dialog::join(table, Some(command)))
+                self.dialogs.open(JoinDialog::new(table, Some(command)))
             }
             _ => self.add_to_draft(command),
         }

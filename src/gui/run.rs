@@ -26,6 +26,8 @@ const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
 /// How to open the window.
 #[derive(Clone, Debug, Default)]
 pub struct WindowOptions {
+    /// Datasets to open, or files and folders to build one from.
+    pub paths: Vec<PathBuf>,
     /// Try this renderer first.
     pub renderer: Option<Renderer>,
     /// This theme instead of the remembered one.
@@ -82,13 +84,13 @@ fn end(ending: &Mutex<Option<Ending>>) {
     }
 }
 
-/// Opens the window on `paths` and returns when it is closed. If a window is open on this desktop,
-/// sends it the paths instead.
+/// Opens the window and returns when it is closed. If a window is open on this desktop, sends it
+/// the paths instead.
 ///
 /// # Errors
 ///
 /// [`crate::error::Kind::Unsupported`] with advice, without a display or renderer.
-pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
+pub fn run(options: WindowOptions) -> Result<()> {
     check_display()?;
     let data = folders::data_dir();
     if !options.safe_mode
@@ -96,7 +98,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
         && tried_renderers().is_empty()
         && data
             .as_deref()
-            .is_some_and(|folder| single_instance::hand_over(folder, &paths))
+            .is_some_and(|folder| single_instance::hand_over(folder, &options.paths))
     {
         tracing::info!("the window that is open takes it");
         return Ok(());
@@ -126,7 +128,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     }
     tracing::debug!("drawing with {}", renderer.name());
     let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        open(paths, &options, state, renderer, report)
+        open(options, state, renderer, report)
     }));
     let reason = match started {
         Ok(Ok(())) => {
@@ -152,18 +154,13 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
 /// # Errors
 ///
 /// The first line that fails; [`crate::error::Kind::Unsupported`] without a renderer.
-pub fn replay(
-    file: &Path,
-    pictures: Option<PathBuf>,
-    autosave: Option<PathBuf>,
-    options: WindowOptions,
-) -> Result<usize> {
+pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>) -> Result<usize> {
     check_display()?;
     let lines = read_script(file)?;
     let name = file.display().to_string();
     let verdict: Arc<Mutex<Option<ScriptVerdict>>> = Arc::default();
     let place = verdict.clone();
-    let renderer = options.renderer.unwrap_or(Renderer::Software);
+    let renderer = Renderer::Software;
     let x11 = prefers_x11();
     let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
     let left = ending.clone();
@@ -178,7 +175,7 @@ pub fn replay(
             let mut app = App::for_test(ctx, Studio::new(jobs));
             let options = WindowOptions {
                 safe_mode: true,
-                ..options
+                ..WindowOptions::default()
             };
             app.started_with(renderer, &options, drops_arrive(x11));
             if let Some(folder) = autosave {
@@ -210,15 +207,13 @@ pub fn replay(
 }
 
 fn open(
-    paths: Vec<PathBuf>,
-    options: &WindowOptions,
+    options: WindowOptions,
     state: ViewState,
     renderer: Renderer,
     report: Option<PathBuf>,
 ) -> eframe::Result {
     let x11 = prefers_x11();
     let native = make_native_options(&state, renderer, x11);
-    let options = options.clone();
     let ending: Arc<Mutex<Option<Ending>>> = Arc::default();
     let left = ending.clone();
     let outcome = eframe::run_native(
@@ -232,7 +227,7 @@ fn open(
             if let Some(report) = &report {
                 app.show_crash_report(report);
             }
-            app.open_paths(paths);
+            app.open_paths(options.paths);
             app.ending = left;
             Ok(Box::new(app))
         }),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::App;
 use super::action::Action;
-use super::dialogs::Dialog;
+use super::dialogs::Confirm;
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
@@ -73,17 +73,11 @@ impl App {
             return false;
         }
         let then = self.after_save.take().map(Box::new);
-        self.dialogs.open(Dialog::replace(
+        self.dialogs.open(Confirm::replace_project(
             &dropped_paths::display_path(&path),
             Request::Replace(path, then),
         ));
         true
-    }
-
-    /// Replaces a project file, then handles `then`.
-    pub(super) fn replace_project(&mut self, path: PathBuf, then: Option<Request>) {
-        self.after_save = then;
-        self.save_to(Some(path), Some(true));
     }
 
     /// View state saved with the draft: level, selection, watched folders.
@@ -194,7 +188,8 @@ impl App {
             draft.and_then(Draft::unsaved_changes),
             draft.is_some_and(Draft::is_written),
         );
-        self.dialogs.open(Dialog::discard(changes, written, then));
+        self.dialogs
+            .open(Confirm::discard_changes(changes, written, then));
     }
 
     /// Asks before quitting cancels running jobs.
@@ -205,14 +200,10 @@ impl App {
             .into_iter()
             .map(|job| job.label)
             .collect();
-        self.dialogs
-            .open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
-    }
-
-    /// Saves the draft, then handles `then`.
-    pub(super) fn save_first(&mut self, ctx: &Context, then: Request) {
-        self.after_save = Some(then);
-        self.save_draft(ctx, false);
+        self.dialogs.open(Confirm::stop_jobs(
+            &labels.join("; "),
+            Request::Do(Action::Quit),
+        ));
     }
 
     /// Shows a failure of autosave, once.

@@ -148,7 +148,7 @@ pub fn check_draft(
     options: &CheckOptions,
     ctx: &JobContext,
 ) -> Result<Report> {
-    let mut report = validate::dataset_beside(dataset, pattern, options.profile, ctx)?;
+    let mut report = validate::dataset_with(dataset, pattern, options.profile, ctx)?;
     report
         .findings
         .extend(validate::sources(dataset, ctx)?.findings);

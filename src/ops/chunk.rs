@@ -343,7 +343,7 @@ pub fn save_chunk(array: &ChunkArray, target: &Path, overwrite: bool) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::{OnDamage, TortillaOptions};
+    use crate::container::{DatasetVersion, OnDamage, TortillaOptions};
     use crate::model::{Dataset, Sample, Tortilla};
     use crate::ops::write_first_generation;
     use crate::raster::{
@@ -384,7 +384,7 @@ mod tests {
             overwrite: false,
             on_damage: OnDamage::Stop,
         };
-        write_first_generation(dataset, &options, ctx).expect("writes");
+        write_first_generation(dataset, &DatasetVersion::default(), &options, ctx).expect("writes");
     }
 
     /// Every type with its own predictor, in tiles of one band.

@@ -19,7 +19,8 @@ use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{
-    BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file,
+    BuildOptions, Built, DatasetVersion, Scratch, TortillaOptions, detect, open,
+    read_collection_file,
 };
 use crate::draft::{PadTo, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
@@ -159,8 +160,11 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     }
     let built = match &input.output {
         CreateOutput::Dataset(options) => build_with_warnings(dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => refuse_torn_files(&dataset, ctx)
-            .and_then(|()| write_first_generation(&dataset, options, ctx)),
+        CreateOutput::FirstGeneration(_, options) => {
+            refuse_torn_files(&dataset, ctx).and_then(|()| {
+                write_first_generation(&dataset, &DatasetVersion::default(), options, ctx)
+            })
+        }
     };
     drop(copies);
     built

@@ -279,7 +279,7 @@ fn ranks_of_ids(
 
 fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
     let mut report = Report::default();
-    validate::check_tree(tree, &mut report);
+    validate::check_tree(tree, None, &mut report);
     let errors: Vec<_> = report
         .findings
         .iter()

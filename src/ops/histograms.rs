@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft_of_assembly::draft_of_assembly;
-use super::legacy::write_first_generation_of;
+use super::legacy::write_first_generation;
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, visit_read_dataset};
 use crate::container::{self, Built, OnDamage, OpenOptions, Scratch, TortillaOptions};
@@ -163,7 +163,7 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
         overwrite: request.overwrite,
         on_damage: OnDamage::Stop,
     };
-    write_first_generation_of(&histograms, &assembly.version, &options, ctx)
+    write_first_generation(&histograms, &assembly.version, &options, ctx)
 }
 
 fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf>) {

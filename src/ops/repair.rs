@@ -19,8 +19,8 @@ use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::{JobContext, release};
 use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
-use crate::validate;
 use crate::validate::pixels::{STATS, StatisticsVerdict, audit};
+use crate::validate::{self, CheckOptions};
 
 /// Result of a repair.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,11 @@ fn repair(
     let unpacked = unpacked_archive(input, &options.target, ctx)?;
     let input = unpacked.as_ref().map_or(input, |(folder, _)| folder.path());
     let reader = container::open_with(input, open, ctx)?;
-    let mut before = validate::container(reader.as_ref(), true, ctx)?;
+    let deep = CheckOptions {
+        deep: true,
+        ..CheckOptions::default()
+    };
+    let mut before = validate::container_with(reader.as_ref(), &deep, ctx)?;
     refuse_damaged(&before)?;
     if super::is_other_generation(reader.as_ref()) {
         let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);

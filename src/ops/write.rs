@@ -1,15 +1,13 @@
-//! Datasets as files: a draft is checked and written, one sample is copied.
-
-use std::path::Path;
+//! Datasets as files: a draft is checked and written.
 
 use serde_json::{Map, Value as Json};
 
 use super::own_sources::refuse_own_sources;
 use super::verify::verify_members;
-use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, outputs_of};
+use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, outputs_of};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, release};
-use crate::model::{AssetPath, Dataset, Finding, Report, Rule, Severity};
+use crate::model::{Dataset, Finding, Report, Rule, Severity};
 use crate::validate;
 
 /// Checks a draft and writes it.
@@ -241,12 +239,4 @@ pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
         .findings
         .iter()
         .for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
-}
-
-/// Copies a sample's bytes into a new file.
-///
-/// # Errors
-/// When the bytes can't be read, their checksum is wrong, or the file can't be written.
-pub fn export_asset(asset: &AssetPath, target: &Path, ctx: &JobContext) -> Result<()> {
-    container::copy_asset(asset, target, true, OnDamage::Stop, ctx).map(drop)
 }

@@ -137,7 +137,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let mut texts = query.steps.clone();
     texts.push(sql.to_owned());
     let statements = texts.len();
-    let mut verbs = Vec::with_capacity(statements);
+    let mut last = None;
     for (statement, text) in texts.iter().enumerate() {
         let source = StatementSource {
             text,
@@ -145,44 +145,32 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
             statements,
         };
         let tokens = tokens_of(&source)?;
-        let (verb, start) = statement_parser::verb(&source, &tokens)
+        let (kind, start) = statement_parser::find_statement_kind(&source, &tokens)
             .map_err(|error| source.locate_statement(error))?;
-        if statement + 1 < statements && !matches!(verb, StatementKind::Rows) {
+        if statement + 1 < statements && kind != StatementKind::Rows {
             let error = Error::usage(
                 "SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only",
             );
             return Err(source.locate_statement(error));
         }
-        verbs.push((verb, start, tokens));
+        last = Some((kind, start, tokens));
     }
     let source = StatementSource {
         text: sql,
         statement: statements - 1,
         statements,
     };
-    let Some((verb, start, tokens)) = verbs.last() else {
+    let Some((kind, start, tokens)) = last else {
         return Err(Error::internal("a query has no statement"));
     };
-    match verb {
-        StatementKind::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
-        StatementKind::Rows
-        | StatementKind::Explain
-        | StatementKind::Describe
-        | StatementKind::TableInfo
-        | StatementKind::Summarize => {}
+    if kind == StatementKind::ShowTables {
+        return QueryResult::of_texts([("name", tables.names())]);
     }
-    let shown = match verb {
-        StatementKind::Explain => StatementOutput::Plan { skipped: *start },
-        StatementKind::Describe => StatementOutput::Columns,
-        StatementKind::TableInfo => StatementOutput::TableInfo,
-        StatementKind::Summarize => StatementOutput::Summary,
-        _ => StatementOutput::Rows,
-    };
     if matches!(
-        shown,
-        StatementOutput::Columns | StatementOutput::TableInfo | StatementOutput::Summary
+        kind,
+        StatementKind::Describe | StatementKind::TableInfo | StatementKind::Summarize
     ) {
-        let subject = statement_parser::subject(&source, tokens, *start);
+        let subject = statement_parser::subject(&source, &tokens, start);
         texts.pop();
         texts.push(subject);
     }
@@ -193,7 +181,8 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         .collect();
     let (inner, filters) = (tables.clone(), query.filters.clone());
     let frame = on_thread(ctx, move |ctx| {
-        collect_statements(&inner, &filters, &texts, columns, limit, shown, ctx)
+        let last = (kind, start);
+        collect_statements(&inner, &filters, &texts, columns, limit, last, ctx)
     })?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
@@ -308,35 +297,21 @@ fn catch_query_panics<T>(
     })
 }
 
-/// What is shown of the last statement.
-#[derive(Clone, Copy, PartialEq)]
-enum StatementOutput {
-    Rows,
-    /// The plan of the query behind so many tokens.
-    Plan {
-        skipped: usize,
-    },
-    /// Its columns.
-    Columns,
-    /// Its columns as those of a table.
-    TableInfo,
-    /// A summary of each column.
-    Summary,
-}
-
 /// Plans the statements in order, each over the tables and the previous result, and collects what
-/// is shown of the last.
+/// is shown of the last. `last` is its kind, and the number of tokens before the query of an
+/// EXPLAIN.
 fn collect_statements(
     tables: &Tables,
     filters: &[Filter],
     statements: &[String],
     mut columns: Vec<(String, Vec<String>)>,
     limit: Option<usize>,
-    shown: StatementOutput,
+    last: (StatementKind, usize),
     ctx: &JobContext,
 ) -> Result<DataFrame> {
     polars::error::set_warning_function(|text, _| tracing::debug!(target: "polars", "{text}"));
     let views = frames::Views::new(tables, filters, ctx)?;
+    let (kind, explained_from) = last;
     let mut before: Option<LazyFrame> = None;
     for (number, text) in statements.iter().enumerate() {
         ctx.check()?;
@@ -345,10 +320,10 @@ fn collect_statements(
             statement: number,
             statements: statements.len(),
         };
-        let last = number + 1 == statements.len();
+        let is_last = number + 1 == statements.len();
         let all = statement_parser::tokens(&source)?;
-        let tokens = match shown {
-            StatementOutput::Plan { skipped } if last => &all[skipped..],
+        let tokens = match kind {
+            StatementKind::Explain if is_last => &all[explained_from..],
             _ => &all[..],
         };
         let given = before.clone();
@@ -361,7 +336,7 @@ fn collect_statements(
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(engine_error(&error));
-        if let Some(limit) = limit.filter(|_| last && shown == StatementOutput::Rows) {
+        if let Some(limit) = limit.filter(|_| is_last && kind == StatementKind::Rows) {
             // One extra row detects truncation.
             frame = frame.limit(
                 IdxSize::try_from(limit)
@@ -369,15 +344,18 @@ fn collect_statements(
                     .saturating_add(1),
             );
         }
-        if last && !matches!(shown, StatementOutput::Rows | StatementOutput::Summary) {
-            return match shown {
-                StatementOutput::Columns => frame
+        if is_last && !matches!(kind, StatementKind::Rows | StatementKind::Summarize) {
+            return match kind {
+                StatementKind::Describe => frame
                     .collect_schema()
                     .and_then(|schema| catalogue::describe_columns(&schema)),
-                StatementOutput::TableInfo => frame
+                StatementKind::TableInfo => frame
                     .collect_schema()
                     .and_then(|schema| catalogue::table_info(&schema)),
-                StatementOutput::Plan { .. } | StatementOutput::Rows | StatementOutput::Summary => {
+                StatementKind::Explain
+                | StatementKind::ShowTables
+                | StatementKind::Rows
+                | StatementKind::Summarize => {
                     let plan = frame.describe_optimized_plan().map_err(engine)?;
                     let lines: Vec<&str> = plan.lines().collect();
                     df!("Logical Plan" => lines)
@@ -385,14 +363,14 @@ fn collect_statements(
             }
             .map_err(engine);
         }
-        if last {
+        if is_last {
             let rows = duckdb_arithmetic::apply_duckdb_arithmetic(frame)
                 .and_then(top_k::add_top_k_filters)
                 .and_then(partial_aggregation::replace_group_bys)
                 .and_then(|frame| bounds::add_join_checks(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(|error| located(values_error(&error)))?;
-            if shown == StatementOutput::Summary {
+            if kind == StatementKind::Summarize {
                 return summary::summarize_columns(&rows, ctx)?
                     .map_err(|error| located(values_error(&error)));
             }

@@ -150,11 +150,11 @@ pub(super) enum StatementKind {
     Summarize,
 }
 
-/// Kind of a statement, and the number of tokens before its query.
+/// Kind of a statement by its first words, and the number of tokens before its query.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for an empty statement, and for statements that are not read-only.
-pub(super) fn verb(
+pub(super) fn find_statement_kind(
     source: &StatementSource,
     tokens: &[TokenWithSpan],
 ) -> Result<(StatementKind, usize)> {
@@ -710,7 +710,7 @@ mod tests {
     fn only_reading_statements_run() {
         let found = |sql: &str| {
             let source = StatementSource::alone(sql);
-            verb(&source, &tokens(&source).expect("tokens")).map(|(verb, _)| verb)
+            find_statement_kind(&source, &tokens(&source).expect("tokens")).map(|(kind, _)| kind)
         };
         for sql in [
             "SELECT 1",

@@ -6,6 +6,7 @@ use std::ops::Range;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
+use sqlparser::ast::WindowFrameUnits;
 
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
@@ -36,16 +37,6 @@ pub(super) enum FrameBound {
     Interval(IntervalParts),
 }
 
-/// What the distances of a frame count.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum FrameUnits {
-    Rows,
-    /// Units of the order key.
-    Range,
-    /// Rows with the same order key.
-    Groups,
-}
-
 /// Rows that a frame leaves out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum FrameExclusion {
@@ -59,7 +50,8 @@ pub(super) enum FrameExclusion {
 /// Frame of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    pub units: FrameUnits,
+    /// What its distances count: rows, units of the order key, or rows with the same order key.
+    pub units: WindowFrameUnits,
     pub start: FrameBound,
     pub end: FrameBound,
 }
@@ -256,7 +248,9 @@ impl WindowDefinition {
         let order = sorted.column("row")?.idx()?.iter().flatten().collect();
         let mut key_unit = 1.0;
         let keys = match self.order.as_slice() {
-            [(descending, _)] if self.frame.units == FrameUnits::Range && self.has_offsets() => {
+            [(descending, _)]
+                if self.frame.units == WindowFrameUnits::Range && self.has_offsets() =>
+            {
                 let key = sorted.column(&names[self.partition])?;
                 let key = match key.dtype() {
                     dtype if dtype.is_temporal() => {
@@ -372,7 +366,7 @@ impl WindowDefinition {
                     end
                 }
             }
-            FrameBound::Offset(offset) if self.frame.units == FrameUnits::Range => {
+            FrameBound::Offset(offset) if self.frame.units == WindowFrameUnits::Range => {
                 find_range_place(rows, at, offset, is_start)
             }
             FrameBound::Interval(parts) => {
@@ -382,7 +376,7 @@ impl WindowDefinition {
                     .is_some_and(|(descending, _)| *descending);
                 find_interval_place(rows, at, parts, is_descending, is_start)
             }
-            FrameBound::Offset(offset) if self.frame.units == FrameUnits::Groups => {
+            FrameBound::Offset(offset) if self.frame.units == WindowFrameUnits::Groups => {
                 find_group_place(rows, at, offset as i64, is_start)
             }
             FrameBound::Offset(offset) => {

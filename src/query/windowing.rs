@@ -20,7 +20,7 @@ use super::source_span::StatementSource;
 use super::time_texts::IntervalParts;
 use super::token_spellings::{EXCLUDE_GROUP, EXCLUDE_ROW, EXCLUDE_TIES};
 use super::window_functions::{
-    self, EngineAggregate, Frame, FrameBound, FrameExclusion, FrameUnits, WindowDefinition,
+    self, EngineAggregate, Frame, FrameBound, FrameExclusion, WindowDefinition,
 };
 use crate::error::{Error, Result};
 
@@ -313,26 +313,29 @@ fn window(
     let frame = match &spec.window_frame {
         Some(frame) => frame_of(engine.source, frame)?,
         None if order.is_empty() => Frame {
-            units: FrameUnits::Rows,
+            units: WindowFrameUnits::Rows,
             start: FrameBound::Unbounded,
             end: FrameBound::Unbounded,
         },
         None => Frame {
-            units: FrameUnits::Range,
+            units: WindowFrameUnits::Range,
             start: FrameBound::Unbounded,
             end: FrameBound::Offset(0.0),
         },
     };
-    if order.is_empty() && frame.units == FrameUnits::Groups {
+    if order.is_empty() && frame.units == WindowFrameUnits::Groups {
         return refused(
             "a frame of GROUPS needs ORDER BY".into(),
             "OVER (ORDER BY id GROUPS 1 PRECEDING)",
         );
     }
-    if order.is_empty() && frame.units != FrameUnits::Rows && frame.start == FrameBound::Unbounded {
+    if order.is_empty()
+        && frame.units != WindowFrameUnits::Rows
+        && frame.start == FrameBound::Unbounded
+    {
         // Without ORDER BY, all rows are peers.
         let whole = Frame {
-            units: FrameUnits::Rows,
+            units: WindowFrameUnits::Rows,
             start: FrameBound::Unbounded,
             end: FrameBound::Unbounded,
         };
@@ -382,12 +385,8 @@ fn nullify_unmet(value: Expr, filter: &Expr) -> Expr {
 }
 
 fn frame_of(source: StatementSource, frame: &WindowFrame) -> Result<Frame> {
-    let units = match frame.units {
-        WindowFrameUnits::Rows => FrameUnits::Rows,
-        WindowFrameUnits::Range => FrameUnits::Range,
-        WindowFrameUnits::Groups => FrameUnits::Groups,
-    };
-    let by_range = units == FrameUnits::Range;
+    let units = frame.units;
+    let by_range = units == WindowFrameUnits::Range;
     let bound = |bound: &WindowFrameBound| read_frame_bound(source, bound, by_range);
     let start = bound(&frame.start_bound)?;
     let end = frame

@@ -7,7 +7,7 @@ use crate::container::Built;
 use crate::error::Error;
 use crate::extensions::Failure;
 use crate::jobs::JobId;
-use crate::ops;
+use crate::ops::{self, OperationOutput};
 use crate::query::QueryResult;
 
 /// Immediate result of a command.
@@ -79,4 +79,15 @@ pub enum Event {
     },
     /// A job was cancelled.
     Cancelled { job: JobId, label: String },
+}
+
+impl Event {
+    /// The dataset that was written, by the write of the draft or by an operation.
+    pub fn written_dataset(&self) -> Option<&Built> {
+        match self {
+            Self::Written(built) => Some(built),
+            Self::Finished(output) => output.built_dataset(),
+            _ => None,
+        }
+    }
 }

@@ -51,7 +51,7 @@ use crate::extensions::not_agreed;
 use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
 use crate::ops::AnyOperation;
-use crate::remote::{self, Traffic};
+use crate::remote;
 use crate::validate::LiveCheck;
 
 /// Maximum number of log lines.
@@ -573,11 +573,6 @@ impl Studio {
             level,
             text,
         });
-    }
-
-    /// Network requests since the start. Never blocks.
-    pub fn traffic(&self) -> Traffic {
-        remote::traffic()
     }
 
     /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts

@@ -7,7 +7,10 @@ use std::sync::{Arc, PoisonError};
 use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{DraftOrigin, is_project};
 use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
-use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
+use crate::container::{
+    self, BuildOptions, DatasetVersion, OnDamage, OpenOptions, TortillaOptions,
+    read_collection_file,
+};
 use crate::draft::{Draft, Edit, Unplaced, join_tortillas};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -253,7 +256,7 @@ impl Studio {
                             let mut live = live
                                 .lock()
                                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-                            live.check_beside(&dataset, pattern.as_deref(), ctx)?
+                            live.check(&dataset, pattern.as_deref(), ctx)?
                         };
                         // Imported files are opened once, so that damaged files are listed as
                         // problems immediately.
@@ -276,7 +279,7 @@ impl Studio {
                 let reader = open.reader.clone();
                 self.live_check
                     .start(&self.jobs, tr!("Check the dataset"), move |ctx| {
-                        validate::container(reader.as_ref(), false, ctx)
+                        validate::container_with(reader.as_ref(), &CheckOptions::default(), ctx)
                     });
             }
             None => {}
@@ -290,16 +293,16 @@ impl Studio {
         } else {
             tr!("Check the dataset")
         };
+        let options = CheckOptions {
+            profile,
+            deep,
+            ..CheckOptions::default()
+        };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) =
                     (document.draft.dataset().clone(), document.pattern_root());
-                let options = CheckOptions {
-                    profile,
-                    deep,
-                    ..CheckOptions::default()
-                };
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
                         ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?,
@@ -311,7 +314,7 @@ impl Studio {
                 let reader = open.reader.clone();
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
-                        validate::container_as(reader.as_ref(), profile, deep, ctx)?,
+                        validate::container_with(reader.as_ref(), &options, ctx)?,
                         id,
                     ))
                 }))
@@ -357,7 +360,7 @@ impl Studio {
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
         self.start_with_event(write_label(&options.target), Event::Written, move |ctx| {
-            ops::write_first_generation(&dataset, &options, ctx)
+            ops::write_first_generation(&dataset, &DatasetVersion::default(), &options, ctx)
         })
     }
 
@@ -399,7 +402,7 @@ impl Studio {
             Event::Saved,
             move |ctx| {
                 let (asset, _) = place()?;
-                ops::export_asset(&asset, &target, ctx).map(|()| target)
+                container::copy_asset(&asset, &target, true, OnDamage::Stop, ctx).map(|_| target)
             },
         )
     }

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule,
-    Sample, SamplePath, ShapeId, Skeleton, Tortilla, check_portable_name, check_sample_id,
-    without_case,
+    RuleSettings, Sample, SamplePath, ShapeId, Skeleton, Tortilla, check_portable_name,
+    check_sample_id, without_case,
 };
 
 /// State of the last check; one per draft.
@@ -55,21 +55,12 @@ struct Against {
 }
 
 impl LiveCheck {
-    /// Checks a draft. The findings equal those of [`super::dataset`], except that beyond a
-    /// thousand roots with findings, roots are counted instead of findings.
+    /// Checks a draft. The findings equal those of [`super::dataset_with`] with the same `pattern`,
+    /// except that beyond a thousand roots with findings, roots are counted instead of findings.
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn check(&mut self, dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
-        self.check_beside(dataset, None, ctx)
-    }
-
-    /// As [`LiveCheck::check`], with the root of id `pattern`, if it exists, as the pattern; equal
-    /// to [`super::dataset_beside`].
-    ///
-    /// # Errors
-    /// When the job is cancelled.
-    pub fn check_beside(
+    pub fn check(
         &mut self,
         dataset: &Dataset,
         pattern: Option<&str>,
@@ -108,7 +99,11 @@ impl LiveCheck {
                 tr!("The dataset has no samples. Drop files or folders to begin."),
             );
         }
-        Ok(super::finish_report(report, Profile::default()))
+        Ok(super::finish_report(
+            report,
+            Profile::default(),
+            &RuleSettings::default(),
+        ))
     }
 
     fn update(&mut self, dataset: &Dataset) {
@@ -282,7 +277,7 @@ impl LiveCheck {
                 ..Dataset::default()
             });
             let mut mixed = Report::default();
-            pit::check_tree(&tree, &mut mixed);
+            pit::check_tree(&tree, None, &mut mixed);
             mixed
                 .findings
                 .into_iter()
@@ -592,21 +587,19 @@ mod tests {
                     ..Dataset::default()
                 };
                 let whole = super::super::dataset(&dataset, &ctx).expect("checks");
-                let found = live.check(&dataset, &ctx).expect("checks");
+                let found = live.check(&dataset, None, &ctx).expect("checks");
                 assert_eq!(sorted(found), sorted(whole), "seed {seed}, step {step}");
                 let chosen = dataset.root.samples[seed as usize % dataset.root.samples.len()]
                     .id
                     .clone();
                 let profile = Profile::default();
-                let whole = super::super::dataset_beside(&dataset, Some(&chosen), profile, &ctx)
+                let whole = super::super::dataset_with(&dataset, Some(&chosen), profile, &ctx)
                     .expect("checks");
-                let found = live
-                    .check_beside(&dataset, Some(&chosen), &ctx)
-                    .expect("checks");
+                let found = live.check(&dataset, Some(&chosen), &ctx).expect("checks");
                 assert_eq!(
                     sorted(found),
                     sorted(whole),
-                    "beside {chosen}, seed {seed}, step {step}"
+                    "pattern {chosen}, seed {seed}, step {step}"
                 );
                 damage(&mut samples, &mut random);
             }

@@ -3,6 +3,7 @@
 
 use serde_json::Value as Json;
 
+use super::CheckOptions;
 use super::tacocat::take_over;
 use crate::container::{ContainerReader, JoinedPart, JoinedReader};
 use crate::error::Result;
@@ -34,12 +35,17 @@ pub fn check(
         tr!("Checking the parts"),
         Some(joined.datasets().len() as u64),
     );
+    let options = CheckOptions {
+        profile,
+        deep,
+        ..CheckOptions::default()
+    };
     for (index, (name, _)) in joined.datasets().enumerate() {
         ctx.check()?;
         let reader = joined.dataset(index, ctx)?;
         take_over(
             name,
-            super::container_as(reader.as_ref(), profile, true, ctx)?,
+            super::container_with(reader.as_ref(), &options, ctx)?,
             report,
         );
         ctx.step(1);

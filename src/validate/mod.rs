@@ -70,29 +70,21 @@ pub struct CheckOptions {
     pub rules: RuleSettings,
 }
 
-/// Checks a draft with the profile of the tools: ids, tree, schemas, collection. [`sources`] checks
-/// the files behind it.
+/// Checks a draft with the profile of the tools, against the most frequent shape.
 ///
 /// # Errors
 /// When the job is cancelled.
 pub fn dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
-    dataset_as(dataset, Profile::default(), ctx)
+    dataset_with(dataset, None, Profile::default(), ctx)
 }
 
-/// Checks a draft with one profile.
+/// Checks a draft: ids, tree, schemas, collection. [`sources`] checks the files behind it. The root
+/// of id `pattern`, if it exists, is what the others are compared with, instead of the most
+/// frequent shape.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Result<Report> {
-    dataset_beside(dataset, None, profile, ctx)
-}
-
-/// As [`dataset_as`], with the root of id `pattern`, if it exists, as the pattern instead of the
-/// most frequent shape.
-///
-/// # Errors
-/// When the job is cancelled.
-pub fn dataset_beside(
+pub fn dataset_with(
     dataset: &Dataset,
     pattern: Option<&str>,
     profile: Profile,
@@ -103,14 +95,14 @@ pub fn dataset_beside(
     pit::check_ids(&tree, None, &mut report);
     pit::check_case(&tree, true, &mut report);
     ctx.check()?;
-    let chosen = pattern.and_then(|id| {
+    let pattern_row = pattern.and_then(|id| {
         dataset
             .root
             .samples
             .iter()
             .position(|sample| *sample.id == *id)
     });
-    pit::check_tree_beside(&tree, chosen.map(|row| row as u32), &mut report);
+    pit::check_tree(&tree, pattern_row.map(|row| row as u32), &mut report);
     ctx.check()?;
     schema::check_draft(dataset, &tree, &mut report);
     ctx.check()?;
@@ -123,40 +115,15 @@ pub fn dataset_beside(
             tr!("The dataset has no samples. Drop files or folders to begin."),
         );
     }
-    Ok(finish_report(report, profile))
+    Ok(finish_report(report, profile, &RuleSettings::default()))
 }
 
-/// Checks the dataset at `path` with the profile of the tools. A dataset that cannot be opened
-/// because of invalid content gives a report with the reason.
+/// Checks the dataset at `path`, opened with `open`. A dataset that cannot be opened because of
+/// invalid content gives a report with the reason.
 ///
 /// # Errors
 /// When `path` is no dataset, cannot be read, or has an unsupported format; or when the job is
 /// cancelled.
-pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
-    path_as(path, Profile::default(), deep, ctx)
-}
-
-/// Checks the dataset at `path` with one profile.
-///
-/// # Errors
-/// As [`path`].
-pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
-    path_with(
-        path,
-        &OpenOptions::default(),
-        &CheckOptions {
-            profile,
-            deep,
-            ..CheckOptions::default()
-        },
-        ctx,
-    )
-}
-
-/// As [`path_as`], opened with options.
-///
-/// # Errors
-/// As [`path`].
 pub fn path_with(
     path: &Path,
     open: &OpenOptions,
@@ -169,7 +136,7 @@ pub fn path_with(
         Err(error) if error.kind() == Kind::Format => {
             let mut report = Report::default();
             report.push(unreadable(&error));
-            Ok(finished_with(report, options))
+            Ok(finish_report(report, options.profile, &options.rules))
         }
         Err(error) => Err(error),
     }
@@ -195,41 +162,10 @@ pub fn unreadable(error: &Error) -> Finding {
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset with the profile of the tools. With `deep`, reads every member and
-/// compares its CRC-32, compares every value in `__meta__`, and compares statistics and locations
-/// with a sample of the rasters.
+/// Checks an opened dataset.
 ///
 /// # Errors
 /// On IO failures, or when the job is cancelled.
-pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> Result<Report> {
-    container_as(reader, Profile::default(), deep, ctx)
-}
-
-/// Checks an opened dataset with one profile.
-///
-/// # Errors
-/// As [`container()`].
-pub fn container_as(
-    reader: &dyn ContainerReader,
-    profile: Profile,
-    deep: bool,
-    ctx: &JobContext,
-) -> Result<Report> {
-    container_with(
-        reader,
-        &CheckOptions {
-            profile,
-            deep,
-            ..CheckOptions::default()
-        },
-        ctx,
-    )
-}
-
-/// As [`container_as`], with rules switched off or of another severity.
-///
-/// # Errors
-/// As [`container()`].
 pub fn container_with(
     reader: &dyn ContainerReader,
     options: &CheckOptions,
@@ -250,16 +186,16 @@ pub fn container_with(
     if options.deep || !is_remote(&reader.info().path) {
         reader.expect_unchanged()?;
     }
-    Ok(finished_with(report, options))
+    Ok(finish_report(report, options.profile, &options.rules))
 }
 
-/// As a deep [`container()`] check of a copy whose source had this report. In an archive, what the
-/// bytes of the samples alone decide is not looked at again: its checksums are those of the bytes
-/// that were read from the source, and all of them are compared here, as are levels, members,
-/// statistics and places.
+/// As a deep check by [`container_with`], of a copy whose source had this report. In an archive,
+/// what the bytes of the samples alone decide is not looked at again: its checksums are those of
+/// the bytes that were read from the source, and all of them are compared here, as are levels,
+/// members, statistics and places.
 ///
 /// # Errors
-/// As [`container()`].
+/// As [`container_with`].
 pub fn copied_container(
     reader: &dyn ContainerReader,
     before: &Report,
@@ -268,7 +204,11 @@ pub fn copied_container(
     // A FOLDER has no checksums, and without its levels the source was not looked at as a whole.
     let is_archive = matches!(reader.physical(), Physical::Zip(_));
     if !is_archive || before.has(Rule::LevelReadable) || before.has(Rule::LevelColumns) {
-        return container(reader, true, ctx);
+        let options = CheckOptions {
+            deep: true,
+            ..CheckOptions::default()
+        };
+        return container_with(reader, &options, ctx);
     }
     let mut report = check_container(reader, Profile::default(), true, None, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
@@ -299,7 +239,11 @@ pub fn copied_container(
         });
     }
     report.consistency.clone_from(&before.consistency);
-    Ok(finish_report(report, Profile::default()))
+    Ok(finish_report(
+        report,
+        Profile::default(),
+        &RuleSettings::default(),
+    ))
 }
 
 fn is_rule_of_contents(rule: Rule) -> bool {
@@ -511,7 +455,7 @@ fn check_levels(
         ),
         report,
     );
-    pit::check_tree(&tree, report);
+    pit::check_tree(&tree, None, report);
     ctx.check()?;
     ctx.step(1);
     statistics::check(reader, &tree, deep, report, ctx)?;
@@ -549,17 +493,11 @@ fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     }
 }
 
-/// As [`finished`], with rules switched off or of another severity than in the profile.
-fn finished_with(mut report: Report, options: &CheckOptions) -> Report {
-    report.keep(options.profile);
-    report.apply(&options.rules);
-    report.fold();
-    report
-}
-
-/// Finishes the report for one profile, with counts for excess findings of one rule.
-fn finish_report(mut report: Report, profile: Profile) -> Report {
+/// Finishes the report for one profile, with rules switched off or of another severity, and with
+/// counts for excess findings of one rule.
+fn finish_report(mut report: Report, profile: Profile, rules: &RuleSettings) -> Report {
     report.keep(profile);
+    report.apply(rules);
     report.fold();
     report
 }

@@ -183,12 +183,10 @@ pub(super) fn unicode_message(id: &str, other: &str) -> String {
 }
 
 /// Checks PIT-1 on all levels, types of level 0, empty FOLDERs and depth.
-pub fn check_tree(tree: &Skeleton, report: &mut Report) {
-    check_tree_beside(tree, None, report);
-}
-
-/// As [`check_tree`], with the root in row `chosen` as the pattern.
-pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &mut Report) {
+///
+/// The root in row `pattern` of level 0 is what the others are compared with; without one, the most
+/// frequent shape.
+pub fn check_tree(tree: &Skeleton, pattern: Option<u32>, report: &mut Report) {
     let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else {
         return;
     };
@@ -227,7 +225,7 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     if counts.len() < 2 {
         return;
     }
-    let Some((model, is_common)) = chosen
+    let Some((model, is_common)) = pattern
         .map(|row| (row, true))
         .or_else(|| find_common_root(tree, &counts))
     else {
@@ -538,7 +536,7 @@ mod tests {
         });
         let mut report = Report::default();
         check_ids(&tree, None, &mut report);
-        check_tree(&tree, &mut report);
+        check_tree(&tree, None, &mut report);
         report
             .findings
             .into_iter()

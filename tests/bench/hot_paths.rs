@@ -134,7 +134,7 @@ fn drafts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("draft");
     group.bench_function("edit, findings, undo", |bencher| {
         let (mut live, mut edited) = (LiveCheck::default(), before.clone());
-        live.check(&edited, &ctx).expect("checks");
+        live.check(&edited, None, &ctx).expect("checks");
         bencher.iter(|| {
             let edit = Edit::Remove {
                 parent: NodePath(vec![ROOTS / 2]),
@@ -142,9 +142,13 @@ fn drafts(criterion: &mut Criterion) {
                 count: 1,
             };
             let undo = edit.apply(&mut edited).expect("applies");
-            let found = live.check(&edited, &ctx).expect("checks").findings.len();
+            let found = live
+                .check(&edited, None, &ctx)
+                .expect("checks")
+                .findings
+                .len();
             undo.apply(&mut edited).expect("applies");
-            live.check(&edited, &ctx).expect("checks");
+            live.check(&edited, None, &ctx).expect("checks");
             found
         });
     });

@@ -14,7 +14,7 @@ use taco_studio::ops::{
 };
 use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::table::{LevelTable, ParquetSlice, TableHead, cell_json, cell_text};
-use taco_studio::validate;
+use taco_studio::validate::{self, CheckOptions};
 use taco_studio::zip_format::{CentralDirectory, LocalHeader};
 
 use crate::place;
@@ -187,7 +187,11 @@ fn dataset(path: &Path) {
             }
         }
     }
-    expected(validate::container(reader.as_ref(), false, &ctx));
+    expected(validate::container_with(
+        reader.as_ref(),
+        &CheckOptions::default(),
+        &ctx,
+    ));
     if is_other_generation(reader.as_ref()) {
         let request: MigrateRequest =
             serde_json::from_value(serde_json::json!({ "input": path })).expect("is a request");

@@ -6,16 +6,31 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use taco_studio::container::{
-    OnDamage, RowSource, TortillaDraft, TortillaHeader, TortillaItem, TortillaOptions,
+    OnDamage, OpenOptions, RowSource, TortillaDraft, TortillaHeader, TortillaItem, TortillaOptions,
     write_tortilla,
 };
+use taco_studio::error::Result;
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Profile, Report, Rule};
 use taco_studio::table::{ParquetOptions, ParquetSink};
-use taco_studio::validate;
+use taco_studio::validate::{self, CheckOptions};
 
 use super::golden;
 use crate::support::Workspace;
+
+fn check_file(path: &Path, profile: Profile, deep: bool) -> Result<Report> {
+    let options = CheckOptions {
+        profile,
+        deep,
+        ..CheckOptions::default()
+    };
+    validate::path_with(
+        path,
+        &OpenOptions::default(),
+        &options,
+        &JobContext::default(),
+    )
+}
 
 /// Replaces the only occurrence of `old` by text of the same length.
 fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
@@ -544,7 +559,7 @@ fn every_fault_is_found_where_it_is() {
         } else {
             Profile::Spec
         };
-        let report = match validate::path_as(&path, profile, true, &JobContext::default()) {
+        let report = match check_file(&path, profile, true) {
             Ok(report) => report,
             Err(error) => panic!("{rule}: {error}"),
         };
@@ -585,7 +600,7 @@ fn a_sound_tortilla_has_no_finding() {
             vec![("tortilla:data_split", text(&["train", "test"]))],
         ),
     );
-    let report = validate::path(&path, true, &JobContext::default()).expect("a report");
+    let report = check_file(&path, Profile::Tools, true).expect("a report");
     assert_eq!(listed(&report), "");
 }
 
@@ -630,7 +645,7 @@ fn each_column_that_a_class_of_tortillas_needs_is_named_when_it_lacks() {
                 .map(|name| (name.as_str(), text(&["1"])))
                 .collect();
             let path = workspace.write("lacking.tortilla", tortilla(vec![row("a", b"x")], others));
-            let report = validate::path(&path, false, &JobContext::default()).expect("a report");
+            let report = check_file(&path, Profile::Tools, false).expect("a report");
             let found: Vec<&str> = report
                 .findings
                 .iter()
@@ -669,7 +684,7 @@ fn any_single_changed_byte_gives_an_answer() {
             bytes[at] ^= change;
             std::fs::write(&path, bytes).expect("writes");
             // With another magic number the file is no dataset.
-            if let Ok(report) = validate::path(&path, true, &JobContext::default()) {
+            if let Ok(report) = check_file(&path, Profile::Tools, true) {
                 opened += usize::from(report.is_valid());
             }
         }

@@ -281,7 +281,9 @@ fn footers_with_invalid_ranges_and_strings_are_handled() {
         .into_iter()
         .map(|source| {
             let path = workspace.write(&format!("good/{}", source.name), &source.bytes);
-            let reader = TortillaReader::open_file(&path, &JobContext::default()).expect("opens");
+            let reader =
+                TortillaReader::open(&path, std::slice::from_ref(&path), &JobContext::default())
+                    .expect("opens");
             let table = reader.roots()[0].table.to_batch().expect("a footer");
             assert!(column(&table, "tortilla:offset", &DataType::Int64).len() > 1);
             (source, table)

@@ -431,7 +431,8 @@ mod tests {
             built.bytes,
             std::fs::metadata(&target).expect("is there").len()
         );
-        let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
+        let reader =
+            TortillaReader::open(&target, std::slice::from_ref(&target), &ctx).expect("opens");
         let (asset, _) = reader.asset(1, 1).expect("has bytes");
         assert_eq!(
             &crate::container::read_asset(&asset).expect("reads")[..],
@@ -476,7 +477,7 @@ mod tests {
         assert_eq!(names, [numbered(0), numbered(1), numbered(2), numbered(3)]);
         let set = crate::container::PartSet::from_path(&folder.path().join("x.*.part.tortilla"))
             .expect("is a set");
-        let reader = TortillaReader::open_set(folder.path(), &set, &ctx).expect("opens");
+        let reader = TortillaReader::open(folder.path(), &set.files, &ctx).expect("opens");
         assert_eq!(
             (reader.levels().rows(0), reader.missing_parts().len()),
             (5, 0)
@@ -639,7 +640,8 @@ mod tests {
             &ctx,
         )
         .expect("writes");
-        let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
+        let reader =
+            TortillaReader::open(&target, std::slice::from_ref(&target), &ctx).expect("opens");
         let ids = reader
             .chunks()
             .and_then(|chunks| chunks.strings("tortilla:id").ok().flatten())

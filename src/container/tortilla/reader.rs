@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::chain::{SampleChunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
-use super::parts::{PartSet, pattern};
+use super::parts::pattern;
 use super::scan::{
     Footers, ScannedLevel, TortillaFile, TortillaScan, duplicate_column, duplicate_names,
     read_level, read_tortilla, scan,
@@ -33,24 +33,14 @@ pub struct TortillaReader {
 }
 
 impl TortillaReader {
-    /// Opens one file; a part is opened without the others.
-    ///
-    /// # Errors
-    /// As [`TortillaReader::open_set`].
-    pub fn open_file(path: &Path, ctx: &JobContext) -> Result<Self> {
-        Self::open(path, std::slice::from_ref(&path.to_owned()), ctx)
-    }
-
-    /// Opens the parts in a folder, or those matching `name.*.part.tortilla`, as one dataset.
+    /// Opens the files `parts` of the dataset at `path` as one: the file itself, or those in a
+    /// folder, or those matching `name.*.part.tortilla`. A part given alone is opened without the
+    /// others.
     ///
     /// # Errors
     /// [`Kind::Format`], with the file, when a header, the outermost footer or the list of footers
     /// is invalid.
-    pub fn open_set(path: &Path, set: &PartSet, ctx: &JobContext) -> Result<Self> {
-        Self::open(path, &set.files, ctx)
-    }
-
-    fn open(path: &Path, parts: &[PathBuf], ctx: &JobContext) -> Result<Self> {
+    pub fn open(path: &Path, parts: &[PathBuf], ctx: &JobContext) -> Result<Self> {
         let mut files = Vec::with_capacity(parts.len());
         for part in parts {
             ctx.check()?;

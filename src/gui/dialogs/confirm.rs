@@ -1,27 +1,165 @@
 //! The confirmation dialog, which lists lost and kept data.
 
+use std::path::PathBuf;
+
 use egui::{Frame, Margin, Ui};
 
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
+use crate::gui::action::Action;
+use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme;
-use crate::gui::widgets::Button;
+use crate::gui::widgets::{Button, paint};
 
 /// The question.
 pub struct Confirm {
-    pub title: String,
+    title: String,
     /// Lost and kept data.
-    pub what: String,
+    what: String,
     /// Text of the confirming button; empty if only the alternative is offered.
-    pub button: String,
+    button: String,
     /// The request when confirmed.
-    pub then: Option<Request>,
+    then: Option<Request>,
     /// The alternative: text and request.
-    pub instead: Option<(String, Request)>,
+    instead: Option<(String, Request)>,
     /// Text of the cancel button.
-    pub stay: &'static str,
+    stay: &'static str,
+}
+
+impl Confirm {
+    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known.
+    /// `written` is true when the dataset was written as it is.
+    pub fn discard_changes(changes: Option<u64>, written: bool, then: Request) -> Self {
+        let what = match changes {
+            _ if written => tr!(
+                "The dataset was written and stays. The draft is not saved: its sources, unplaced \
+                    files and history would be lost."
+            )
+            .into(),
+            Some(n) => tr_n!(
+                n,
+                "{n} change since the last save would be lost. Files on disk stay.",
+                "{n} changes since the last save would be lost. Files on disk stay.",
+                n = paint::format_grouped_number(n)
+            ),
+            None => {
+                tr!("The changes since the last save would be lost. Files on disk stay.").into()
+            }
+        };
+        Self {
+            title: tr!("The draft has changes that are not saved").into(),
+            what,
+            button: tr!("Discard changes").into(),
+            then: Some(Request::Anyway(Box::new(then.clone()))),
+            instead: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Asks before replacing a project file that another program has changed.
+    pub fn replace_project(path: &str, then: Request) -> Self {
+        Self {
+            title: tr!("Another program wrote this project").into(),
+            what: tr!(
+                "{path} changed after it was opened or saved here. Replacing it loses the changes \
+                    of the other program.",
+                path
+            ),
+            button: tr!("Replace").into(),
+            then: Some(then),
+            instead: Some((tr!("Save as…").into(), Request::Do(Action::SaveAs))),
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Offers to restore the old contents that an interrupted write left aside.
+    pub fn restore_aside(path: PathBuf) -> Self {
+        Self {
+            title: tr!("A write was interrupted").into(),
+            what: tr!(
+                "{path} does not exist now. Its earlier contents, complete, are beside it under \
+                    another name.",
+                path = display_path(&path)
+            ),
+            button: String::new(),
+            then: None,
+            instead: Some((
+                tr!("Bring back and open").into(),
+                Request::RestoreAside(path),
+            )),
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Offers to repair an archive that another program wrote again.
+    pub fn repair_archive(path: PathBuf) -> Self {
+        Self {
+            title: tr!("Another program wrote this ZIP again").into(),
+            what: tr!(
+                "{path} holds a dataset, but not in the way that TACO archives are written: unpack \
+                    it and open the folder, or write a repaired copy with all of its metadata.",
+                path = display_path(&path)
+            ),
+            button: String::new(),
+            then: None,
+            instead: Some((tr!("Repair a copy…").into(), Request::Repair(path))),
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Asks before quitting cancels running jobs.
+    pub fn stop_jobs(jobs: &str, then: Request) -> Self {
+        Self {
+            title: tr!("Work is still running").into(),
+            what: tr!(
+                "Closing cancels {jobs}. Partial output is removed; earlier files stay.",
+                jobs
+            ),
+            button: tr!("Stop and close").into(),
+            then: Some(Request::Anyway(Box::new(then))),
+            instead: None,
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Asks before removing a FOLDER with contents.
+    pub fn remove_folder(path: &str, children: u64, then: Request) -> Self {
+        let n = paint::format_grouped_number(children);
+        Self {
+            title: tr!("Remove {path}", path),
+            what: tr_n!(
+                children,
+                "Removes this FOLDER and its {n} child from the dataset. Files on disk stay, and \
+                    undo brings it back.",
+                "Removes this FOLDER and its {n} children from the dataset. Files on disk stay, \
+                    and undo brings it back.",
+                n
+            ),
+            button: tr!("Remove folder").into(),
+            then: Some(then),
+            instead: None,
+            stay: tr!("Cancel"),
+        }
+    }
+
+    /// Asks before removing several samples.
+    pub fn remove_samples(count: u64, then: Request) -> Self {
+        let n = paint::format_grouped_number(count);
+        Self {
+            title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
+            what: tr!(
+                "Removes them and what they hold from the dataset. Files on disk stay, and \
+                undo brings them back."
+            )
+            .into(),
+            button: tr!("Remove {n}", n),
+            then: Some(then),
+            instead: None,
+            stay: tr!("Cancel"),
+        }
+    }
 }
 
 impl DialogView for Confirm {

@@ -3,7 +3,6 @@
 
 use egui::{Frame, Label, Margin, ScrollArea, Ui};
 
-use super::Dialog;
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::DialogView;
 use crate::gui::icons;
@@ -27,15 +26,15 @@ pub struct Consent {
     then: Option<Request>,
 }
 
-impl Dialog {
+impl Consent {
     /// Asks before what a link names is opened.
-    pub fn link(link: StudioLink) -> Self {
+    pub fn open_link(link: StudioLink) -> Self {
         let sample = link.sample.iter().map(SamplePath::to_archive);
         let dataset = link.dataset.display().to_string();
         // A signature stays out of sight.
         let dataset = Address::parse(&dataset)
             .map_or(dataset, |address| address.without_secret().0.to_string());
-        Self::from_view(Consent {
+        Self {
             title: tr!("Open what a link names?").into(),
             what: tr!(
                 "A link from another program asks to open this dataset. Nothing is read before you \
@@ -49,12 +48,12 @@ impl Dialog {
             button: tr!("Open it").into(),
             stay: tr!("Do not open it").into(),
             then: Some(Request::OpenLink(link)),
-        })
+        }
     }
 
     /// Asks before programs start.
-    pub fn programs(lines: Vec<String>, then: Request) -> Self {
-        Self::from_view(Consent {
+    pub fn start_programs(lines: Vec<String>, then: Request) -> Self {
+        Self {
             title: tr!("Start a program of this computer?").into(),
             what: tr!("What is listed here runs with your rights. Start only what you know.")
                 .into(),
@@ -62,12 +61,12 @@ impl Dialog {
             button: tr!("Start it").into(),
             stay: tr!("Do not start it").into(),
             then: Some(then),
-        })
+        }
     }
 
     /// Asks before a project reads from other servers.
-    pub fn servers(lines: Vec<String>, then: Request) -> Self {
-        Self::from_view(Consent {
+    pub fn read_servers(lines: Vec<String>, then: Request) -> Self {
+        Self {
             title: tr!("Read from other servers?").into(),
             what: tr!(
                 "Files of this project are on these servers. The servers would see your \
@@ -78,12 +77,12 @@ impl Dialog {
             button: tr!("Open and read").into(),
             stay: tr!("Do not open").into(),
             then: Some(then),
-        })
+        }
     }
 
     /// Asks before folders are watched.
-    pub fn watching(lines: Vec<String>, then: Request) -> Self {
-        Self::from_view(Consent {
+    pub fn watch_folders(lines: Vec<String>, then: Request) -> Self {
+        Self {
             title: tr!("Watch these folders?").into(),
             what: tr!(
                 "The project asks for it: files that appear there come into its tray by themselves."
@@ -93,7 +92,7 @@ impl Dialog {
             button: tr!("Watch").into(),
             stay: tr!("Do not watch").into(),
             then: Some(then),
-        })
+        }
     }
 }
 

@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use egui::Ui;
 
 use super::frame::Next;
-use crate::container::Built;
 use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::jobs::JobId;
-use crate::ops::OperationOutput;
 use crate::studio::{Event, Studio};
 
 /// A dialog. One is open at a time.
@@ -62,14 +60,5 @@ pub fn close_with_document(event: &DialogEvent<'_>) -> Reply {
     match event {
         DialogEvent::DocumentChanged => Reply::Close,
         _ => Reply::Ignored,
-    }
-}
-
-/// The dataset that an event says was written.
-pub fn written_dataset(event: &Event) -> Option<&Built> {
-    match event {
-        Event::Written(built) => Some(built),
-        Event::Finished(output) => output.built_dataset(),
-        _ => None,
     }
 }

@@ -15,6 +15,7 @@ use crate::gui::widgets::{self, Button, Cell, TableColumn, TableSource, TableWid
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Address, dtype_name, is_remote};
 use crate::ops::{FirstRows, first_rows};
+use crate::remote::traffic;
 use crate::studio::Command;
 
 /// Time after which the page appears.
@@ -43,7 +44,7 @@ pub fn ui(ui: &mut Ui, panel: &mut OpeningPage, cx: &mut PanelContext<'_>) {
     else {
         return;
     };
-    let received = cx.studio.traffic().total.bytes;
+    let received = traffic().total.bytes;
     if panel.job.is_none_or(|(known, _)| known != job) {
         *panel = OpeningPage {
             job: Some((job, received)),

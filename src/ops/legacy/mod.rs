@@ -76,25 +76,15 @@ pub fn is_taco_name(path: &Path) -> bool {
 
 /// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. What these
 /// generations can't hold is a warning each: placeholders, all tasks but the first, fractions of a
-/// second. The extent of a TACO is computed where it is not given.
+/// second. The extent of a TACO is computed where it is not given. `version` is that of the dataset
+/// that the draft was read from.
 ///
 /// # Errors
 /// For a TACO without a core field, values that these generations can't hold, a target that a
-/// sample is read from, and files that can't be read or written.
+/// sample is read from, and files that can't be read or written;
+/// [`Kind::Changed`](crate::error::Kind::Changed) when the dataset of that version was replaced or
+/// changed meanwhile.
 pub fn write_first_generation(
-    dataset: &Dataset,
-    options: &TortillaOptions,
-    ctx: &JobContext,
-) -> Result<Built> {
-    write_first_generation_of(dataset, &DatasetVersion::default(), options, ctx)
-}
-
-/// As [`write_first_generation`], for the draft of this version of a dataset.
-///
-/// # Errors
-/// As [`write_first_generation`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset
-/// was replaced or changed meanwhile.
-pub(super) fn write_first_generation_of(
     dataset: &Dataset,
     version: &DatasetVersion,
     options: &TortillaOptions,
@@ -534,7 +524,7 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     if options.text_form && is_taco_name(&options.target) {
         let (dataset, version) = (draft_of_assembly(&part, ctx)?, part.version.clone());
         drop(part);
-        return write_first_generation_of(&dataset, &version, &options, ctx);
+        return write_first_generation(&dataset, &version, &options, ctx);
     }
     write_assembly(part, &options, ctx)
 }

@@ -223,7 +223,7 @@ fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
         findings: std::mem::take(&mut migrated.findings),
         ..Report::default()
     };
-    validate::check_tree(&assembly.tree, &mut report);
+    validate::check_tree(&assembly.tree, None, &mut report);
     validate::check_collection(&assembly.collection, &mut report);
     report.fold();
     migrated.findings = report.findings;

@@ -239,7 +239,7 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
         assembly.collection.set(key, Some(value.clone()));
     }
     let mut report = Report::default();
-    validate::check_tree(&assembly.tree, &mut report);
+    validate::check_tree(&assembly.tree, None, &mut report);
     report.fold();
     let mut findings = missing;
     findings.extend(

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use egui::Ui;
 
 use super::fields::OperationFields;
+use super::job::nothing_written;
 use super::preview::OperationPreview;
 use super::report::{OperationReport, report_of};
 use crate::container::OpenOptions;
 use crate::error::Result;
 use crate::export::Catalogue;
-use crate::gui::dialogs::dialog_job::nothing_written;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::widgets::FieldNote;
 use crate::jobs::JobContext;

@@ -10,6 +10,7 @@ mod dataset_fields;
 pub mod fields;
 pub mod form;
 pub mod forms;
+mod job;
 mod line;
 mod preview;
 mod report;
@@ -19,7 +20,6 @@ use std::time::Duration;
 
 use egui::{Frame, Key, Margin, Modifiers, ScrollArea, Ui, vec2};
 
-use super::dialog_job::DialogJob;
 use super::frame::{Next, foot_ui, footer_text_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply};
 use crate::consent;
@@ -33,6 +33,7 @@ use crate::studio::{Command, JobView};
 use columns::draw_columns;
 use fields::{OperationFields, is_typing};
 use form::{ButtonTexts, OperationEnd, OperationForm};
+use job::OperationJob;
 use line::{ReportLine, line_ui};
 use preview::OperationPreview;
 use report::OperationReport;
@@ -51,7 +52,7 @@ pub struct OperationDialog {
     /// Why the input is missing or invalid; `None` when a preview can be made.
     lacking: Option<String>,
     preview: AsyncValue<String, OperationPreview>,
-    job: DialogJob<OperationReport>,
+    job: OperationJob,
     /// The field whose paths are chosen in the desktop's dialog.
     asked: Option<String>,
     /// Paths chosen for that field.
@@ -70,7 +71,7 @@ impl OperationDialog {
             has_changed: true,
             lacking: None,
             preview: AsyncValue::default(),
-            job: DialogJob::Idle,
+            job: OperationJob::Idle,
             asked: None,
             picked: None,
             preview_height: 0.0,
@@ -81,7 +82,7 @@ impl OperationDialog {
     /// Shows the report of a job that has ended; `form` is what its dialog returns to.
     pub fn with_report(form: Box<dyn OperationForm>, report: OperationReport) -> Self {
         Self {
-            job: DialogJob::Done(report),
+            job: OperationJob::Done(report),
             has_report_alone: true,
             ..Self::new(form)
         }
@@ -177,7 +178,7 @@ impl OperationDialog {
                 });
             });
         if *fields.outdates_note && !self.is_running() {
-            self.job = DialogJob::Idle;
+            self.job = OperationJob::Idle;
         }
         let limit = height * PREVIEW_SHARE;
         let preview = ScrollArea::vertical()
@@ -212,7 +213,7 @@ impl OperationDialog {
             }
             1 => self.form.checks_column_ui(ui, fields, cx),
             _ => {
-                if let DialogJob::Done(report) = &mut self.job {
+                if let OperationJob::Done(report) = &mut self.job {
                     if let Some(request) = report.contents_ui(ui, cx) {
                         *fields.leaving = Some(request);
                     }
@@ -232,15 +233,15 @@ impl OperationDialog {
 
     /// Draws the buttons, with what is missing where there is no preview below the options.
     fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, close: bool) -> Next {
-        if let DialogJob::Done(report) = &self.job {
+        if let OperationJob::Done(report) = &self.job {
             let Some(next) = report.buttons_ui(ui, close) else {
-                (self.job, self.has_report_alone) = (DialogJob::Idle, false);
+                (self.job, self.has_report_alone) = (OperationJob::Idle, false);
                 return Next::Stay;
             };
             return next;
         }
         let texts = self.form.button_texts();
-        if let DialogJob::Running(job) = self.job {
+        if let OperationJob::Running(job) = self.job {
             return running_ui(ui, cx, job, &texts);
         }
         let ready = self.preview.get(&self.key);
@@ -290,7 +291,7 @@ impl OperationDialog {
             if self.form.closes() {
                 return Next::Do(request);
             }
-            self.job = DialogJob::Running(None);
+            self.job = OperationJob::Running(None);
             return Next::Also(request);
         }
         if close || leave {
@@ -311,7 +312,7 @@ impl DialogView for OperationDialog {
         let (mut wanted, mut leaving, mut outdates_note) = (None, None, false);
         let mut picked = self.picked.take();
         let elapsed = match self.job {
-            DialogJob::Running(Some(job)) => running_job(cx, job).map(|job| job.elapsed),
+            OperationJob::Running(Some(job)) => running_job(cx, job).map(|job| job.elapsed),
             _ => None,
         };
         let mut fields = OperationFields {
@@ -320,13 +321,13 @@ impl DialogView for OperationDialog {
             leaving: &mut leaving,
             outdates_note: &mut outdates_note,
             is_running: self.is_running(),
-            has_report: matches!(self.job, DialogJob::Done(_)),
+            has_report: matches!(self.job, OperationJob::Done(_)),
             elapsed,
         };
         let has_columns = self.form.has_columns() && !self.has_report_alone;
         match &mut self.job {
             _ if has_columns => self.columns_ui(ui, cx, &mut fields),
-            DialogJob::Done(report) => *fields.leaving = report.ui(ui, cx),
+            OperationJob::Done(report) => *fields.leaving = report.ui(ui, cx),
             _ => self.stacked_ui(ui, cx, &mut fields),
         }
         self.picked = picked;
@@ -345,8 +346,8 @@ impl DialogView for OperationDialog {
         match event {
             DialogEvent::Finished(job @ Some(_), event, studio) if self.job.has_run(*job) => {
                 match self.form.end_job(event) {
-                    OperationEnd::Report(report) => self.job = DialogJob::Done(*report),
-                    OperationEnd::Form => self.job = DialogJob::Idle,
+                    OperationEnd::Report(report) => self.job = OperationJob::Done(*report),
+                    OperationEnd::Form => self.job = OperationJob::Idle,
                     OperationEnd::Close => return Reply::Close,
                     OperationEnd::Ignored => return Reply::Ignored,
                 }

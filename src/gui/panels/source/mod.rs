@@ -15,7 +15,7 @@ use crate::gui::widgets::{
 use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
 use crate::ops::RemoteCacheRequest;
-use crate::remote::{ActionTraffic, RequestLine, Traffic};
+use crate::remote::{ActionTraffic, RequestLine, Traffic, traffic};
 use crate::studio::{Command, Document};
 use crate::text::PrintableLine;
 use state::{SourceList, SourcePanel};
@@ -25,7 +25,7 @@ const SERVERS_SHOWN: usize = 6;
 
 impl Panel for SourcePanel {
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let traffic = cx.studio.traffic();
+        let traffic = traffic();
         if !self.asked {
             self.asked = true;
             cx.run(Command::operate(RemoteCacheRequest { clear: false }));

@@ -13,7 +13,6 @@ use crate::gui::dialogs::operation::form::{
 };
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
 use crate::gui::dialogs::operation::report::OperationReport;
-use crate::gui::dialogs::view::written_dataset;
 use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -215,8 +214,10 @@ impl OperationForm for SubsetForm {
 
     /// It is not compared, because it is a subset.
     fn end_job(&mut self, event: &Event) -> OperationEnd {
-        written_dataset(event).map_or(OperationEnd::Ignored, |built| {
-            OperationEnd::Report(Box::new(OperationReport::of_export(built)))
-        })
+        event
+            .written_dataset()
+            .map_or(OperationEnd::Ignored, |built| {
+                OperationEnd::Report(Box::new(OperationReport::of_export(built)))
+            })
     }
 }

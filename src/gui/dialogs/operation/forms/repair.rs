@@ -19,7 +19,7 @@ use crate::gui::widgets::paint;
 use crate::model::Severity;
 use crate::ops::{RepairRequest, is_other_generation, outline_of};
 use crate::studio::Command;
-use crate::validate;
+use crate::validate::{self, CheckOptions};
 
 /// Input and options.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl OperationForm for RepairForm {
             };
             let outline = outline_of(reader.as_ref());
             let other = is_other_generation(reader.as_ref());
-            let report = validate::container(reader.as_ref(), false, ctx)?;
+            let report = validate::container_with(reader.as_ref(), &CheckOptions::default(), ctx)?;
             let mut rules: BTreeMap<&str, (Severity, usize, &'static str)> = BTreeMap::new();
             for finding in &report.findings {
                 rules

@@ -21,7 +21,6 @@ use crate::gui::dialogs::operation::form::{
 };
 use crate::gui::dialogs::operation::preview::OperationPreview;
 use crate::gui::dialogs::operation::report::OperationReport;
-use crate::gui::dialogs::view::written_dataset;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{FieldNote, paint};
@@ -190,7 +189,7 @@ impl OperationForm for WriteForm {
     }
 
     fn end_job(&mut self, event: &Event) -> OperationEnd {
-        let Some(built) = written_dataset(event) else {
+        let Some(built) = event.written_dataset() else {
             return OperationEnd::Ignored;
         };
         self.has_written = true;

@@ -1,15 +1,16 @@
-//! The job of a dialog that runs one command: requested, running, failed or done.
+//! The job of the dialog of an operation: requested, running, failed or done.
 
 use egui::Ui;
 
-use super::view::{DialogEvent, Reply};
+use super::report::OperationReport;
 use crate::error::Error;
+use crate::gui::dialogs::view::{DialogEvent, Reply};
 use crate::gui::widgets::{self, FieldNote};
 use crate::jobs::JobId;
 
-/// State of the job; `T` is its result.
-#[derive(Debug, Default)]
-pub enum DialogJob<T> {
+/// State of the job.
+#[derive(Default)]
+pub enum OperationJob {
     /// Nothing was requested.
     #[default]
     Idle,
@@ -17,10 +18,10 @@ pub enum DialogJob<T> {
     Running(Option<JobId>),
     /// Failed or stopped, with the reason.
     Ended(FieldNote),
-    Done(T),
+    Done(OperationReport),
 }
 
-impl<T> DialogJob<T> {
+impl OperationJob {
     /// True from the request to the end of the job.
     pub fn is_running(&self) -> bool {
         matches!(self, Self::Running(_))
