@@ -10,6 +10,8 @@
 
 mod aligned;
 mod archive_sources;
+#[cfg(target_os = "linux")]
+mod bench_history;
 mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;

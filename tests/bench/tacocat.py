@@ -16,6 +16,7 @@ import time
 import pyarrow as pa
 
 from datasets import write_zip
+from measure import take_turns
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMES_FASTER = 3.0
@@ -56,20 +57,19 @@ def make_zips(folder, count, rows):
     return zips
 
 
-def bench(program, work, repeats, report, timed):
-    """200 ZIPs of 1,000 samples side by side; then ten times as many ZIPs of 100 for the memory."""
+def bench(program, work, repeats, sizes, report, timed):
+    """ZIPs of 1,000 samples side by side; then ten times as many ZIPs of 100 for the memory."""
     folder = work / "tacocat"
-    zips = make_zips(folder, 200, 1000)
+    zips = make_zips(folder, sizes.zips, 1000)
     out = folder / "out"
-    seconds = {"studio": [], "toolbox": []}
-    peak = {"studio": 0.0, "toolbox": 0.0}
+    seconds, peaks = {"studio": [], "toolbox": []}, {"studio": [], "toolbox": []}
     commands = {
         "studio": [program, "tacocat", *zips, "-o", out, "--quiet"],
         "toolbox": [sys.executable, HERE / "tacocat.py", "toolbox", out, *zips],
     }
     # The first round warms the page cache.
     for round in range(repeats + 1):
-        for contestant, command in commands.items():
+        for contestant, command in take_turns(list(commands.items()), round):
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
             taken, mib = timed(command, folder / "log")
@@ -77,23 +77,27 @@ def bench(program, work, repeats, report, timed):
                 taken = float((folder / "log").read_text().split()[-1])
             if round > 0:
                 seconds[contestant].append(taken)
-                peak[contestant] = max(peak[contestant], mib)
+                peaks[contestant].append(mib)
     median = {contestant: statistics.median(each) for contestant, each in seconds.items()}
-    print(f"\nOne .tacocat over 200 ZIPs of 1,000 samples; median of {repeats}; the toolbox without its imports")
+    peak = {contestant: max(each) for contestant, each in peaks.items()}
+    report.print_figures(f"\nOne .tacocat over {sizes.zips} ZIPs of 1,000 samples; median of {repeats}; the toolbox without its imports")
     for contestant, each in seconds.items():
         times = " ".join(f"{second:.2f}" for second in each)
-        print(f"  {contestant:8} {median[contestant]:6.2f} s  peak {peak[contestant]:5.0f} MiB  ({times})")
-    report("tacocat: times faster than the toolbox", median["toolbox"] / median["studio"], "at least", TIMES_FASTER)
-    report("tacocat: part of the toolbox's memory", peak["studio"] / peak["toolbox"], "at most", OF_ITS_MEMORY)
+        report.print_figures(f"  {contestant:8} {median[contestant]:6.2f} s  peak {peak[contestant]:5.0f} MiB  ({times})")
+    report.check_limit("tacocat: times faster than the toolbox", median["toolbox"] / median["studio"], "at least", TIMES_FASTER)
+    report.check_limit("tacocat: part of the toolbox's memory", peak["studio"] / peak["toolbox"], "at most", OF_ITS_MEMORY)
+    report.compare_runs(f"tacocat {sizes.zips} ZIPs / toolbox", seconds["studio"], seconds["toolbox"])
+    report.compare_runs(f"tacocat {sizes.zips} ZIPs, memory / toolbox", peaks["studio"], peaks["toolbox"])
     shutil.rmtree(folder)
     weights = []
-    for count in (200, 2000):
+    for count in sizes.grown_zips:
         zips = make_zips(folder, count, 100)
         taken, mib = timed([program, "tacocat", *zips, "-o", folder, "--quiet"], folder / "log")
-        print(f"  {count:5} ZIPs of 100 samples: {taken:6.2f} s  peak {mib:5.0f} MiB")
+        report.print_figures(f"  {count:5} ZIPs of 100 samples: {taken:6.2f} s  peak {mib:5.0f} MiB")
         weights.append(mib)
         shutil.rmtree(folder)
-    report("tacocat: memory of ten times the ZIPs", weights[1] / weights[0], "at most", GROWTH)
+    if weights:
+        report.check_limit("tacocat: memory of ten times the ZIPs", weights[-1] / weights[0], "at most", GROWTH)
 
 
 def toolbox(folder, zips):
