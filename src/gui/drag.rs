@@ -265,7 +265,7 @@ fn shift_position(folder: &NodePath, leaving: &[NodePath], depth: usize, positio
 
 /// Performs a drop: runs its command, records a placed file as an example for the pattern, and
 /// selects what was moved.
-pub fn let_go(
+pub fn perform_drop(
     cx: &mut PanelContext<'_>,
     document: &Document,
     dragged: &Dragged,

@@ -310,7 +310,7 @@ impl App {
         };
         self.with_cx(|cx| {
             if let Some(document) = cx.document() {
-                drag::let_go(cx, document, &Dragged::Files(files), &target);
+                drag::perform_drop(cx, document, &Dragged::Files(files), &target);
             }
         });
     }

@@ -19,8 +19,8 @@ const REQUESTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
 const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
 /// Width of the label and of the choice, in points.
-const WORDS: f32 = 220.0;
-const CHOICE: f32 = 190.0;
+const LABEL_WIDTH: f32 = 220.0;
+const FIELD_WIDTH: f32 = 190.0;
 
 pub struct SettingsDialog {
     theme: Theme,
@@ -203,10 +203,10 @@ impl SettingsDialog {
             [listed, listed],
             ["1", tr!("none" in "a limit")],
         ];
-        for (((words, names), fields), hints) in
+        for (((label, names), fields), hints) in
             PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints)
         {
-            row_ui(ui, crate::text::translate_text(words), |ui| {
+            row_ui(ui, crate::text::translate_text(label), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
                     let wrong = !field.trim().is_empty() && Prices::parse_price(field).is_none();
                     let field = TextField::new(crate::text::translate_text(name), field)
@@ -218,7 +218,7 @@ impl SettingsDialog {
                     } else {
                         FieldNote::None
                     };
-                    field.width((CHOICE - 8.0) / 2.0).note(note).show(ui);
+                    field.width((FIELD_WIDTH - 8.0) / 2.0).note(note).show(ui);
                 }
             });
         }
@@ -322,13 +322,13 @@ fn group_ui(ui: &mut Ui, title: &str) {
     );
 }
 
-fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {
+fn row_ui(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
-        let (rect, _) = ui.allocate_exact_size(vec2(WORDS, 26.0), egui::Sense::hover());
+        let (rect, _) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 26.0), egui::Sense::hover());
         paint::text_left(
             ui.painter(),
             rect,
-            words,
+            label,
             font::regular(13.0),
             theme::tokens(ui).tx,
         );
@@ -339,14 +339,15 @@ fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {
 /// Draws a choice among `values`; another present value is shown until one is chosen.
 fn choice_ui<T: PartialEq + Copy>(
     ui: &mut Ui,
-    words: &str,
+    label: &str,
     value: &mut T,
     values: &[T],
     text: impl Fn(T) -> String,
 ) {
-    row_ui(ui, words, |ui| {
+    row_ui(ui, label, |ui| {
         let options: Vec<String> = values.iter().map(|&value| text(value)).collect();
-        if let Some(picked) = widgets::combo(ui, words, &text(*value), CHOICE, false, &options) {
+        if let Some(picked) = widgets::combo(ui, label, &text(*value), FIELD_WIDTH, false, &options)
+        {
             *value = values[picked];
         }
     });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-use super::matrix::state_word;
+use super::matrix::describe_state;
 use super::root_of;
 use super::state::{FixState, PlanKey, StructureFault};
 use crate::draft::{self, Care, Fix, FixVerb, PatternCell, PositionState};
@@ -188,7 +188,7 @@ fn cell_fault(
             let place: &PatternCell = &places[sibling as usize];
             let off = place.state.is_fault();
             let word = match place.state {
-                PositionState::Missing | PositionState::WrongType => state_word(place),
+                PositionState::Missing | PositionState::WrongType => describe_state(place),
                 _ => place.id.as_deref().unwrap_or_default().to_owned(),
             };
             (word, off)

@@ -1,5 +1,5 @@
-//! The matrix: one row a root, one column a position of the pattern, with the pattern's tree as
-//! header. Only visible cells are drawn; every state has its own colour and mark.
+//! The matrix: one row for each root, one column for each position of the pattern, below the pattern
+//! as a tree. Only visible cells are drawn; each state has its own colour and mark.
 
 use std::sync::Arc;
 
@@ -23,9 +23,11 @@ use crate::model::{Dataset, SampleKind};
 use crate::studio::{Document, RowRef};
 
 /// Width of the id column, in points.
-const IDS: f32 = 108.0;
-const LEVEL: f32 = 58.0;
-const LEGEND: f32 = 28.0;
+const ID_COLUMN_WIDTH: f32 = 108.0;
+/// Height of a level of the tree, in points.
+const LEVEL_HEIGHT: f32 = 58.0;
+/// Height of the legend, in points.
+const LEGEND_HEIGHT: f32 = 28.0;
 
 /// Draws the matrix.
 pub fn ui(
@@ -38,20 +40,30 @@ pub fn ui(
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let columns = StructureColumns::new(summary);
-    let level_height = if area.height() < 420.0 { 46.0 } else { LEVEL };
+    let level_height = if area.height() < 420.0 {
+        46.0
+    } else {
+        LEVEL_HEIGHT
+    };
     let head = Rect::from_min_size(
         area.min,
         vec2(area.width(), level_height * summary.levels as f32 + 6.0),
     );
-    let foot = Rect::from_min_max(pos2(area.left(), area.bottom() - FOOT - LEGEND), area.max);
+    let foot = Rect::from_min_max(
+        pos2(area.left(), area.bottom() - FOOT - LEGEND_HEIGHT),
+        area.max,
+    );
     let body = Rect::from_min_max(
         pos2(area.left(), head.bottom()),
         pos2(area.right(), foot.top()),
     );
     scroll_sideways(ui, panel, cx.session.selection.cell, area, &columns);
-    let shift = area.left() + IDS - panel.x;
-    let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max)
-        .intersect(ui.clip_rect());
+    let shift = area.left() + ID_COLUMN_WIDTH - panel.x;
+    let clip = Rect::from_min_max(
+        pos2(area.left() + ID_COLUMN_WIDTH - 2.0, area.top()),
+        area.max,
+    )
+    .intersect(ui.clip_rect());
     head_ui(
         ui,
         panel,
@@ -71,7 +83,10 @@ pub fn ui(
     sideways_bar(
         ui,
         panel,
-        Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max),
+        Rect::from_min_max(
+            pos2(area.left() + ID_COLUMN_WIDTH, body.bottom() - 8.0),
+            body.max,
+        ),
         &columns,
     );
 }
@@ -83,7 +98,7 @@ fn scroll_sideways(
     area: Rect,
     columns: &StructureColumns,
 ) {
-    let most = (columns.width + 16.0 - (area.width() - IDS)).max(0.0);
+    let most = (columns.width + 16.0 - (area.width() - ID_COLUMN_WIDTH)).max(0.0);
     if most > 0.0 && ui.rect_contains_pointer(area) {
         panel.x -= ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.x));
     }
@@ -91,7 +106,7 @@ fn scroll_sideways(
         && let Some((_, position)) = cell
         && let Some(&left) = columns.left.get(position as usize)
     {
-        let room = area.width() - IDS - 16.0;
+        let room = area.width() - ID_COLUMN_WIDTH - 16.0;
         panel.x = panel.x.min(left).max(left + columns.cell - room);
     }
     panel.reveal_column = false;
@@ -148,7 +163,7 @@ fn head_ui(
     for level in 0..summary.levels {
         let label = Rect::from_min_size(
             pos2(rect.left() + 10.0, top_of(level)),
-            vec2(IDS - 16.0, level_height),
+            vec2(ID_COLUMN_WIDTH - 16.0, level_height),
         );
         paint::text_left(
             &painter,
@@ -457,13 +472,13 @@ fn rows_ui(
     let list = VirtualRows::new(tr!("Roots"), rows)
         .cursor(cursor)
         .role(Role::Table);
-    let (mut picked, mut dropped) = (None, None);
+    let (mut clicked_cell, mut dropped) = (None, None);
     let mut cells = std::mem::take(&mut panel.cells);
     if let Some(structure) = document.structure() {
         cells.update((cx.document_key(), structure.choice().clone()));
     }
-    let carried = drag::dragged_payload(ui.ctx());
-    let carried = carried.as_deref();
+    let dragged = drag::dragged_payload(ui.ctx());
+    let dragged = dragged.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
         let root = panel.root_of(row);
         let drawn = MatrixRow {
@@ -475,28 +490,28 @@ fn rows_ui(
             clip,
             root,
             cell,
-            carried,
+            dragged,
         };
         let chosen = Some(root) == selected;
         match drawn.ui(ui, rect, response, chosen, &mut cells) {
-            Some(Touched::Clicked(position)) => picked = Some((root, Some(position))),
-            Some(Touched::Dropped(what, target)) => dropped = Some((what, target)),
+            Some(CellInteraction::Clicked(position)) => clicked_cell = Some((root, Some(position))),
+            Some(CellInteraction::Dropped(what, target)) => dropped = Some((what, target)),
             None => {}
         }
         if response.clicked() {
             let x = response
                 .interact_pointer_pos()
                 .map(|pointer| pointer.x - shift);
-            picked = Some((root, x.and_then(|x| columns.position_at(x))));
+            clicked_cell = Some((root, x.and_then(|x| columns.position_at(x))));
         }
     });
     panel.cells = cells;
     if let Some((what, target)) = dropped {
-        drag::let_go(cx, document, &what, &target);
+        drag::perform_drop(cx, document, &what, &target);
     }
     panel.scroll = scroll;
     panel.rows_seen = out.visible.end - out.visible.start;
-    if let Some((root, position)) = picked {
+    if let Some((root, position)) = clicked_cell {
         return select(cx, document, root, position);
     }
     let position = cell.map(|(_, position)| position);
@@ -532,11 +547,11 @@ struct MatrixRow<'a> {
     clip: Rect,
     root: u32,
     cell: Option<(u32, u32)>,
-    carried: Option<&'a Dragged>,
+    dragged: Option<&'a Dragged>,
 }
 
 /// Interaction with a cell.
-enum Touched {
+enum CellInteraction {
     Clicked(u32),
     Dropped(Arc<Dragged>, DropTarget),
 }
@@ -550,7 +565,7 @@ impl MatrixRow<'_> {
         response: &Response,
         chosen: bool,
         cells: &mut RootCells,
-    ) -> Option<Touched> {
+    ) -> Option<CellInteraction> {
         let t = theme::tokens(ui);
         let id = self
             .document
@@ -570,9 +585,10 @@ impl MatrixRow<'_> {
             }
             None => (PositionState::Present, 0, Arc::default()),
         };
-        let bad = |place: &&PatternCell| place.state.is_fault() && !place.unreachable;
-        let faults = places.iter().filter(bad).count();
-        let said = match (faults, extra) {
+        let is_reachable_fault =
+            |place: &&PatternCell| place.state.is_fault() && !place.unreachable;
+        let faults = places.iter().filter(is_reachable_fault).count();
+        let row_label = match (faults, extra) {
             (0, 0) if worst == PositionState::Padded => tr!("{id}, padded", id),
             (0, 0) if worst.is_fault() => tr!("{id} is a FILE", id),
             (0, 0) => id.to_owned(),
@@ -584,15 +600,15 @@ impl MatrixRow<'_> {
                 extra
             ),
         };
-        response.widget_info(|| WidgetInfo::selected(Role::Row, true, chosen, &said));
+        response.widget_info(|| WidgetInfo::selected(Role::Row, true, chosen, &row_label));
         let painter = ui.painter().clone();
         paint::row_background(&painter, t, rect, chosen, response.hovered());
-        let own_fault = worst.is_fault() && faults == 0;
+        let root_is_file = worst.is_fault() && faults == 0;
         let mut label = Rect::from_min_max(
             pos2(rect.left() + 10.0, rect.top()),
-            pos2(rect.left() + IDS - 6.0, rect.bottom()),
+            pos2(rect.left() + ID_COLUMN_WIDTH - 6.0, rect.bottom()),
         );
-        if own_fault {
+        if root_is_file {
             paint::draw_icon(
                 &painter,
                 pos2(label.left() + 6.0, rect.center().y),
@@ -607,14 +623,14 @@ impl MatrixRow<'_> {
             label,
             id,
             font::mono(12.0),
-            if own_fault { t.err } else { t.tx },
+            if root_is_file { t.err } else { t.tx },
         );
         let painter = painter.with_clip_rect(self.clip.intersect(ui.clip_rect()));
         let first = self
             .columns
             .left
             .partition_point(|left| left + self.columns.cell + self.shift < self.clip.left());
-        let mut touched = None;
+        let mut touched_cell = None;
         for index in first..self.columns.left.len() {
             let left = self.columns.left[index] + self.shift;
             if left > self.clip.right() {
@@ -624,9 +640,9 @@ impl MatrixRow<'_> {
             let folder = self.summary.pattern[index].kind == SampleKind::Folder;
             match places.get(index) {
                 Some(place) if place.state > PositionState::Present => {
-                    touched = self
-                        .marked_ui(ui, &painter, cell, index as u32, place, id)
-                        .or(touched);
+                    touched_cell = self
+                        .faulty_cell_ui(ui, &painter, cell, index as u32, place, id)
+                        .or(touched_cell);
                 }
                 // A root that is a FILE has no cells.
                 None if worst.is_fault() => footer::hatch(&painter, t, cell),
@@ -641,11 +657,11 @@ impl MatrixRow<'_> {
                 );
             }
         }
-        touched
+        touched_cell
     }
 
     /// Draws a cell that differs from the pattern; returns the interaction.
-    fn marked_ui(
+    fn faulty_cell_ui(
         &self,
         ui: &mut Ui,
         painter: &Painter,
@@ -653,14 +669,14 @@ impl MatrixRow<'_> {
         position: u32,
         place: &PatternCell,
         root: &str,
-    ) -> Option<Touched> {
+    ) -> Option<CellInteraction> {
         let t = theme::tokens(ui);
         if place.unreachable {
             footer::hatch(painter, t, cell);
             return None;
         }
         let path = self.summary.path(position).join(" / ");
-        let word = state_word(place);
+        let word = describe_state(place);
         let clip = cell.intersect(painter.clip_rect());
         let response = ui.interact(
             clip,
@@ -670,30 +686,32 @@ impl MatrixRow<'_> {
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Cell, true, format!("{root} / {path}: {word}"))
         });
-        place_ui(painter, t, cell, place);
+        paint_faulty_cell(painter, t, cell, place);
         paint::focus_ring(ui, &response, 3);
-        let clicked = response.clicked().then_some(Touched::Clicked(position));
-        if let Some(carried) = self.carried
+        let clicked = response
+            .clicked()
+            .then_some(CellInteraction::Clicked(position));
+        if let Some(dragged) = self.dragged
             && matches!(place.state, PositionState::Missing | PositionState::Padded)
         {
-            return self.slot_ui(ui, painter, &response, position, carried);
+            return self.drop_target_ui(ui, painter, &response, position, dragged);
         }
         response.on_hover_text(theme::rich_text(format!("{root} / {path}: {word}")));
         clicked
     }
 
     /// Draws a cell that accepts what is being dragged.
-    fn slot_ui(
+    fn drop_target_ui(
         &self,
         ui: &Ui,
         painter: &Painter,
         response: &Response,
         position: u32,
-        carried: &Dragged,
-    ) -> Option<Touched> {
+        dragged: &Dragged,
+    ) -> Option<CellInteraction> {
         let t = theme::tokens(ui);
         let target = DropTarget::Slot(self.root, position);
-        let refused = drag::refusal(self.document, carried, &target).is_some();
+        let refused = drag::refusal(self.document, dragged, &target).is_some();
         let over = response.contains_pointer();
         let color = if refused && over { t.err } else { t.accfill };
         if over || !refused {
@@ -707,16 +725,16 @@ impl MatrixRow<'_> {
         }
         if over {
             if let Some(what) = drag::dropped_payload(response) {
-                return Some(Touched::Dropped(what, target));
+                return Some(CellInteraction::Dropped(what, target));
             }
-            drag::drop_overlay_ui(ui, self.document, carried, &target);
+            drag::drop_overlay_ui(ui, self.document, dragged, &target);
         }
         None
     }
 }
 
 /// The state as text.
-pub fn state_word(place: &PatternCell) -> String {
+pub fn describe_state(place: &PatternCell) -> String {
     match (place.state, &place.id, place.kind) {
         (PositionState::Present, ..) => tr!("present" in "state of a position").into(),
         (PositionState::Padded, ..) => tr!("padded" in "state of a position").into(),
@@ -729,7 +747,7 @@ pub fn state_word(place: &PatternCell) -> String {
 }
 
 /// Paints a cell that differs from the pattern.
-fn place_ui(painter: &Painter, t: &ThemeTokens, cell: Rect, place: &PatternCell) {
+fn paint_faulty_cell(painter: &Painter, t: &ThemeTokens, cell: Rect, place: &PatternCell) {
     let (fill, line, color) = match place.state {
         PositionState::Present | PositionState::Padded => (t.bg1, t.tx3, t.tx2),
         PositionState::WrongOrder | PositionState::WrongId => (t.warnbg, t.warnline, t.warn),

@@ -116,7 +116,7 @@ impl Panel for TablePanel {
             cx.request(Request::Column(level, Some(field)));
         }
         if let Some((what, target)) = dropped {
-            drag::let_go(cx, document, &what, &target);
+            drag::perform_drop(cx, document, &what, &target);
         }
         if out.activated.is_some() {
             cx.request(Request::Do(Action::ShowPreview));

@@ -290,7 +290,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
         drop_target::begin(ui.ctx(), cx, document, at);
     }
     if let Some((what, target)) = actions.dropped {
-        drag::let_go(cx, document, &what, &target);
+        drag::perform_drop(cx, document, &what, &target);
     }
     for level in 0..=deepest.min(tree.levels.len().saturating_sub(1)) {
         cx.want_level(level);
