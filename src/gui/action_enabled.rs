@@ -141,10 +141,8 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.
-            let checking = cx
-                .studio
-                .is_checking()
-                .then_some(mark!("The draft is being checked"));
+            let is_current = cx.studio.is_report_current();
+            let checking = (!is_current).then_some(mark!("The draft is being checked"));
             no_draft.or(checking).or(cx
                 .facts
                 .selected_finding

@@ -3,6 +3,7 @@
 use super::App;
 use super::action::Action;
 use super::dialogs::{Confirm, DialogEvent, PlanDialog};
+use super::document_key::{DocumentKey, revision};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
@@ -53,13 +54,18 @@ impl App {
         self.requests.extend(then.map(Request::SelectNode));
     }
 
+    /// Identifies the state of the open document.
+    fn document_key(&self) -> DocumentKey {
+        (self.session.serial, revision(&self.studio))
+    }
+
     pub(super) fn remove(&mut self) {
         if self.session.selection.files.focused {
             self.requests
                 .extend(self.session.selection.files.removal().map(Request::Run));
             return;
         }
-        let chosen = self.selected_node_paths();
+        let (chosen, of) = (self.selected_node_paths(), self.document_key());
         let Some(document) = self.studio.document() else {
             return;
         };
@@ -69,7 +75,8 @@ impl App {
                 let remove = Request::Run(Command::Edit {
                     edit: Edit::RemoveMany { samples: chosen },
                 });
-                self.dialogs.open(Confirm::remove_samples(count, remove));
+                self.dialogs
+                    .open(Confirm::remove_samples(count, remove, of));
             }
             return;
         };
@@ -91,7 +98,7 @@ impl App {
                 .map(|path| path.to_string())
                 .unwrap_or_default();
             self.dialogs
-                .open(Confirm::remove_folder(&path, children as u64, remove));
+                .open(Confirm::remove_folder(&path, children as u64, remove, of));
         } else {
             self.requests.push(remove);
         }
@@ -267,6 +274,7 @@ impl App {
         let run = Request::Run(Command::Edit {
             edit: fix.edit.clone(),
         });
+        let of = self.document_key();
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };
@@ -280,7 +288,7 @@ impl App {
                     .children()
                     .map_or(0, |children| children.samples.len() as u64);
                 self.dialogs
-                    .open(Confirm::remove_folder(&sample.id, children, run));
+                    .open(Confirm::remove_folder(&sample.id, children, run, of));
             }
             _ => {
                 if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::document::Document;
+use super::document_id::DocumentState;
 use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
@@ -56,13 +57,14 @@ impl Studio {
         &self.consistency.settings
     }
 
-    /// Sets the report. A report without a comparison of headers gets the findings of the last
-    /// comparison.
-    pub(super) fn set_report(&mut self, mut report: Report) {
+    /// Sets the report of this state of the document. A report without a comparison of headers gets
+    /// the findings of the last comparison.
+    pub(super) fn set_report(&mut self, mut report: Report, state: DocumentState) {
         if let (None, Some(known)) = (&report.consistency, &self.report.consistency) {
             replace_consistency(&mut report, (**known).clone());
         }
         self.report = Arc::new(report);
+        self.checked_state = Some(state);
     }
 
     pub(super) fn forget_headers(&mut self) {
@@ -78,7 +80,8 @@ impl Studio {
         if again {
             headers.clear();
         }
-        let (id, options) = (self.document_id(), self.consistency.settings.options(false));
+        let state = self.document_state();
+        let options = self.consistency.settings.options(false);
         let (cache, kept) = (headers.clone(), headers);
         let compare: Box<dyn FnOnce(&JobContext) -> Result<_> + Send> = match &self.document {
             None => return Err(Error::usage("nothing is open").hint("open a dataset first")),
@@ -96,13 +99,20 @@ impl Studio {
         let outcome = self.start(tr!("Compare rasters by position"), move |ctx| {
             let consistency = compare(ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                if studio.document_id() != id {
+                if studio.document_id() != state.document() {
                     return Ok(Event::None);
                 }
                 studio.consistency.headers = Some(kept);
-                // A draft that changed during the job is compared again.
-                if studio.is_checking() && matches!(studio.document, Some(Document::Draft(_))) {
+                // The check of a draft compares the headers that are known then: one that runs
+                // began without them, and roots of an older revision are other ones now.
+                let has_changed = studio.document_state() != state;
+                if (studio.is_checking() || has_changed)
+                    && matches!(studio.document, Some(Document::Draft(_)))
+                {
                     studio.check_live();
+                }
+                if has_changed {
+                    return Ok(Event::None);
                 }
                 let mut report = (*studio.report).clone();
                 replace_consistency(&mut report, consistency);

@@ -14,9 +14,9 @@ use crate::jobs::discard;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentId(u64);
 
-/// Document and revision for which losing unsaved changes was confirmed.
-#[derive(Clone, Copy)]
-pub(super) struct Leaving {
+/// A document and its revision; none for an opened dataset, which does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DocumentState {
     document: DocumentId,
     revision: Option<u64>,
 }
@@ -29,6 +29,12 @@ pub(super) fn is_about_document(command: &Command) -> bool {
         Command::Read(DocumentRead::Verify { .. }) => false,
         Command::Read(_) | Command::Filter { .. } | Command::Validate { .. } => true,
         _ => false,
+    }
+}
+
+impl DocumentState {
+    pub fn document(self) -> DocumentId {
+        self.document
     }
 }
 
@@ -60,6 +66,7 @@ impl Studio {
             std::mem::take(&mut self.live),
             std::mem::take(&mut self.report),
         ));
+        self.checked_state = None;
         self.document_id = DocumentId(self.document_id.0 + 1);
         let late = self
             .running
@@ -68,12 +75,18 @@ impl Studio {
         late.for_each(|running| running.job.cancel());
     }
 
-    /// Document and revision at the time of a command that replaces the document.
-    pub(super) fn leaving(&self) -> Leaving {
-        Leaving {
+    /// The state of the document now.
+    pub(super) fn document_state(&self) -> DocumentState {
+        DocumentState {
             document: self.document_id,
             revision: self.revision(),
         }
+    }
+
+    /// True when [`Studio::report`] is of the document as it is now. Rows in the findings of an
+    /// older revision are those of other samples.
+    pub fn is_report_current(&self) -> bool {
+        self.checked_state == Some(self.document_state())
     }
 
     fn revision(&self) -> Option<u64> {
@@ -83,15 +96,14 @@ impl Studio {
             .map(Draft::revision)
     }
 
-    /// Fails if the draft has unsaved changes for which discarding was not confirmed.
-    pub(super) fn may_leave(&self, leaving: &Leaving) -> Result<()> {
+    /// Fails if the draft has unsaved changes, unless discarding them was confirmed in this state.
+    pub(super) fn may_leave(&self, confirmed: DocumentState) -> Result<()> {
         let unsaved = self
             .document
             .as_ref()
             .and_then(Document::draft)
             .is_some_and(Draft::has_unsaved);
-        if !unsaved || (self.document_id == leaving.document && self.revision() == leaving.revision)
-        {
+        if !unsaved || self.document_state() == confirmed {
             return Ok(());
         }
         Err(

@@ -166,11 +166,10 @@ impl Studio {
     }
 
     pub(super) fn finding(&self, finding: usize) -> Result<Finding> {
-        // Findings of an older revision must not be applied.
-        if self.is_checking() {
-            return Err(
-                Error::usage("the draft is being checked").hint("try again when the check is done")
-            );
+        // Findings of an older revision must not be applied. A script checks when it says so.
+        if self.checks_by_itself && !self.is_report_current() {
+            return Err(Error::usage("the draft changed since it was checked")
+                .hint("try again when the check is done"));
         }
         let found = self.report.findings.get(finding).cloned();
         found.ok_or_else(|| {

@@ -153,7 +153,9 @@ pub struct Studio {
     document: Option<Document>,
     document_id: DocumentId,
     report: Arc<Report>,
-    live_check: Latest<Report>,
+    live_check: Latest<(DocumentState, Report)>,
+    /// The state of the document that `report` is of.
+    checked_state: Option<DocumentState>,
     opening: Option<Opening>,
     /// State of the incremental check, which examines only changed roots.
     live: Arc<Mutex<LiveCheck>>,
@@ -186,6 +188,7 @@ impl Studio {
             document_id: DocumentId::default(),
             report: Arc::default(),
             live_check: Latest::new(),
+            checked_state: None,
             opening: None,
             live: Arc::default(),
             checks_by_itself: true,
@@ -427,10 +430,10 @@ impl Studio {
         }
     }
 
-    fn finish_live_check(&mut self, outcome: Result<Report>) -> Option<Event> {
+    fn finish_live_check(&mut self, outcome: Result<(DocumentState, Report)>) -> Option<Event> {
         match outcome {
-            Ok(report) => {
-                self.set_report(report);
+            Ok((state, report)) => {
+                self.set_report(report, state);
                 Some(Event::Validated)
             }
             Err(error) if error.is_cancelled() => None,

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
+use super::document_id::DocumentState;
 use super::project::{DraftOrigin, is_project};
-use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
+use super::{Command, Event, Finish, LogLevel, Opening, Outcome, SharedReader, Studio};
 use crate::container::{
     self, BuildOptions, DatasetVersion, OnDamage, OpenOptions, TortillaOptions,
     read_collection_file,
@@ -49,7 +50,7 @@ impl Studio {
         if is_project(&path) {
             return self.open_project(path);
         }
-        let leaving = self.leaving();
+        let state = self.document_state();
         let reader = SharedReader::default();
         let (shared, of) = (reader.clone(), path.clone());
         let label = match options.with.len() {
@@ -63,7 +64,7 @@ impl Studio {
                 ..Report::default()
             };
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.may_leave(&leaving)?;
+                studio.may_leave(state)?;
                 studio.show(Document::Opened(open));
                 studio.report = Arc::new(notes);
                 Ok(Event::DocumentChanged)
@@ -244,6 +245,7 @@ impl Studio {
         if !self.checks_by_itself {
             return;
         }
+        let state = self.document_state();
         match &self.document {
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) =
@@ -272,14 +274,16 @@ impl Studio {
                         if let Some(compare) = &compare {
                             compare(&dataset, &mut report, ctx)?;
                         }
-                        Ok(report)
+                        Ok((state, report))
                     });
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
                 self.live_check
                     .start(&self.jobs, tr!("Check the dataset"), move |ctx| {
-                        validate::container_with(reader.as_ref(), &CheckOptions::default(), ctx)
+                        let options = CheckOptions::default();
+                        let report = validate::container_with(reader.as_ref(), &options, ctx)?;
+                        Ok((state, report))
                     });
             }
             None => {}
@@ -287,7 +291,7 @@ impl Studio {
     }
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let id = self.document_id();
+        let state = self.document_state();
         let label = if deep {
             tr!("Check every byte")
         } else {
@@ -306,7 +310,7 @@ impl Studio {
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
                         ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?,
-                        id,
+                        state,
                     ))
                 }))
             }
@@ -315,7 +319,7 @@ impl Studio {
                 Ok(self.start(label, move |ctx| {
                     Ok(show_report(
                         validate::container_with(reader.as_ref(), &options, ctx)?,
-                        id,
+                        state,
                     ))
                 }))
             }
@@ -473,12 +477,19 @@ pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
 }
 
-fn show_report(report: Report, id: DocumentId) -> Finish {
+/// Sets the report of a check, unless the draft changed during it: then its findings name other
+/// samples, and the check while editing has reported on the new ones.
+fn show_report(report: Report, state: DocumentState) -> Finish {
     Box::new(move |studio: &mut Studio| {
-        if studio.document_id() == id {
-            studio.set_report(report);
+        if studio.document_state() == state {
+            studio.set_report(report, state);
+            return Ok(Event::Validated);
         }
-        Ok(Event::Validated)
+        if studio.document_id() == state.document() {
+            let text = tr!("The draft changed during the check: check it again.");
+            studio.log(LogLevel::Warning, text);
+        }
+        Ok(Event::None)
     })
 }
 

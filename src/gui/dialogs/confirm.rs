@@ -7,6 +7,7 @@ use egui::{Frame, Margin, Ui};
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
 use crate::gui::action::Action;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -26,6 +27,8 @@ pub struct Confirm {
     instead: Option<(String, Request)>,
     /// Text of the cancel button.
     stay: &'static str,
+    /// The state of the document that the request is for, where it names samples by position.
+    of: Option<DocumentKey>,
 }
 
 impl Confirm {
@@ -55,6 +58,7 @@ impl Confirm {
             then: Some(Request::Anyway(Box::new(then.clone()))),
             instead: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
             stay: tr!("Cancel"),
+            of: None,
         }
     }
 
@@ -71,6 +75,7 @@ impl Confirm {
             then: Some(then),
             instead: Some((tr!("Save as…").into(), Request::Do(Action::SaveAs))),
             stay: tr!("Cancel"),
+            of: None,
         }
     }
 
@@ -90,6 +95,7 @@ impl Confirm {
                 Request::RestoreAside(path),
             )),
             stay: tr!("Cancel"),
+            of: None,
         }
     }
 
@@ -106,6 +112,7 @@ impl Confirm {
             then: None,
             instead: Some((tr!("Repair a copy…").into(), Request::Repair(path))),
             stay: tr!("Cancel"),
+            of: None,
         }
     }
 
@@ -121,11 +128,12 @@ impl Confirm {
             then: Some(Request::Anyway(Box::new(then))),
             instead: None,
             stay: tr!("Cancel"),
+            of: None,
         }
     }
 
     /// Asks before removing a FOLDER with contents.
-    pub fn remove_folder(path: &str, children: u64, then: Request) -> Self {
+    pub fn remove_folder(path: &str, children: u64, then: Request, of: DocumentKey) -> Self {
         let n = paint::format_grouped_number(children);
         Self {
             title: tr!("Remove {path}", path),
@@ -141,11 +149,12 @@ impl Confirm {
             then: Some(then),
             instead: None,
             stay: tr!("Cancel"),
+            of: Some(of),
         }
     }
 
     /// Asks before removing several samples.
-    pub fn remove_samples(count: u64, then: Request) -> Self {
+    pub fn remove_samples(count: u64, then: Request, of: DocumentKey) -> Self {
         let n = paint::format_grouped_number(count);
         Self {
             title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
@@ -158,12 +167,13 @@ impl Confirm {
             then: Some(then),
             instead: None,
             stay: tr!("Cancel"),
+            of: Some(of),
         }
     }
 }
 
 impl DialogView for Confirm {
-    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(460.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -176,10 +186,11 @@ impl DialogView for Confirm {
             if let Some((verb, _)) = &self.instead {
                 better = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
-            let act = !self.button.is_empty()
-                && ui
-                    .add(Button::danger(self.button.as_str()).large())
-                    .clicked();
+            let has_changed = self.of.is_some_and(|of| of != cx.document_key());
+            let reason = has_changed.then_some(tr!("The draft changed after this question"));
+            let button = Button::danger(self.button.as_str()).large();
+            let act =
+                !self.button.is_empty() && ui.add(button.with_disabled_reason(reason)).clicked();
             let keep = Button::ghost(self.stay).large();
             let keep = if self.instead.is_none() {
                 keep.first()

@@ -125,7 +125,7 @@ impl Studio {
 
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
-        let leaving = self.leaving();
+        let state = self.document_state();
         Ok(
             self.start(tr!("Open {path}", path = path.display()), move |ctx| {
                 let file = ProjectFile {
@@ -139,7 +139,7 @@ impl Studio {
                 document.recipe = project.recipe;
                 document.view = project.view;
                 Ok(Box::new(move |studio: &mut Studio| {
-                    studio.may_leave(&leaving)?;
+                    studio.may_leave(state)?;
                     let unknown = servers
                         .iter()
                         .any(|server| !crate::consent::allows_server(&server.host));
@@ -160,7 +160,7 @@ impl Studio {
     }
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
-        let leaving = self.leaving();
+        let state = self.document_state();
         // A journal outside of the autosave folder belongs to the user and is kept.
         let own = own_journal(self.autosave_folder.as_deref(), &path).ok();
         Ok(self.start(tr!("Restore a draft"), move |ctx| {
@@ -172,7 +172,7 @@ impl Studio {
             document.view = restored.view;
             document.file = restored.project;
             Ok(Box::new(move |studio: &mut Studio| {
-                studio.may_leave(&leaving)?;
+                studio.may_leave(state)?;
                 let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
                     studio.log(

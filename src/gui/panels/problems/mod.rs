@@ -10,6 +10,7 @@ use egui::{Rect, Role, Ui, WidgetInfo, pos2, vec2};
 use super::structure;
 use crate::draft::{Care, Fix, FixPlan};
 use crate::gui::action::Action;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -110,14 +111,14 @@ impl Panel for ProblemsPanel {
         let fixable = cx
             .document()
             .is_some_and(|document| document.draft().is_some())
-            && !cx.studio.is_checking();
-        want_plans(self, cx, &report, fixable);
+            && cx.studio.is_report_current();
+        let plans_key = want_plans(self, cx, &report, fixable);
         let list = VirtualRows::new(tr!("Problems"), self.rows.len() as u64)
             .row_height(26.0)
             .cursor(cursor.map(|row| row as u64));
         let (mut scroll, rows) = (self.scroll, &self.rows);
         let fixes = &self.fixes;
-        let plans = self.plans.latest().filter(|_| fixable);
+        let plans = plans_key.and_then(|key| self.plans.get(&key)?.as_ref().ok());
         let mut chosen_plan = None;
         let (mut wanted, mut chosen_fix) = (Vec::new(), None);
         let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
@@ -317,7 +318,7 @@ impl Panel for ProblemsPanel {
         let fixable = cx
             .document()
             .is_some_and(|document| document.draft().is_some())
-            && !cx.studio.is_checking();
+            && cx.studio.is_report_current();
         if fixable
             && cx
                 .studio
@@ -375,13 +376,13 @@ impl Panel for ProblemsPanel {
 /// Largest number of buttons on the row of a rule.
 const GROUP_PLANS: usize = 3;
 
-/// Computes the plans of the roots that break the pattern, where several do.
+/// Computes the plans of the roots that break the pattern, where several do; returns their key.
 fn want_plans(
     state: &mut ProblemsPanel,
     cx: &PanelContext<'_>,
     report: &Arc<Report>,
     fixable: bool,
-) {
+) -> Option<(DocumentKey, ValueId)> {
     let several = report
         .findings
         .iter()
@@ -389,9 +390,7 @@ fn want_plans(
         .take(2)
         .count()
         > 1;
-    let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else {
-        return;
-    };
+    let finder = cx.studio.fix_finder().filter(|_| fixable && several)?;
     let key = (cx.document_key(), ValueId::from_arc(report));
     state.plans.update(
         cx.jobs,
@@ -399,6 +398,7 @@ fn want_plans(
         tr!("Look for fixes of many roots"),
         move |ctx| Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect()),
     );
+    Some(key)
 }
 
 fn plan_text(plan: &FixPlan) -> String {

@@ -410,10 +410,8 @@ fn fixes_ui(
             Care::Removes => Button::danger(tr!("Apply")),
         };
         // Findings of an older revision must not change the draft.
-        let checking = cx
-            .studio
-            .is_checking()
-            .then_some(tr!("The draft is being checked"));
+        let is_current = cx.studio.is_report_current();
+        let checking = (!is_current).then_some(tr!("The draft is being checked"));
         if ui
             .add(
                 apply

@@ -16,6 +16,8 @@ pub struct TrayState {
     pub(super) cursor: Option<u64>,
     pub(super) anchor: Option<u64>,
     pub(super) shown: AsyncValue<(DocumentKey, String), Arc<Vec<u32>>>,
+    /// What the filter is for now.
+    pub(super) wanted: Option<(DocumentKey, String)>,
 }
 
 impl TrayState {
@@ -34,13 +36,18 @@ impl TrayState {
         }
     }
 
-    /// Indices of files that match the typed filter; `None` without one.
-    pub(super) fn matching_indices(&self) -> Option<&Arc<Vec<u32>>> {
+    /// Indices of files that match the typed filter; `None` without one. Those of another tray or
+    /// text are other files: there are none until they are known.
+    pub(super) fn matching_indices(&self) -> Option<&[u32]> {
         if self.filter.trim().is_empty() {
-            None
-        } else {
-            self.shown.latest()
+            return None;
         }
+        let known = self.wanted.as_ref().and_then(|key| self.shown.get(key));
+        Some(
+            known
+                .and_then(|known| known.as_ref().ok())
+                .map_or(&[], |kept| kept),
+        )
     }
 
     pub(super) fn rows(&self, files: &TraySelection) -> u64 {

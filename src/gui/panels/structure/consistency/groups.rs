@@ -63,6 +63,9 @@ pub(super) fn groups_ui(
         let state = &panel.consistency;
         let lines = state.listed.lines(&state.open);
         let draft = document.draft().is_some();
+        // The rows of an older revision are those of other roots.
+        let is_current = cx.studio.is_report_current();
+        let outdated = (!is_current).then_some(tr!("The draft is being checked"));
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let list = VirtualRows::new(tr!("Groups"), lines.len() as u64).row_height(GROUP);
             list.show(ui, &mut scroll, |ui, row, rect, response| {
@@ -133,13 +136,10 @@ pub(super) fn groups_ui(
                                             "Drop {n} roots…",
                                             n = &shown
                                         ));
-                                        if ui
-                                            .add(button.name(tr!(
-                                                "Drop the roots: {title}",
-                                                title = &title
-                                            )))
-                                            .clicked()
-                                        {
+                                        let button = button
+                                            .name(tr!("Drop the roots: {title}", title = &title))
+                                            .with_disabled_reason(outdated);
+                                        if ui.add(button).clicked() {
                                             wish = Some(Wish::Drop(key.0, key.1));
                                         }
                                     }
