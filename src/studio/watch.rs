@@ -1,5 +1,5 @@
 //! Watched folders: new files are added to the tray once they are complete. The system reports
-//! changes; where it can't, as on some network file systems, the folder is listed every 5 s.
+//! changes; where that can't be started, the folder is listed every 5 s.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,10 @@ use crate::ops::is_data;
 /// A file counts as complete after this time without a change of size or modification time.
 const QUIET: Duration = Duration::from_millis(1200);
 /// Interval between checks of incomplete files.
-const LOOK: Duration = Duration::from_millis(300);
-/// Interval between listings of a folder whose changes the system does not report.
-const POLL: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(300);
+/// Interval between listings of a folder whose changes the system does not report; and the time
+/// after which complete files no longer wait for those that are still written.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// One watched folder.
 pub(super) struct Watched {
@@ -51,7 +52,9 @@ impl Studio {
                 ctx.stage(tr!("Looking at the files"), None);
                 let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
                 if !folder.is_dir() {
-                    return Err(Error::usage("only folders are watched").at_path(&folder));
+                    return Err(Error::usage("this is not a folder")
+                        .at_path(&folder)
+                        .hint("choose the folder that contains the file"));
                 }
                 // Watching starts before the listing, so that no file is missed.
                 let watched = begin_watch(given, &folder, jobs)?;
@@ -126,14 +129,19 @@ impl Studio {
 /// Files at or below these paths that are not samples of the draft.
 fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
     let mut files = Vec::new();
-    // Many files of a store arrive, and are one.
+    // The files of a Zarr store arrive one by one, but the store is one entry of the tray.
     let units: BTreeSet<&Path> = paths
         .iter()
         .filter(|path| path.exists())
         .map(|path| store_around(path).unwrap_or(path))
         .collect();
     for path in units {
-        collect(path, 0, &mut files, ctx)?;
+        match collect(path, 0, &mut files, ctx) {
+            Err(error) if error.is_cancelled() => return Err(error),
+            // The others are added.
+            Err(error) => ctx.warn(error.sentence()),
+            Ok(()) => {}
+        }
     }
     let mut placed = HashSet::new();
     sources(&content.dataset.root, &mut placed);
@@ -141,19 +149,39 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
     Ok(files)
 }
 
-/// Adds files that are not in the tray; adding none is not an error.
+/// Adds files that are not in the tray, and those again that are larger or smaller than when they
+/// arrived; adding none is not an error.
 fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft and its watched folders may be gone.
     let Ok(draft) = studio.need_draft() else {
         return Ok(Event::None);
     };
-    let Some(edit) = Edit::append_to_tray(&draft.tray().clone(), files) else {
+    let tray = draft.tray().clone();
+    let arrived: HashMap<&Path, &Unplaced> = files.iter().map(|file| (&*file.path, file)).collect();
+    let has_changed = |known: &Unplaced| {
+        let now = arrived.get(&*known.path);
+        now.is_some_and(|now| (now.size, now.folder) != (known.size, known.folder))
+    };
+    let (outdated, kept): (Vec<_>, Vec<_>) = (0..)
+        .zip(tray.iter())
+        .partition(|(_, known)| has_changed(known));
+    let kept: Vec<Unplaced> = kept.into_iter().map(|(_, file)| file.clone()).collect();
+    let outdated: Vec<u32> = outdated.into_iter().map(|(place, _)| place).collect();
+    let Some(add) = Edit::append_to_tray(&kept, files) else {
         return Ok(Event::None);
     };
-    let Edit::AddToTray { files } = &edit else {
+    let Edit::AddToTray { files } = &add else {
         return Ok(Event::None);
     };
     let count = files.len();
+    let edit = if outdated.is_empty() {
+        add
+    } else {
+        let label = add.label();
+        let remove = Edit::RemoveFromTray { places: outdated };
+        let edits = vec![remove, add];
+        Edit::Batch { label, edits }
+    };
     studio.edit(edit)?;
     Ok(Event::Arrived { files: count })
 }
@@ -179,28 +207,31 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
 fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let (sender, receiver) = channel();
     let mut watcher: Option<Box<dyn Watcher + Send>> = None;
-    let first = sender.clone();
+    let (first, root) = (sender.clone(), folder.to_owned());
     let recommended = RecommendedWatcher::new(
-        move |event| send_changed_paths(event, &first),
+        move |event| send_changed_paths(event, &root, &first),
         Config::default(),
     );
     match recommended {
-        Ok(mut told) => match told.watch(folder, RecursiveMode::Recursive) {
-            Ok(()) => watcher = Some(Box::new(told)),
+        Ok(mut reporting) => match reporting.watch(folder, RecursiveMode::Recursive) {
+            Ok(()) => watcher = Some(Box::new(reporting)),
             Err(error) => tracing::warn!(
-                "{} is looked at every few seconds: {error}",
+                "{} is listed every 5 s, as the system can't report its changes: {error}",
                 folder.display()
             ),
         },
-        Err(error) => tracing::warn!("folders are looked at every few seconds: {error}"),
+        Err(error) => tracing::warn!(
+            "folders are listed every 5 s, as the system can't report their changes: {error}"
+        ),
     }
     let failed = |error| unwatched_folder_error(folder, error);
     let watcher = match watcher {
         Some(watcher) => watcher,
         None => {
+            let root = folder.to_owned();
             let mut polled = PollWatcher::new(
-                move |event| send_changed_paths(event, &sender),
-                Config::default().with_poll_interval(POLL),
+                move |event| send_changed_paths(event, &root, &sender),
+                Config::default().with_poll_interval(POLL_INTERVAL),
             )
             .map_err(failed)?;
             polled
@@ -210,10 +241,10 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         }
     };
     let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
-    let inbox = arrived.clone();
+    let (inbox, root) = (arrived.clone(), folder.to_owned());
     let spawned = std::thread::Builder::new()
         .name("watch".into())
-        .spawn(move || deliver_complete_files(&receiver, &inbox, &jobs));
+        .spawn(move || deliver_complete_files(&root, &receiver, &inbox, &jobs));
     spawned.map_err(|error| {
         Error::internal("could not start a thread to watch a folder").because(error)
     })?;
@@ -225,8 +256,20 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     })
 }
 
-fn send_changed_paths(event: notify::Result<notify::Event>, sender: &Sender<PathBuf>) {
-    let Ok(event) = event else { return };
+/// Sends the paths of an event; the whole folder where events were lost.
+fn send_changed_paths(
+    event: notify::Result<notify::Event>,
+    folder: &Path,
+    sender: &Sender<PathBuf>,
+) {
+    let event = match event {
+        Ok(event) if !event.need_rescan() => event,
+        Ok(_) => return drop(sender.send(folder.to_owned())),
+        Err(error) => {
+            tracing::warn!("changes of {} may be missed: {error}", folder.display());
+            return drop(sender.send(folder.to_owned()));
+        }
+    };
     if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
         // The receiver is gone once the folder is not watched.
         event
@@ -243,48 +286,59 @@ fn unwatched_folder_error(folder: &Path, error: notify::Error) -> Error {
 }
 
 /// A file that may still be written.
-struct Growing {
+struct IncompleteFile {
     mark: (u64, Option<SystemTime>),
     since: Instant,
 }
 
+/// What appeared below a watched folder, until it is complete.
+struct Appeared<'a> {
+    root: &'a Path,
+    files: HashMap<PathBuf, IncompleteFile>,
+    /// Folders, when they are listed again, and the files that they had: those that came into one
+    /// before the system reported its changes are in no event.
+    folders: HashMap<PathBuf, (Instant, HashSet<PathBuf>)>,
+}
+
 /// Waits until files are complete, then delivers them together. Ends when watching stops.
-fn deliver_complete_files(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs) {
-    let mut growing: HashMap<PathBuf, Growing> = HashMap::new();
+fn deliver_complete_files(
+    root: &Path,
+    receiver: &Receiver<PathBuf>,
+    inbox: &Mutex<Vec<PathBuf>>,
+    jobs: &Jobs,
+) {
+    let mut appeared = Appeared {
+        root,
+        files: HashMap::new(),
+        folders: HashMap::new(),
+    };
     let mut complete: Vec<PathBuf> = Vec::new();
+    // When the first of them was complete.
+    let mut waiting_since = Instant::now();
     loop {
-        let told = if growing.is_empty() {
+        let received = if appeared.is_empty() && complete.is_empty() {
             receiver.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
-            receiver.recv_timeout(LOOK)
+            receiver.recv_timeout(CHECK_INTERVAL)
         };
-        match told {
-            Ok(path) => record_appeared_path(path, &mut growing),
+        match received {
+            Ok(path) => appeared.record(path),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         while let Ok(path) = receiver.try_recv() {
-            record_appeared_path(path, &mut growing);
+            appeared.record(path);
         }
-        growing.retain(|path, file| {
-            let Some(mark) = mark_of(path) else {
-                return false;
-            };
-            if mark != file.mark {
-                *file = Growing {
-                    mark,
-                    since: Instant::now(),
-                };
-            }
-            let done = file.since.elapsed() >= QUIET;
-            if done {
-                complete.push(path.clone());
-            }
-            !done
-        });
-        // Files that arrive together become one edit; a continuous stream is split every 1000
-        // files.
-        if !complete.is_empty() && (growing.is_empty() || complete.len() >= 1000) {
+        if complete.is_empty() {
+            waiting_since = Instant::now();
+        }
+        appeared.take_complete(&mut complete);
+        // Files that arrive together become one edit, without waiting long for one that is still
+        // written; a continuous stream is split every 1000 files.
+        let is_due = appeared.is_empty()
+            || complete.len() >= 1000
+            || waiting_since.elapsed() >= POLL_INTERVAL;
+        if !complete.is_empty() && is_due {
             inbox
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -294,34 +348,67 @@ fn deliver_complete_files(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBu
     }
 }
 
-/// Records a file, or all files of a folder that appeared.
-fn record_appeared_path(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
-    if !path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(is_data)
-    {
-        return;
+impl Appeared<'_> {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty()
     }
-    if path.is_dir() {
-        let mut files = Vec::new();
-        // A folder removed during the listing is ignored.
-        if collect(&path, 0, &mut files, &JobContext::default()).is_ok() {
-            files
-                .into_iter()
-                .for_each(|file| record_growing_file(file.path, growing));
+
+    /// Records a file, or all files of a folder. What is below a hidden folder is no data.
+    fn record(&mut self, path: PathBuf) {
+        let below = path.strip_prefix(self.root).unwrap_or(&path);
+        let mut names = below.components();
+        if !names.all(|name| name.as_os_str().to_str().is_some_and(is_data)) {
+            return;
         }
-    } else {
-        record_growing_file(path, growing);
+        if path.is_dir() {
+            let files: HashSet<PathBuf> = list_folder(&path).into_iter().collect();
+            files.iter().for_each(|file| self.record_file(file.clone()));
+            self.folders.insert(path, (Instant::now() + QUIET, files));
+        } else {
+            self.record_file(path);
+        }
+    }
+
+    fn record_file(&mut self, path: PathBuf) {
+        let Some(mark) = mark_of(&path) else { return };
+        self.files.entry(path).or_insert(IncompleteFile {
+            mark,
+            since: Instant::now(),
+        });
+    }
+
+    /// Moves the files that have not changed for a while to `complete`.
+    fn take_complete(&mut self, complete: &mut Vec<PathBuf>) {
+        let now = Instant::now();
+        let due: Vec<_> = self.folders.extract_if(|_, (at, _)| *at <= now).collect();
+        for (folder, (_, known)) in due {
+            let files = list_folder(&folder).into_iter();
+            let new = files.filter(|file| !known.contains(file));
+            new.for_each(|file| self.record_file(file));
+        }
+        self.files.retain(|path, file| {
+            let Some(mark) = mark_of(path) else {
+                return false;
+            };
+            if mark != file.mark {
+                *file = IncompleteFile { mark, since: now };
+            }
+            let is_complete = file.since.elapsed() >= QUIET;
+            if is_complete {
+                complete.push(path.clone());
+            }
+            !is_complete
+        });
     }
 }
 
-fn record_growing_file(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
-    let Some(mark) = mark_of(&path) else { return };
-    growing.entry(path).or_insert(Growing {
-        mark,
-        since: Instant::now(),
-    });
+/// The files below a folder, as far as it can be listed: it may be removed meanwhile.
+fn list_folder(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    if let Err(error) = collect(folder, 0, &mut files, &JobContext::default()) {
+        tracing::warn!("{}", error.sentence());
+    }
+    files.into_iter().map(|file| file.path).collect()
 }
 
 /// Size and modification time of a file; `None` where there is none.
@@ -403,6 +490,8 @@ mod tests {
         std::fs::create_dir(at("day")).unwrap();
         std::fs::write(at("day/one.tif"), b"12").unwrap();
         std::fs::write(at(".hidden"), b"12").unwrap();
+        std::fs::create_dir(at(".ipynb_checkpoints")).unwrap();
+        std::fs::write(at(".ipynb_checkpoints/copy.tif"), b"12").unwrap();
         let mut slow = std::fs::File::create(at("slow.tif")).unwrap();
         for _ in 0..8 {
             slow.write_all(b"1234").unwrap();
@@ -413,6 +502,15 @@ mod tests {
         let arrived = wait(&mut studio, |studio| names(studio).len() == 3);
         assert_eq!(names(&studio), ["early.tif 1", "one.tif 2", "slow.tif 32"]);
         assert!(arrived.iter().sum::<usize>() <= 2, "each once");
+
+        // A file that grows after a pause has its new size.
+        std::fs::write(at("slow.tif"), [0; 40]).unwrap();
+        wait(&mut studio, |studio| {
+            names(studio).contains(&"slow.tif 40".to_owned())
+        });
+        assert_eq!(names(&studio), ["early.tif 1", "one.tif 2", "slow.tif 40"]);
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["early.tif 1", "one.tif 2", "slow.tif 32"]);
 
         studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
         assert!(names(&studio).len() < 3, "taken back as any step");
