@@ -10,7 +10,7 @@ use super::budget::{self, value_bytes};
 use super::nodata_test::NoDataTest;
 use super::pixel_number::{PixelNumber, StoredNumber};
 use super::pool::{self, PooledDataset};
-use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors};
+use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors, vsi_plugin};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;

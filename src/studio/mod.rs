@@ -30,6 +30,7 @@ pub use consistency_settings::ConsistencySettings;
 pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
+use document_id::DocumentState;
 pub use document_read::DocumentRead;
 pub use event::{Event, Outcome};
 pub use fix::FixFinder;

@@ -160,7 +160,7 @@ fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event>
     let arrived: HashMap<&Path, &Unplaced> = files.iter().map(|file| (&*file.path, file)).collect();
     let has_changed = |known: &Unplaced| {
         let now = arrived.get(&*known.path);
-        now.is_some_and(|now| (now.size, now.folder) != (known.size, known.folder))
+        now.is_some_and(|now| (now.size, &now.folder) != (known.size, &known.folder))
     };
     let (outdated, kept): (Vec<_>, Vec<_>) = (0..)
         .zip(tray.iter())

@@ -394,7 +394,7 @@ fn want_plans(
     let key = (cx.document_key(), ValueId::from_arc(report));
     state.plans.update(
         cx.jobs,
-        key,
+        key.clone(),
         tr!("Look for fixes of many roots"),
         move |ctx| Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect()),
     );
