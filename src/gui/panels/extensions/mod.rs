@@ -8,6 +8,7 @@ mod recipes;
 pub mod state;
 mod targets;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use egui::{
@@ -622,17 +623,12 @@ fn options_ui(
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) {
-    let columns: Vec<String> = {
-        let mut names: Vec<String> = Vec::new();
-        for level in 0..document.tree().levels.len() {
-            for field in document.fields(level) {
-                if !names.contains(&field.name) {
-                    names.push(field.name);
-                }
-            }
-        }
-        names
-    };
+    let mut known = HashSet::new();
+    let columns: Vec<String> = (0..document.tree().levels.len())
+        .flat_map(|level| document.fields(level))
+        .map(|field| field.name)
+        .filter(|name| known.insert(name.clone()))
+        .collect();
     let Some(entry) = panel
         .registry
         .entries()
