@@ -90,6 +90,8 @@ pub struct StructureSummary {
     pub roots: StateCounts,
     /// The root whose shape is the pattern.
     pub model: Option<u32>,
+    /// The first root that has most samples below it.
+    pub longest: Option<u32>,
     /// Number of levels of the pattern, including level 0.
     pub levels: usize,
 }

@@ -179,6 +179,7 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
     let pattern = structure.pattern().to_vec();
     let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
     let model = structure.model().map(|model| model as u32);
+    let longest = structure.longest().map(|root| root as u32);
     let counts = structure.position_counts();
     let cell = &mut cx.session.selection.cell;
     *cell = cell.filter(|&(root, position)| {
@@ -189,6 +190,7 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
         counts,
         roots: structure.root_counts(),
         model,
+        longest,
         levels,
     });
 }
@@ -458,17 +460,11 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     {
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
-    let longest = document
-        .structure()
-        .and_then(|structure| structure.longest());
-    if let Some(id) = longest.and_then(|row| {
-        document.id(RowRef {
-            level: 0,
-            row: row as u32,
-        })
-    }) && !options
-        .iter()
-        .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
+    let longest = cx.session.structure.summary.longest;
+    if let Some(id) = longest.and_then(|row| document.id(RowRef { level: 0, row }))
+        && !options
+            .iter()
+            .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
     {
         options.push((
             tr!("{id} (most samples)", id),
