@@ -420,7 +420,7 @@ impl eframe::App for App {
             self.on_event(job, event);
         }
         self.take_answers();
-        self.tell_autosave();
+        self.tell_autosave(ctx);
         self.watchdog.end(began, || "events".to_owned());
         let began = self.watchdog.begin();
         self.session.jobs.refresh(self.studio.jobs());
