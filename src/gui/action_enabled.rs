@@ -86,7 +86,6 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .session
             .selection
             .files
-            .selected_files()
             .is_empty()
             .then_some(mark!("Select files among the unplaced ones first"))),
         Action::MatchPattern => no_draft.or(draft
@@ -96,8 +95,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
             .session
             .selection
             .files
-            .removal()
-            .is_none()
+            .is_empty()
             .then_some(mark!("No unplaced file is selected")),
         Action::Rename | Action::Remove | Action::Unplace => no_draft.or(no_selection),
         Action::Nest => no_draft.or(no_selection).or_else(|| no_folder_above(cx)),

@@ -63,6 +63,8 @@ pub struct App {
     /// Action on the paths opened last, with the serial of the document and the time of the
     /// request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
+    /// Pasted paths that exist.
+    pub(super) pasted_paths: AsyncValue<Instant, Vec<PathBuf>>,
     /// The sample that a link asked to select, with its dataset, until that is open.
     pub(super) linked_sample: Option<(PathBuf, SamplePath)>,
     /// The sample dataset being written.
@@ -157,6 +159,7 @@ impl App {
             tour: None,
             instance: None,
             path_action: AsyncValue::default(),
+            pasted_paths: AsyncValue::default(),
             linked_sample: None,
             sample_dataset: AsyncValue::default(),
             requests: Vec::new(),
@@ -417,7 +420,7 @@ impl eframe::App for App {
             self.on_event(job, event);
         }
         self.take_answers();
-        self.tell_autosave();
+        self.tell_autosave(ctx);
         self.watchdog.end(began, || "events".to_owned());
         let began = self.watchdog.begin();
         self.session.jobs.refresh(self.studio.jobs());

@@ -1,10 +1,11 @@
-//! The structure of the open draft as several panels show it: a summary, and the plan of all safe
-//! fixes.
+//! The structure of the open draft as several panels show it: a summary, the cells of faulty roots,
+//! and the plan of all safe fixes.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::document_key::DocumentKey;
-use crate::draft::{FixPlan, PatternChoice, PatternNode, PositionState, StateCounts};
+use crate::draft::{FixPlan, PatternCell, PatternChoice, PatternNode, PositionState, StateCounts};
 use crate::jobs::AsyncValue;
 
 #[derive(Default)]
@@ -12,6 +13,8 @@ pub struct DraftStructure {
     pub summary: Arc<StructureSummary>,
     /// The state of the draft for which the summary was made.
     pub made_for: Option<(DocumentKey, PatternChoice)>,
+    /// The cells of faulty roots in that state.
+    pub cells: RootCells,
     /// The plan of all safe fixes.
     pub safe: AsyncValue<(DocumentKey, PatternChoice), Option<Arc<FixPlan>>>,
 }
@@ -53,6 +56,29 @@ impl DraftStructure {
     }
 }
 
+/// Faulty roots of which cells are kept, more than a screen shows.
+const ROOTS_KEPT: usize = 1_000;
+
+/// The cells of faulty roots, each compared with the pattern once for a state of the draft: names
+/// of many children are compared in pairs, which is too slow for every frame.
+#[derive(Default)]
+pub struct RootCells(HashMap<u32, Arc<[PatternCell]>>);
+
+impl RootCells {
+    /// The cells of a root, which `compare` returns where they are not known.
+    pub fn find(
+        &mut self,
+        root: u32,
+        compare: impl FnOnce() -> Vec<PatternCell>,
+    ) -> Arc<[PatternCell]> {
+        if self.0.len() > ROOTS_KEPT {
+            self.0.clear();
+        }
+        let cells = self.0.entry(root);
+        cells.or_insert_with(|| compare().into()).clone()
+    }
+}
+
 /// Summary of the structure for drawing, computed once a revision.
 #[derive(Default)]
 pub struct StructureSummary {
@@ -64,6 +90,8 @@ pub struct StructureSummary {
     pub roots: StateCounts,
     /// The root whose shape is the pattern.
     pub model: Option<u32>,
+    /// The first root that has most samples below it.
+    pub longest: Option<u32>,
     /// Number of levels of the pattern, including level 0.
     pub levels: usize,
 }
@@ -99,5 +127,27 @@ impl StructureSummary {
     /// Number of roots.
     pub fn total(&self) -> u64 {
         self.roots.0.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_compared_once_and_few_are_kept() {
+        let (mut cells, mut compared) = (RootCells::default(), Vec::new());
+        let mut find = |root: u32| {
+            cells.find(root, || {
+                compared.push(root);
+                Vec::new()
+            });
+        };
+        [7, 8, 7, 7, 8].into_iter().for_each(&mut find);
+        (10..10 + ROOTS_KEPT as u32).for_each(&mut find);
+        find(7);
+        assert_eq!(compared[..2], [7, 8]);
+        assert_eq!(compared.len(), 2 + ROOTS_KEPT + 1, "7 was forgotten");
+        assert!(cells.0.len() <= ROOTS_KEPT);
     }
 }

@@ -2,20 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::Result;
+use crate::jobs::JobContext;
 use crate::model::{Address, is_remote, path_of_file_url};
 
-/// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses. With
-/// `existing`, lines that name no file of this machine are skipped, so that pasting ordinary text
-/// does nothing.
-pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
+/// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses.
+pub fn parse_paths(text: &str) -> Vec<PathBuf> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         // GNOME's file manager puts "copy" or "cut" on the first line.
         .filter(|line| !matches!(*line, "copy" | "cut" | "x-special/nautilus-clipboard"))
         .map(parse_path)
-        .filter(|path| !existing || is_remote(path) || (path.is_absolute() && path.exists()))
         .collect()
+}
+
+/// The lines of pasted text that may name something: addresses and whole paths. Ordinary text has
+/// none; [`keep_existing_paths`] removes what names no file of this machine.
+pub fn parse_pasted_paths(text: &str) -> Vec<PathBuf> {
+    let mut paths = parse_paths(text);
+    paths.retain(|path| is_remote(path) || path.is_absolute());
+    paths
+}
+
+/// Keeps addresses, and paths that exist. Looks at the disk, which may not respond.
+pub fn keep_existing_paths(mut paths: Vec<PathBuf>, ctx: &JobContext) -> Result<Vec<PathBuf>> {
+    paths.retain(|path| is_remote(path) || (!ctx.is_cancelled() && path.exists()));
+    ctx.check()?;
+    Ok(paths)
 }
 
 /// Parses one typed path: strips quotes and `file://`, expands `~`.
@@ -71,7 +85,7 @@ mod tests {
             "/C:/data/a b.tif"
         };
         assert_eq!(
-            parse_paths(list, false),
+            parse_paths(list),
             [drive, "/ñ.tif", "/x y/z"].map(PathBuf::from)
         );
     }
@@ -93,14 +107,19 @@ mod tests {
 
     #[test]
     fn ordinary_text_is_no_path() {
+        let find = |text: &str| {
+            let paths = parse_pasted_paths(text);
+            keep_existing_paths(paths, &JobContext::default()).expect("is not cancelled")
+        };
+        assert!(parse_pasted_paths("a sentence\nsrc").is_empty());
         assert_eq!(
-            parse_paths("/vsis3/b/a.tacozip", true),
+            find("/vsis3/b/a.tacozip"),
             [PathBuf::from("s3://b/a.tacozip")]
         );
-        assert!(parse_paths("a sentence\nsrc\n/no/such/file", true).is_empty());
+        assert!(find("a sentence\nsrc\n/no/such/file").is_empty());
         let root = if cfg!(windows) { "C:\\" } else { "/" };
         assert_eq!(
-            parse_paths(&format!("{root}\n"), true),
+            find(&format!("{root}\n/no/such/file")),
             [PathBuf::from(root)]
         );
     }

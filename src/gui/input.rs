@@ -1,6 +1,7 @@
 //! Input outside the panels: shortcuts, drops, pasted paths, the window's close button.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use egui::{Context, Event as Input};
 
@@ -79,12 +80,11 @@ impl App {
         if !typing && !self.dialogs.is_open() {
             let paths: Vec<PathBuf> = pasted
                 .iter()
-                .flat_map(|text| dropped_paths::parse_paths(text, true))
+                .flat_map(|text| dropped_paths::parse_pasted_paths(text))
                 .collect();
-            if !paths.is_empty() {
-                self.requests.push(Request::TakeDropped(paths));
-            }
+            self.look_for_pasted_paths(paths);
         }
+        self.take_pasted_paths();
         if closing && !self.quitting && typing {
             ctx.memory_mut(|memory| {
                 memory
@@ -103,6 +103,28 @@ impl App {
         } else if closing {
             // The user confirmed; a window closed by the system keeps the draft for recovery.
             self.studio.forget_kept();
+        }
+    }
+}
+
+impl App {
+    /// Looks for pasted paths off the interface thread: ordinary text may look like them.
+    fn look_for_pasted_paths(&mut self, paths: Vec<PathBuf>) {
+        if paths.is_empty() {
+            return;
+        }
+        let label = tr!("Read the paths");
+        self.pasted_paths
+            .update(&self.jobs, Instant::now(), label, move |ctx| {
+                dropped_paths::keep_existing_paths(paths, ctx)
+            });
+    }
+
+    fn take_pasted_paths(&mut self) {
+        if let Some(Ok(paths)) = self.pasted_paths.take()
+            && !paths.is_empty()
+        {
+            self.requests.push(Request::TakeDropped(paths));
         }
     }
 }

@@ -211,6 +211,7 @@ impl Outline {
         let position = run.from + (row - run.start) as u32;
         let row = match run.parent {
             None => Some(position),
+            // While the outline is made again, its runs may be older than the tree.
             Some(parent) => tree
                 .levels
                 .get(parent.level)
@@ -519,6 +520,20 @@ mod tests {
             assert_eq!(found, Some(row));
         }
         assert_eq!(outline.find_gap(0, 0), None);
+    }
+
+    #[test]
+    fn an_outline_older_than_its_tree_names_no_row_that_is_gone() {
+        let old = tree();
+        let open = BTreeSet::from([at(0, 2), at(1, 5)]);
+        let outline = Outline::new(&old, true, &open, &|_| Vec::new());
+        let rest = Tortilla::new(vec![Sample::new_file("a", "/a", 1)]);
+        let new = Skeleton::from_dataset(&Dataset {
+            root: rest.into(),
+            ..Dataset::default()
+        });
+        let mut below = (4..outline.rows()).map(|row| outline.node(&new, row));
+        assert!(below.all(|node| node.at.is_none()));
     }
 
     #[test]

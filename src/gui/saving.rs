@@ -207,7 +207,11 @@ impl App {
     }
 
     /// Shows a failure of autosave, once.
-    pub(super) fn tell_autosave(&mut self) {
+    pub(super) fn tell_autosave(&mut self, ctx: &Context) {
+        // Nothing else wakes an idle window while a disk does not answer.
+        if let Some(left) = self.studio.find_time_to_slow_autosave() {
+            ctx.request_repaint_after(left);
+        }
         if let Some(trouble) = self.studio.autosave_trouble() {
             self.studio.log(
                 LogLevel::Error,

@@ -21,6 +21,14 @@ pub struct TraySelection {
 }
 
 impl TraySelection {
+    /// True when no file is selected.
+    pub fn is_empty(&self) -> bool {
+        let files = self.tray.len();
+        self.chosen
+            .first()
+            .is_none_or(|&first| first as usize >= files)
+    }
+
     /// The selected files, in the order of the tray.
     pub fn selected_files(&self) -> Vec<Unplaced> {
         self.chosen
@@ -64,5 +72,24 @@ impl TraySelection {
             .cloned();
         self.tray = tray.clone();
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_is_empty_where_it_names_no_file_of_the_tray() {
+        let tray: Arc<[Unplaced]> = ["a", "b"].map(|name| Unplaced::file(name, 1)).into();
+        for (chosen, empty) in [(vec![], true), (vec![1], false), (vec![2], true)] {
+            let selection = TraySelection {
+                tray: tray.clone(),
+                chosen: chosen.into_iter().collect(),
+                ..TraySelection::default()
+            };
+            assert_eq!(selection.is_empty(), empty);
+            assert_eq!(selection.selected_files().is_empty(), empty);
+        }
     }
 }

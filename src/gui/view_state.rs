@@ -1,6 +1,7 @@
 //! State remembered between starts: layout, theme, recent datasets, window size, renderer. One JSON
 //! file in the configuration folder; an unreadable file resets the state and is not an error.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -121,8 +122,10 @@ impl ViewState {
         };
         let folder = path.parent().unwrap_or(Path::new("."));
         crate::folders::make_private(folder)?;
+        // Written at once: the interface waits for it.
+        let text = serde_json::to_vec_pretty(self)?;
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer_pretty(&mut draft, self)?;
+        draft.write_all(&text)?;
         draft.persist(&path).map_err(|error| error.error)?;
         Ok(())
     }

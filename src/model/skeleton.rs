@@ -68,11 +68,13 @@ impl SkeletonLevel {
         rows.filter(|&row| !self.folder[row as usize])
     }
 
-    /// Rows of the children of `row` in the next level.
+    /// Rows of the children of `row` in the next level; none where there is no such row.
     pub fn children(&self, row: u32) -> &[u32] {
-        let range =
-            self.child_start[row as usize] as usize..self.child_start[row as usize + 1] as usize;
-        &self.child_rows[range]
+        let row = row as usize;
+        match (self.child_start.get(row), self.child_start.get(row + 1)) {
+            (Some(&start), Some(&end)) => &self.child_rows[start as usize..end as usize],
+            _ => &[],
+        }
     }
 }
 

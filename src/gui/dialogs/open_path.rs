@@ -11,6 +11,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme;
 use crate::gui::widgets::{self, Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
+use crate::jobs::{AsyncValue, Jobs};
 use crate::model::{Address, Scheme, is_remote};
 use crate::remote::{Access, Secret, access};
 
@@ -21,6 +22,22 @@ pub struct OpenPath {
     /// True when it replaces a desktop dialog that does not appear.
     stand_in: bool,
     access: AccessForm,
+    /// The typed paths that were looked for, and the first that is not there, by the paths and
+    /// whether the window has the focus: another program may have made them.
+    sought: AsyncValue<(Vec<PathBuf>, bool), (Vec<PathBuf>, Option<PathBuf>)>,
+    /// The paths that the user confirmed while they were looked for.
+    confirmed: Option<Vec<PathBuf>>,
+}
+
+/// What is known of typed paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum TypedPaths {
+    /// They are being looked for.
+    Sought,
+    /// They are all there, or need not be.
+    Found,
+    /// This one is not there.
+    Missing(PathBuf),
 }
 
 /// Typed access settings.
@@ -139,7 +156,48 @@ impl OpenPath {
             text: String::new(),
             stand_in,
             access: AccessForm::current(),
+            sought: AsyncValue::default(),
+            confirmed: None,
         }
+    }
+
+    /// Looks for typed paths off the interface thread, as their disk may not respond. Addresses to
+    /// be opened and paths to be saved need not be there.
+    fn look_for(&mut self, jobs: &Jobs, paths: &[PathBuf], focused: bool) -> TypedPaths {
+        let wanted: Vec<PathBuf> = match self.request {
+            FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject => {
+                return TypedPaths::Found;
+            }
+            FileRequest::Open | FileRequest::OpenFolder => {
+                let local = paths.iter().filter(|path| !is_remote(path));
+                local.cloned().collect()
+            }
+            _ => paths.to_vec(),
+        };
+        if wanted.is_empty() {
+            return TypedPaths::Found;
+        }
+        let (key, sought) = ((wanted.clone(), focused), wanted.clone());
+        self.sought
+            .update(jobs, key, tr!("Looking at the files"), move |_| {
+                let missing = sought.iter().find(|path| !path.exists()).cloned();
+                Ok((sought, missing))
+            });
+        match self.sought.latest() {
+            Some((known, None)) if *known == wanted => TypedPaths::Found,
+            Some((known, Some(path))) if *known == wanted => TypedPaths::Missing(path.clone()),
+            _ if self.sought.is_pending() => TypedPaths::Sought,
+            // Opening them says what is wrong.
+            _ => TypedPaths::Found,
+        }
+    }
+
+    /// True once for paths that were confirmed and are known to be there.
+    fn take_confirmed(&mut self, paths: &[PathBuf], found: &TypedPaths) -> bool {
+        let is_sought = *found == TypedPaths::Sought;
+        let over = |confirmed: &mut Vec<PathBuf>| *confirmed != paths || !is_sought;
+        let confirmed = self.confirmed.take_if(over);
+        *found == TypedPaths::Found && confirmed.is_some_and(|confirmed| confirmed == paths)
     }
 
     /// True when nothing was typed and it replaces the desktop's dialog.
@@ -149,7 +207,7 @@ impl OpenPath {
 }
 
 impl DialogView for OpenPath {
-    fn ui(&mut self, ui: &mut Ui, _: &mut PanelContext<'_>) -> Next {
+    fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -175,25 +233,21 @@ impl DialogView for OpenPath {
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
-        let mut paths = dropped_paths::parse_paths(&self.text, false);
+        let mut paths = dropped_paths::parse_paths(&self.text);
         let opens = matches!(self.request, FileRequest::Open | FileRequest::OpenFolder);
         let schemes: Vec<Scheme> = paths
             .iter()
             .filter_map(|path| Some(Address::from_path(path)?.scheme))
             .filter(|_| opens)
             .collect();
-        let saves = matches!(
-            self.request,
-            FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject
-        );
-        let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
-        let mut missing = paths.iter().find(|path| !there(path)).cloned();
-        let note = match missing {
-            Some(ref path) if !self.text.is_empty() => FieldNote::Warning(tr!(
+        let focused = ui.input(|input| input.focused);
+        let mut found = self.look_for(cx.jobs, &paths, focused);
+        let note = match &found {
+            TypedPaths::Missing(path) => FieldNote::Warning(tr!(
                 "There is nothing at {path}.",
                 path = dropped_paths::display_path(path)
             )),
-            _ if !paths.is_empty() => FieldNote::Ok,
+            TypedPaths::Found if !paths.is_empty() => FieldNote::Ok,
             _ => FieldNote::None,
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -219,22 +273,21 @@ impl DialogView for OpenPath {
             }
         });
         // Text typed in this frame is included: Enter acts on the displayed text.
-        let now = dropped_paths::parse_paths(&self.text, false);
+        let now = dropped_paths::parse_paths(&self.text);
         if now != paths {
             paths = now;
-            missing = paths.iter().find(|path| !there(path)).cloned();
+            found = self.look_for(cx.jobs, &paths, focused);
         }
         let schemes: Vec<Scheme> = paths
             .iter()
             .filter_map(|path| Some(Address::from_path(path)?.scheme))
             .filter(|_| opens)
             .collect();
-        let blocked = if paths.is_empty() {
-            Some(tr!("Type a path"))
-        } else {
-            missing
-                .as_ref()
-                .map(|_| tr!("There is nothing at this path"))
+        let blocked = match &found {
+            _ if paths.is_empty() => Some(tr!("Type a path")),
+            TypedPaths::Sought => Some(tr!("Looking at the files")),
+            TypedPaths::Missing(_) => Some(tr!("There is nothing at this path")),
+            TypedPaths::Found => None,
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui
@@ -242,7 +295,10 @@ impl DialogView for OpenPath {
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
-        if (act || entered) && blocked.is_none() {
+        if (act || entered) && !paths.is_empty() {
+            self.confirmed = Some(paths.clone());
+        }
+        if self.take_confirmed(&paths, &found) {
             if !schemes.is_empty() {
                 return Next::Addresses(self.access.access(&paths), paths);
             }
@@ -319,5 +375,68 @@ impl DialogView for RecentDialog {
             }
         });
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn look(dialog: &mut OpenPath, paths: &[PathBuf], focused: bool) -> TypedPaths {
+        let jobs = Jobs::quiet();
+        for _ in 0..20_000 {
+            match dialog.look_for(&jobs, paths, focused) {
+                TypedPaths::Sought => std::thread::sleep(std::time::Duration::from_millis(1)),
+                found => return found,
+            }
+        }
+        panic!("waited in vain");
+    }
+
+    #[test]
+    fn typed_paths_are_looked_for_again_when_the_window_has_the_focus_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let paths = [folder.path().to_owned(), folder.path().join("late")];
+        let mut dialog = OpenPath::new(FileRequest::AddFiles, false);
+        let missing = TypedPaths::Missing(paths[1].clone());
+        assert_eq!(look(&mut dialog, &paths, true), missing);
+        std::fs::write(&paths[1], "").expect("writes");
+        look(&mut dialog, &paths, false);
+        while dialog.sought.is_pending() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(look(&mut dialog, &paths, false), TypedPaths::Found);
+    }
+
+    #[test]
+    fn addresses_to_be_opened_and_paths_to_be_saved_need_not_be_there() {
+        let address = [PathBuf::from("s3://bucket/a.tacozip")];
+        for (request, found) in [
+            (FileRequest::Open, true),
+            (FileRequest::AddFiles, false),
+            (FileRequest::SaveRows, true),
+        ] {
+            let mut dialog = OpenPath::new(request, false);
+            let known = look(&mut dialog, &address, true);
+            assert_eq!(known == TypedPaths::Found, found);
+        }
+    }
+
+    #[test]
+    fn enter_waits_for_paths_that_are_looked_for() {
+        let mut dialog = OpenPath::new(FileRequest::Open, false);
+        let typed = [PathBuf::from("/a")];
+        dialog.confirmed = Some(typed.to_vec());
+        assert!(!dialog.take_confirmed(&typed, &TypedPaths::Sought));
+        assert!(dialog.take_confirmed(&typed, &TypedPaths::Found));
+        assert!(!dialog.take_confirmed(&typed, &TypedPaths::Found), "once");
+        let missing = TypedPaths::Missing("/a".into());
+        let other = [PathBuf::from("/b")];
+        for (paths, found) in [(&typed, missing), (&other, TypedPaths::Sought)] {
+            dialog.confirmed = Some(typed.to_vec());
+            assert!(!dialog.take_confirmed(paths, &found));
+            assert_eq!(dialog.confirmed, None);
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
 use crate::file_lock::FileLock;
-use crate::jobs::JobContext;
+use crate::jobs::{JobContext, Jobs};
 
 /// Edits with more samples than this are not written as journal lines; the whole draft is written
 /// instead, which is shorter.
@@ -73,6 +73,8 @@ struct AutosaveNote {
 
 #[derive(Default)]
 struct SharedAutosave {
+    /// Number of changes queued.
+    sent: u64,
     /// Number of changes written, failed or discarded.
     written: u64,
     /// Number of the first changes that need not be written any more, because the draft was saved
@@ -88,7 +90,6 @@ struct SharedAutosave {
 pub(in crate::studio) struct Autosave {
     sender: Sender<AutosaveMessage>,
     shared: Arc<(Mutex<SharedAutosave>, Condvar)>,
-    sent: u64,
     begun: bool,
     patience: Duration,
     /// True from the message that writing is slow to the end of the slow period.
@@ -97,20 +98,20 @@ pub(in crate::studio) struct Autosave {
 }
 
 impl Autosave {
-    /// Starts the thread; it writes to `folder` after the first change.
-    pub fn new(folder: PathBuf) -> Self {
+    /// Starts the thread; it writes to `folder` after the first change, and wakes the window of
+    /// `jobs` when that fails.
+    pub fn new(folder: PathBuf, jobs: Jobs) -> Self {
         let (sender, receiver) = channel();
         let shared: Arc<(Mutex<SharedAutosave>, Condvar)> = Arc::default();
         let inner = shared.clone();
         let thread = std::thread::Builder::new()
             .name("autosave".into())
-            .spawn(move || run_autosave(&folder, &receiver, &inner))
+            .spawn(move || run_autosave(&folder, &receiver, &inner, &jobs))
             .ok();
         let has_reported_slow = Cell::new(false);
         Self {
             sender,
             shared,
-            sent: 0,
             begun: false,
             patience: PATIENCE,
             has_reported_slow,
@@ -140,7 +141,7 @@ impl Autosave {
         let end = Instant::now() + self.patience;
         let mut state = self.lock_shared();
         // A finished thread writes nothing more.
-        while state.written < self.sent
+        while state.written < state.sent
             && self
                 .thread
                 .as_ref()
@@ -189,13 +190,12 @@ impl Autosave {
             origin: origin.clone(),
             project,
         };
-        if self
-            .sender
-            .send(AutosaveMessage::Note(Box::new(note)))
-            .is_ok()
-        {
-            self.sent += 1;
-            self.lock_shared().since.get_or_insert_with(Instant::now);
+        let note = AutosaveMessage::Note(Box::new(note));
+        // Locked first: the thread may have written it before it is counted.
+        let mut state = self.lock_shared();
+        if self.sender.send(note).is_ok() {
+            state.sent += 1;
+            state.since.get_or_insert_with(Instant::now);
         }
     }
 
@@ -205,11 +205,19 @@ impl Autosave {
         let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
         // Reported once per slow period.
         let is_reported = self.has_reported_slow.replace(slow);
-        let behind = self.sent.saturating_sub(state.written);
+        let behind = state.sent.saturating_sub(state.written);
         state.trouble.take().or_else(|| {
             (slow && !is_reported)
                 .then(|| format!("the disk does not answer: {behind} changes are not kept yet"))
         })
+    }
+
+    /// Time after which [`Autosave::take_trouble`] reports that writing is slow; `None` when no
+    /// change is pending, or that was reported.
+    pub fn find_time_to_slow(&self) -> Option<Duration> {
+        let since = self.lock_shared().since?;
+        let left = (SLOW + LOOK).saturating_sub(since.elapsed());
+        (!self.has_reported_slow.get()).then_some(left)
     }
 
     /// Path of the journal, once it exists.
@@ -221,7 +229,9 @@ impl Autosave {
     /// not written first: a slow disk would leave a journal behind when the program ends meanwhile.
     pub fn forget(&mut self) {
         self.begun = false;
-        self.lock_shared().discarded = self.sent;
+        let mut state = self.lock_shared();
+        state.discarded = state.sent;
+        drop(state);
         let _ = self.sender.send(AutosaveMessage::Forget);
     }
 }
@@ -268,6 +278,7 @@ fn run_autosave(
     folder: &Path,
     receiver: &Receiver<AutosaveMessage>,
     shared: &(Mutex<SharedAutosave>, Condvar),
+    jobs: &Jobs,
 ) {
     let mut journal: Option<Journal> = None;
     // After a failed write the journal lacks a change, so that further lines would not apply.
@@ -304,12 +315,17 @@ fn run_autosave(
                 broken = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                 state.written += 1;
-                state.since = None;
+                state.since = (state.written < state.sent).then(Instant::now);
                 state.path = journal.as_ref().map(|journal| journal.path().to_owned());
                 if let Err(error) = outcome {
                     state.trouble = Some(error.report());
                 }
+                drop(state);
                 shared.1.notify_all();
+                if broken {
+                    // An idle window has to say it.
+                    jobs.wake();
+                }
             }
         }
     }
@@ -416,7 +432,7 @@ mod tests {
             // A file instead of a folder: every write fails.
             let file = place.path().join("file");
             std::fs::write(&file, "").expect("writes");
-            run_autosave(&file, &receiver, &shared);
+            run_autosave(&file, &receiver, &shared, &Jobs::quiet());
             let state = shared.0.into_inner().expect("is free");
             (state.written, state.trouble.is_some())
         };
@@ -461,7 +477,8 @@ mod tests {
     fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut draft = Draft::new();
-        let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
+        let mut autosave =
+            Autosave::new(folder.path().to_owned(), Jobs::quiet()).with_patience(MINUTE);
         let project = |draft: &Draft| Project {
             content: draft.content().clone(),
             ..Project::default()
@@ -522,7 +539,9 @@ mod tests {
         // A file at the folder's path makes writes fail.
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
-        let mut autosave = Autosave::new(auto.clone()).with_patience(MINUTE);
+        let (woken, wakes) = channel();
+        let jobs = Jobs::new(move || drop(woken.send(())));
+        let mut autosave = Autosave::new(auto.clone(), jobs).with_patience(MINUTE);
         let mut change = |autosave: &mut Autosave, text: &str| {
             let edit = Edit::SetCollection {
                 key: text.into(),
@@ -548,10 +567,14 @@ mod tests {
         };
         change(&mut autosave, "one");
         assert!(autosave.path().is_none() && autosave.take_trouble().is_some());
+        let woken = wakes.recv_timeout(MINUTE);
+        assert!(woken.is_ok(), "an idle window is to say it");
         std::fs::remove_file(&auto).expect("removes");
         change(&mut autosave, "two");
         change(&mut autosave, "three");
         assert!(autosave.settle() && autosave.take_trouble().is_none());
+        assert!(wakes.try_recv().is_err(), "nothing failed again");
+        assert_eq!(autosave.find_time_to_slow(), None, "nothing is pending");
         let restored =
             restore(&autosave.path().expect("is there"), &JobContext::default()).expect("restores");
         assert!(
@@ -576,7 +599,6 @@ mod tests {
         let autosave = Autosave {
             sender,
             shared,
-            sent: 0,
             begun: false,
             patience: PATIENCE,
             has_reported_slow: Cell::new(false),
@@ -596,6 +618,8 @@ mod tests {
         );
         let began = Instant::now();
         assert!(!autosave.settle(), "it is not there");
+        let left = autosave.find_time_to_slow().expect("a change is pending");
+        assert!(left <= SLOW + LOOK);
         drop(autosave);
         assert!(began.elapsed() < Duration::from_secs(20), "it ended");
         drop(answer);
@@ -604,7 +628,8 @@ mod tests {
     #[test]
     fn what_a_stopped_process_left_beside_its_journals_is_removed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
+        let mut autosave =
+            Autosave::new(folder.path().to_owned(), Jobs::quiet()).with_patience(MINUTE);
         let edit = Edit::SetCollection {
             key: "id".into(),
             value: Some("kept".into()),

@@ -49,13 +49,23 @@ impl Studio {
         }
     }
 
+    /// Time after which [`Self::autosave_trouble`] reports that writing is slow, if a change is
+    /// still pending then.
+    pub(crate) fn find_time_to_slow_autosave(&self) -> Option<Duration> {
+        match &self.document {
+            Some(Document::Draft(document)) => document.autosave.as_ref()?.find_time_to_slow(),
+            _ => None,
+        }
+    }
+
     /// Takes why the draft that was restored last is not whole.
     pub fn take_restore_trouble(&mut self) -> Option<String> {
         self.restore_trouble.take()
     }
 
     pub(in crate::studio) fn new_autosave(&self) -> Option<Autosave> {
-        let autosave = self.autosave_folder.clone().map(Autosave::new)?;
+        let folder = self.autosave_folder.clone()?;
+        let autosave = Autosave::new(folder, self.jobs.clone());
         Some(match self.autosave_patience {
             Some(patience) => autosave.with_patience(patience),
             None => autosave,

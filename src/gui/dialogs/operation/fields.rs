@@ -210,7 +210,7 @@ pub fn path_in(text: &str) -> Option<PathBuf> {
 
 /// Typed paths, one per line.
 pub fn paths_in(text: &str) -> Vec<PathBuf> {
-    parse_paths(text, false)
+    parse_paths(text)
 }
 
 /// A typed size such as `4GB`; `None` for an empty text.

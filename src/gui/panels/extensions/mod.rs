@@ -8,6 +8,7 @@ mod recipes;
 pub mod state;
 mod targets;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use egui::{
@@ -439,6 +440,10 @@ fn targets_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_
             t.tx2,
         );
     }
+    let taken: Vec<Vec<SampleKind>> = chosen
+        .iter()
+        .map(|entry| list_taken_kinds(state, entry))
+        .collect();
     for (place, group) in groups.iter().enumerate() {
         let row = row_of(ui);
         let painter = ui.painter();
@@ -478,8 +483,7 @@ fn targets_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_
             let Some(choice) = state.choices.get_mut(entry.name) else {
                 continue;
             };
-            let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
-            if !targets::takes(entry, &options, group.kind) {
+            if !taken[index].contains(&group.kind) {
                 paint::text_center(
                     ui.painter(),
                     column(index, row),
@@ -539,6 +543,18 @@ fn runs_over_samples(state: &ExtensionsPanel, entry: &ExtensionEntry) -> bool {
             .choices
             .get(entry.name)
             .is_some_and(|choice| choice.on)
+}
+
+/// The kinds of samples that an extension takes with the options typed for it.
+fn list_taken_kinds(state: &ExtensionsPanel, entry: &ExtensionEntry) -> Vec<SampleKind> {
+    let Some(choice) = state.choices.get(entry.name) else {
+        return Vec::new();
+    };
+    let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
+    [SampleKind::File, SampleKind::Folder]
+        .into_iter()
+        .filter(|kind| targets::takes(entry, &options, *kind))
+        .collect()
 }
 
 /// The cell of a column that has `after` columns of the width `each` to its right.
@@ -622,17 +638,12 @@ fn options_ui(
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) {
-    let columns: Vec<String> = {
-        let mut names: Vec<String> = Vec::new();
-        for level in 0..document.tree().levels.len() {
-            for field in document.fields(level) {
-                if !names.contains(&field.name) {
-                    names.push(field.name);
-                }
-            }
-        }
-        names
-    };
+    let mut known = HashSet::new();
+    let columns: Vec<String> = (0..document.tree().levels.len())
+        .flat_map(|level| document.fields(level))
+        .map(|field| field.name)
+        .filter(|name| known.insert(name.clone()))
+        .collect();
     let Some(entry) = panel
         .registry
         .entries()

@@ -120,10 +120,7 @@ impl Panel for MapPanel {
             );
         }
         let area = ui.available_rect_before_wrap();
-        let times: Vec<&String> = own
-            .iter()
-            .filter(|name| is_time(document, self.level, name))
-            .collect();
+        let times = list_time_columns(document, self.level);
         let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered {
             0.0
         } else {
@@ -134,7 +131,6 @@ impl Panel for MapPanel {
         canvas::ui(ui, self, cx, document, canvas);
         legend_ui(ui, self, cx, document, legend);
         if strip > 0.0 {
-            let times: Vec<String> = times.into_iter().cloned().collect();
             time::ui(ui, self, cx, document, &times, lower);
         }
     }
@@ -157,11 +153,12 @@ fn list_column_names(document: &Document, level: usize) -> Vec<String> {
     }
 }
 
-fn is_time(document: &Document, level: usize, name: &str) -> bool {
-    document
-        .fields(level)
-        .iter()
-        .any(|field| field.name == name && is_time_column(name, &field.dtype))
+fn list_time_columns(document: &Document, level: usize) -> Vec<String> {
+    let fields = document.fields(level).into_iter();
+    fields
+        .filter(|field| is_time_column(&field.name, &field.dtype))
+        .map(|field| field.name)
+        .collect()
 }
 
 /// Width in points from which the choice of colours fits beside the buttons behind it.

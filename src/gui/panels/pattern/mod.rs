@@ -167,8 +167,10 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                             alternative: several.then_some(number),
                         });
                     }
-                    let files = cx.session.selection.files.selected_files();
-                    let none = files
+                    let none = cx
+                        .session
+                        .selection
+                        .files
                         .is_empty()
                         .then_some(tr!("Select files among the unplaced ones first"));
                     let button = Button::secondary(tr!("Add example"))
@@ -178,6 +180,7 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                         .add(button.tooltip(tr!("Show where the selected unplaced files belong")))
                         .clicked()
                     {
+                        let files = cx.session.selection.files.selected_files();
                         for file in files.into_iter().take(4) {
                             panel.add(
                                 Example {

@@ -10,10 +10,10 @@ use egui::{
 
 use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
-use super::state::{RootCells, StructurePanel};
+use super::state::StructurePanel;
 use super::{cell_rect, root_of, select, step};
 use crate::draft::{self, PatternCell, PositionState, Structure};
-use crate::gui::draft_structure::StructureSummary;
+use crate::gui::draft_structure::{RootCells, StructureSummary};
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
@@ -473,10 +473,7 @@ fn rows_ui(
         .cursor(cursor)
         .role(Role::Table);
     let (mut clicked_cell, mut dropped) = (None, None);
-    let mut cells = std::mem::take(&mut panel.cells);
-    if let Some(structure) = document.structure() {
-        cells.update((cx.document_key(), structure.choice().clone()));
-    }
+    let mut cells = std::mem::take(&mut cx.session.structure.cells);
     let dragged = drag::dragged_payload(ui.ctx());
     let dragged = dragged.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
@@ -505,7 +502,7 @@ fn rows_ui(
             clicked_cell = Some((root, x.and_then(|x| columns.position_at(x))));
         }
     });
-    panel.cells = cells;
+    cx.session.structure.cells = cells;
     if let Some((what, target)) = dropped {
         drag::perform_drop(cx, document, &what, &target);
     }

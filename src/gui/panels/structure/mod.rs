@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
-use crate::draft::{self, PatternChoice, PositionState};
+use crate::draft::{self, PatternCell, PatternChoice, PositionState};
 use crate::gui::action::Action;
 use crate::gui::document_key::DocumentKey;
-use crate::gui::draft_structure::StructureSummary;
+use crate::gui::draft_structure::{RootCells, StructureSummary};
 use crate::gui::outline::{Gap, ancestors};
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -82,19 +82,29 @@ pub fn root_of(document: &Document, at: RowRef) -> u32 {
         .row
 }
 
-/// Present and expected children of a FOLDER of a draft. `None` when none is missing.
-pub fn lacking(
+/// The root of a sample of a draft, with its cells. `None` for a root without a fault.
+fn find_faulty_root(
     document: &Document,
-    summary: &StructureSummary,
+    cells: &mut RootCells,
     at: RowRef,
-) -> Option<(usize, usize)> {
+) -> Option<(u32, Arc<[PatternCell]>)> {
     let (draft, structure) = document.draft().zip(document.structure())?;
     let root = root_of(document, at);
     if !structure.worst(root as usize).is_fault() {
         return None;
     }
-    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
-    drop(structure);
+    let compare = || draft::places(draft.dataset(), &structure, root as usize).0;
+    Some((root, cells.find(root, compare)))
+}
+
+/// Present and expected children of a FOLDER of a draft. `None` when none is missing.
+pub fn lacking(
+    document: &Document,
+    summary: &StructureSummary,
+    cells: &mut RootCells,
+    at: RowRef,
+) -> Option<(usize, usize)> {
+    let (_, places) = find_faulty_root(document, cells, at)?;
     let parent = match at.level {
         0 => None,
         _ => {
@@ -105,7 +115,7 @@ pub fn lacking(
     let below = summary
         .pattern
         .iter()
-        .zip(&places)
+        .zip(&*places)
         .filter(|(node, _)| node.parent == parent);
     let (all, missing) = below.fold((0, 0), |(all, missing), (_, place)| {
         (
@@ -117,16 +127,15 @@ pub fn lacking(
 }
 
 /// The slots of a FOLDER of a draft: positions of the pattern without a child, in order.
-pub fn gaps(document: &Document, summary: &StructureSummary, at: RowRef) -> Vec<Gap> {
-    let Some((draft, structure)) = document.draft().zip(document.structure()) else {
+pub fn gaps(
+    document: &Document,
+    summary: &StructureSummary,
+    cells: &mut RootCells,
+    at: RowRef,
+) -> Vec<Gap> {
+    let Some((root, places)) = find_faulty_root(document, cells, at) else {
         return Vec::new();
     };
-    let root = root_of(document, at);
-    if !structure.worst(root as usize).is_fault() {
-        return Vec::new();
-    }
-    let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
-    drop(structure);
     let node = document.node(at);
     let parent = places
         .iter()
@@ -137,7 +146,7 @@ pub fn gaps(document: &Document, summary: &StructureSummary, at: RowRef) -> Vec<
     }
     let mut gaps = Vec::new();
     let mut before = 0;
-    for (position, (node, place)) in (0..).zip(summary.pattern.iter().zip(&places)) {
+    for (position, (node, place)) in (0..).zip(summary.pattern.iter().zip(&*places)) {
         if node.parent != parent.filter(|_| at.level > 0) || place.unreachable {
             continue;
         }
@@ -166,9 +175,11 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
         return;
     }
     state.made_for = wanted;
+    state.cells = RootCells::default();
     let pattern = structure.pattern().to_vec();
     let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
     let model = structure.model().map(|model| model as u32);
+    let longest = structure.longest().map(|root| root as u32);
     let counts = structure.position_counts();
     let cell = &mut cx.session.selection.cell;
     *cell = cell.filter(|&(root, position)| {
@@ -179,6 +190,7 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
         counts,
         roots: structure.root_counts(),
         model,
+        longest,
         levels,
     });
 }
@@ -448,17 +460,11 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     {
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
-    let longest = document
-        .structure()
-        .and_then(|structure| structure.longest());
-    if let Some(id) = longest.and_then(|row| {
-        document.id(RowRef {
-            level: 0,
-            row: row as u32,
-        })
-    }) && !options
-        .iter()
-        .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
+    let longest = cx.session.structure.summary.longest;
+    if let Some(id) = longest.and_then(|row| document.id(RowRef { level: 0, row }))
+        && !options
+            .iter()
+            .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
     {
         options.push((
             tr!("{id} (most samples)", id),

@@ -1,13 +1,12 @@
 //! State of the structure panel, and of the selected fault. Imports no panel context, so that the
 //! list of panels can hold it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use egui::TextureHandle;
 
 use super::consistency::state::ConsistencyView;
-use crate::draft::{Care, Fix, FixPlan, FixVerb, Overview, PatternCell, PatternChoice};
+use crate::draft::{Care, Fix, FixPlan, FixVerb, Overview, PatternChoice};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
@@ -38,45 +37,10 @@ pub struct StructurePanel {
     pub(super) shown_for: Option<(DocumentKey, PatternChoice, bool)>,
     pub(super) strip: Option<(DocumentKey, PatternChoice, Overview, TextureHandle)>,
     pub(super) strip_dark: bool,
-    pub(super) cells: RootCells,
     /// Number of visible rows of the matrix.
     pub(super) rows_seen: u64,
     /// Set to scroll sideways to the selected cell.
     pub(super) reveal_column: bool,
-}
-
-/// Faulty roots of which cells are kept, more than a screen shows.
-const ROOTS_KEPT: usize = 1_000;
-
-/// The cells of faulty roots, each compared with the pattern once for a state of the draft: names
-/// of many children are compared in pairs, which is too slow for every frame.
-#[derive(Default)]
-pub(super) struct RootCells {
-    of: Option<(DocumentKey, PatternChoice)>,
-    known: HashMap<u32, Arc<[PatternCell]>>,
-}
-
-impl RootCells {
-    /// Forgets the cells of another state.
-    pub fn update(&mut self, of: (DocumentKey, PatternChoice)) {
-        if self.of.as_ref() != Some(&of) {
-            self.known.clear();
-            self.of = Some(of);
-        }
-    }
-
-    /// The cells of a root, which `compare` returns where they are not known.
-    pub fn find(
-        &mut self,
-        root: u32,
-        compare: impl FnOnce() -> Vec<PatternCell>,
-    ) -> Arc<[PatternCell]> {
-        if self.known.len() > ROOTS_KEPT {
-            self.known.clear();
-        }
-        let cells = self.known.entry(root);
-        cells.or_insert_with(|| compare().into()).clone()
-    }
 }
 
 /// Identifies a fix whose plan covers all similar roots.

@@ -41,6 +41,10 @@ impl Panel for TablePanel {
             return empty_ui(ui, cx, document);
         }
         super::structure::update_summary(cx);
+        // A finding or an edit that removed levels may have left a level that is not there.
+        let last = document.tree().levels.len().saturating_sub(1);
+        let level = &mut cx.session.selection.level;
+        *level = (*level).min(last);
         refresh(self, cx, document);
         toolbar_ui(ui, self, cx, document);
         filters::bar_ui(ui, cx, document, cx.session.selection.level);
@@ -192,8 +196,9 @@ fn refresh(panel: &mut TablePanel, cx: &mut PanelContext<'_>, document: &Documen
         panel.table = TableState::default();
     }
     panel.made_for = wanted;
-    let tree = document.tree();
-    let rows = &tree.levels[level];
+    let Some(rows) = document.tree().levels.get(level) else {
+        return;
+    };
     let mut all = vec![(TableKind::Id, column("id", "string", 120.0, false))];
     if level > 0 {
         all.push((

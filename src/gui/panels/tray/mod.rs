@@ -282,7 +282,9 @@ fn list_ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>) {
         return;
     }
     let mut scroll = panel.scroll;
+    // A drag carries the selected files.
     let carried = drag::dragged_payload(ui.ctx());
+    let carried = matches!(carried.as_deref(), Some(Dragged::Files(_)));
     let (mut begun, mut requests) = (None, Vec::new());
     let list = VirtualRows::new(tr!("Unplaced files"), rows)
         .cursor(panel.cursor)
@@ -303,7 +305,7 @@ fn list_ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>) {
             file,
             chosen,
             panel.cursor == Some(row),
-            is_carried(carried.as_deref(), file),
+            carried && chosen,
         );
         if response.drag_started() {
             begun = Some((row, chosen));
@@ -366,13 +368,6 @@ fn list_ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>) {
             TrayEntry::Remove => cx.requests.extend(files.removal().map(Request::Run)),
         }
     }
-}
-
-fn is_carried(carried: Option<&Dragged>, file: &Unplaced) -> bool {
-    matches!(
-        carried,
-        Some(Dragged::Files(files)) if files.contains(file)
-    )
 }
 
 #[derive(Clone, Copy)]

@@ -3,13 +3,14 @@
 pub mod drop_target;
 pub mod state;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use egui::{Frame, Margin, Ui, vec2};
 
 use crate::gui::action::Action;
-use crate::gui::draft_structure::StructureSummary;
+use crate::gui::draft_structure::{RootCells, StructureSummary};
 use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
@@ -130,13 +131,15 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
     if panel.filter.trim().is_empty() && panel.show == Show::All && kept.is_none() {
         let wanted = Some((key, panel.changes, ValueId::from_arc(&summary)));
         if panel.made_for != wanted {
-            let gaps = |at| structure::gaps(document, &summary, at);
+            let cells = RefCell::new(std::mem::take(&mut cx.session.structure.cells));
+            let gaps = |at| structure::gaps(document, &summary, &mut cells.borrow_mut(), at);
             panel.outline = Arc::new(Outline::new(
                 document.tree(),
                 panel.root_open,
                 &panel.open,
                 &gaps,
             ));
+            cx.session.structure.cells = cells.into_inner();
             panel.made_for = wanted;
         }
         return apply_filter(panel, cx, document, None);
@@ -265,6 +268,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
         document,
         outline: &outline,
         summary: &summary,
+        cells: RefCell::new(std::mem::take(&mut cx.session.structure.cells)),
         status: &status,
         open,
         is_root_open: root_open,
@@ -285,6 +289,7 @@ fn tree_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>, docume
         |ui, row, rect, response| actions.touch_row(ui, &shown, row, rect, response),
     );
     panel.scroll = scroll;
+    cx.session.structure.cells = shown.cells.into_inner();
     cx.requests.extend(actions.requests);
     if let Some(at) = actions.begun {
         drop_target::begin(ui.ctx(), cx, document, at);
@@ -322,6 +327,8 @@ struct ShownTree<'a> {
     document: &'a Document,
     outline: &'a Outline,
     summary: &'a StructureSummary,
+    /// Filled as the rows are made.
+    cells: RefCell<RootCells>,
     status: &'a SampleStatus,
     open: &'a BTreeSet<RowRef>,
     is_root_open: bool,
@@ -348,6 +355,7 @@ impl ShownTree<'_> {
                 let row = sample_row(
                     self.document,
                     self.summary,
+                    &mut self.cells.borrow_mut(),
                     at,
                     self.status.worst(Some(at)),
                     self.is_filtered || self.open.contains(&at),
@@ -492,6 +500,7 @@ fn root_row(document: &Document, status: &SampleStatus, open: bool) -> TreeRow {
 fn sample_row(
     document: &Document,
     summary: &StructureSummary,
+    cells: &mut RootCells,
     at: RowRef,
     mark: StatusMark,
     open: bool,
@@ -509,7 +518,7 @@ fn sample_row(
         icons::of_file(id)
     };
     let lacking = if folder {
-        crate::gui::panels::structure::lacking(document, summary, at)
+        structure::lacking(document, summary, cells, at)
     } else {
         None
     };
