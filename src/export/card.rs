@@ -7,7 +7,8 @@ use super::map::{Map, map_of};
 use super::{Described, ModuleOpening, croissant, module_code, python_code};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{PitSchema, SampleKind, Value, dtype_name};
+use crate::model::{PitSchema, SampleKind, Value, dtype_name, is_padding};
+use crate::table::{value_at, value_text};
 
 /// Maximum number of ids of a pattern that are listed.
 const TREE_IDS: usize = 12;
@@ -389,15 +390,16 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
 
-/// Number of level-0 samples by value of `split`.
+/// Number of level-0 samples by value of `split`, without padding.
 fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
     let level = described.assembly.levels.first()?;
     let column = level.batch.column_by_name("split")?;
     let mut counts: std::collections::BTreeMap<String, usize> = Default::default();
-    for row in 0..column.len() {
-        let name = match crate::table::value_at(column, row) {
-            Value::Text(text) => text.to_string(),
-            _ => "none".into(),
+    let ids = described.assembly.tree.levels.first()?;
+    for row in (0..column.len()).filter(|&row| !is_padding(ids.id(row as u32))) {
+        let name = match value_at(column, row) {
+            Value::Null => "none".into(),
+            value => value_text(&value, column.data_type()),
         };
         *counts.entry(name).or_default() += 1;
     }
