@@ -274,6 +274,19 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Code(tree_text(&pit)));
 }
 
+/// By position, whether the tree leaves it out: those beyond [`TREE_IDS`] except the last, and
+/// except FOLDERs until there are as many of these.
+fn list_hidden(kinds: &[SampleKind]) -> Vec<bool> {
+    let mut folders = 0;
+    let mut hidden = Vec::with_capacity(kinds.len());
+    for (position, kind) in kinds.iter().enumerate() {
+        let is_shown_folder = *kind == SampleKind::Folder && folders < TREE_IDS;
+        folders += usize::from(*kind == SampleKind::Folder);
+        hidden.push(position >= TREE_IDS && position + 1 < kinds.len() && !is_shown_folder);
+    }
+    hidden
+}
+
 /// The pattern as an indented tree.
 fn tree_text(pit: &PitSchema) -> String {
     /// Appends the children of the next FOLDER of a level; patterns are in tree order.
@@ -295,26 +308,31 @@ fn tree_text(pit: &PitSchema) -> String {
         };
         taken[level - 1] += 1;
         let count = pattern.ids.len();
+        let hidden = list_hidden(&pattern.kinds);
+        let hidden_count = hidden.iter().filter(|hidden| **hidden).count();
+        let first_hidden = hidden.iter().position(|hidden| *hidden);
         for (position, (id, kind)) in pattern.ids.iter().zip(&pattern.kinds).enumerate() {
             let last = position + 1 == count;
             let folder = *kind == SampleKind::Folder;
-            if position < TREE_IDS || last || folder {
+            if !hidden[position] {
                 let (branch, mark) = (
                     if last { "└── " } else { "├── " },
                     if folder { "/" } else { "" },
                 );
                 text.push_str(&format!("{indent}{branch}{id}{mark}\n"));
-            } else if position == TREE_IDS {
-                text.push_str(&format!("{indent}├── … {} more\n", count - TREE_IDS - 1));
+            } else if first_hidden == Some(position) {
+                text.push_str(&format!("{indent}├── … {hidden_count} more\n"));
             }
             if folder {
-                push_folder_tree(
-                    pit,
-                    level + 1,
-                    taken,
-                    &format!("{indent}{}", if last { "    " } else { "│   " }),
-                    text,
-                );
+                let indent = format!("{indent}{}", if last { "    " } else { "│   " });
+                // The patterns below a hidden FOLDER are passed over.
+                let mut unseen = String::new();
+                let text = if hidden[position] {
+                    &mut unseen
+                } else {
+                    &mut *text
+                };
+                push_folder_tree(pit, level + 1, taken, &indent, text);
             }
         }
     }
@@ -514,4 +532,88 @@ fn escape_markup(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::{PitPattern, PitRoot};
+
+    /// A pattern whose ids are `a0`, `a1`, … with the prefix of the kind.
+    fn build_pattern(kinds: &[SampleKind]) -> PitPattern {
+        let name = |(at, kind): (usize, &SampleKind)| match kind {
+            SampleKind::Folder => format!("d{at}"),
+            _ => format!("f{at}"),
+        };
+        PitPattern {
+            n: kinds.len() as u64,
+            kinds: kinds.to_vec(),
+            ids: kinds.iter().enumerate().map(name).collect(),
+        }
+    }
+
+    fn draw_tree(levels: &[Vec<PitPattern>]) -> Vec<String> {
+        let levels = (1..).zip(levels);
+        let hierarchy: BTreeMap<String, Vec<PitPattern>> = levels
+            .map(|(level, patterns)| (level.to_string(), patterns.clone()))
+            .collect();
+        let pit = PitSchema {
+            root: PitRoot {
+                n: 1,
+                kind: SampleKind::Folder,
+            },
+            shape: Vec::new(),
+            hierarchy,
+        };
+        tree_text(&pit).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_tree_shows_or_counts_every_id() {
+        let (file, folder) = (SampleKind::File, SampleKind::Folder);
+        // 12 FILEs, a FOLDER, 6 FILEs.
+        let kinds = [vec![file; 12], vec![folder], vec![file; 6]].concat();
+        let below = build_pattern(&[file]);
+        let drawn = draw_tree(&[vec![build_pattern(&kinds)], vec![below.clone()]]);
+        assert_eq!(
+            drawn[12..],
+            [
+                "├── f11",
+                "├── d12/",
+                "│   └── f0",
+                "├── … 5 more",
+                "└── f18"
+            ]
+        );
+        // A FOLDER among the hidden ones.
+        let kinds = [vec![file; 14], vec![folder], vec![file; 2]].concat();
+        let drawn = draw_tree(&[vec![build_pattern(&kinds)], vec![below.clone()]]);
+        assert_eq!(
+            drawn[12..],
+            [
+                "├── f11",
+                "├── … 3 more",
+                "├── d14/",
+                "│   └── f0",
+                "└── f16"
+            ]
+        );
+        // FOLDERs alone; the last has its own pattern.
+        let mut patterns = vec![below; 364];
+        patterns.push(build_pattern(&[file, file]));
+        let drawn = draw_tree(&[vec![build_pattern(&[folder; 365])], patterns]);
+        assert_eq!(
+            drawn[23..],
+            [
+                "├── d11/",
+                "│   └── f0",
+                "├── … 352 more",
+                "└── d364/",
+                "    ├── f0",
+                "    └── f1"
+            ]
+        );
+    }
 }
