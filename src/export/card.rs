@@ -466,7 +466,7 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
             Block::Text(body) => text.push_str(&format!(
                 "{}\n",
                 body.lines()
-                    .map(escape_markup)
+                    .map(escape_text_line)
                     .collect::<Vec<_>>()
                     .join("\n")
             )),
@@ -517,21 +517,65 @@ pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
     }
 }
 
-/// Text on one line, with markup escaped.
+/// The URLs of a text, each behind the text before it; the last text has an empty URL.
+pub(super) fn split_urls(text: &str) -> Vec<(&str, &str)> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = ["https://", "http://"]
+        .iter()
+        .filter_map(|scheme| rest.find(scheme))
+        .min()
+    {
+        let end = rest[at..]
+            .find(is_end)
+            .map_or(rest.len(), |length| at + length);
+        let address = rest[at..end].trim_end_matches(['.', ';', ':', '*', '`']);
+        pieces.push((&rest[..at], address));
+        rest = &rest[at + address.len()..];
+    }
+    pieces.push((rest, ""));
+    pieces
+}
+
+/// A line of a text that may be Markdown, so that it begins no code block and does not turn the
+/// line before it into a heading.
+fn escape_text_line(line: &str) -> String {
+    let line = line.trim_start();
+    let marks = line.trim_end();
+    let is_underline = |mark: char| !marks.is_empty() && marks.trim_matches(mark).is_empty();
+    let escaped = escape_markup(line);
+    if is_underline('=') || is_underline('-') {
+        format!("\\{escaped}")
+    } else {
+        escaped
+    }
+}
+
+/// Text on one line, with markup escaped and URLs as links.
 fn escape_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\r' => out.push(' '),
-            '<' => out.push_str("&lt;"),
-            '*' | '_' | '`' | '[' | ']' | '#' | '\\' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            other => out.push(other),
+    for (text, address) in split_urls(text) {
+        text.chars()
+            .for_each(|letter| push_escaped(letter, &mut out));
+        // Backslashes and entities mean nothing in these brackets.
+        if !address.is_empty() {
+            out.push_str(&format!("<{address}>"));
         }
     }
     out
+}
+
+fn push_escaped(letter: char, out: &mut String) {
+    match letter {
+        '\n' | '\r' => out.push(' '),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '&' => out.push_str("&amp;"),
+        '~' => out.push_str("&#126;"),
+        '*' | '_' | '`' | '[' | ']' | '#' | '\\' => out.extend(['\\', letter]),
+        other => out.push(other),
+    }
 }
 
 #[cfg(test)]
@@ -545,7 +589,7 @@ mod tests {
     fn build_pattern(kinds: &[SampleKind]) -> PitPattern {
         let name = |(at, kind): (usize, &SampleKind)| match kind {
             SampleKind::Folder => format!("d{at}"),
-            _ => format!("f{at}"),
+            SampleKind::File => format!("f{at}"),
         };
         PitPattern {
             n: kinds.len() as u64,
@@ -615,5 +659,39 @@ mod tests {
                 "    └── f1"
             ]
         );
+    }
+
+    #[test]
+    fn markup_of_the_dataset_is_text_and_addresses_are_links() {
+        let texts = [
+            (
+                "See https://doi.org/10.1007/978-3-319-46493-0_1.",
+                "See <https://doi.org/10.1007/978-3-319-46493-0_1>.",
+            ),
+            (
+                "(https://a.example/x?a=1&copy=2)",
+                "(<https://a.example/x?a=1&copy=2>)",
+            ),
+            ("`https://a.example`", "\\`<https://a.example>\\`"),
+            (
+                "&copy; a_b <b> ~~c~~",
+                "&amp;copy; a\\_b &lt;b&gt; &#126;&#126;c&#126;&#126;",
+            ),
+        ];
+        for (text, escaped) in texts {
+            assert_eq!(escape_markup(text), escaped);
+        }
+        let lines = [
+            ("~~~", "&#126;&#126;&#126;"),
+            ("=== ", "\\=== "),
+            ("---", "\\---"),
+            ("    a_b", "a\\_b"),
+            ("- one", "- one"),
+            ("> quoted", "&gt; quoted"),
+            ("", ""),
+        ];
+        for (line, escaped) in lines {
+            assert_eq!(escape_text_line(line), escaped);
+        }
     }
 }
