@@ -52,7 +52,7 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     }
     let files = files(described);
     if !files.is_empty() {
-        facts.push(format!("Files: {} partitions", files.len()));
+        facts.push(format!("Files: {}", files.len()));
     }
     let keywords = described.texts("keywords");
     if !keywords.is_empty() {
