@@ -7,7 +7,8 @@ use super::map::{Map, map_of};
 use super::{Described, ModuleOpening, croissant, module_code, python_code};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{PitSchema, SampleKind, Value, dtype_name};
+use crate::model::{PitSchema, SampleKind, Value, dtype_name, is_padding};
+use crate::table::{value_at, value_text};
 
 /// Maximum number of ids of a pattern that are listed.
 const TREE_IDS: usize = 12;
@@ -51,7 +52,7 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     }
     let files = files(described);
     if !files.is_empty() {
-        facts.push(format!("Files: {} partitions", files.len()));
+        facts.push(format!("Files: {}", files.len()));
     }
     let keywords = described.texts("keywords");
     if !keywords.is_empty() {
@@ -273,6 +274,19 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Code(tree_text(&pit)));
 }
 
+/// By position, whether the tree leaves it out: those beyond [`TREE_IDS`] except the last, and
+/// except FOLDERs until there are as many of these.
+fn list_hidden(kinds: &[SampleKind]) -> Vec<bool> {
+    let mut folders = 0;
+    let mut hidden = Vec::with_capacity(kinds.len());
+    for (position, kind) in kinds.iter().enumerate() {
+        let is_shown_folder = *kind == SampleKind::Folder && folders < TREE_IDS;
+        folders += usize::from(*kind == SampleKind::Folder);
+        hidden.push(position >= TREE_IDS && position + 1 < kinds.len() && !is_shown_folder);
+    }
+    hidden
+}
+
 /// The pattern as an indented tree.
 fn tree_text(pit: &PitSchema) -> String {
     /// Appends the children of the next FOLDER of a level; patterns are in tree order.
@@ -294,26 +308,31 @@ fn tree_text(pit: &PitSchema) -> String {
         };
         taken[level - 1] += 1;
         let count = pattern.ids.len();
+        let hidden = list_hidden(&pattern.kinds);
+        let hidden_count = hidden.iter().filter(|hidden| **hidden).count();
+        let first_hidden = hidden.iter().position(|hidden| *hidden);
         for (position, (id, kind)) in pattern.ids.iter().zip(&pattern.kinds).enumerate() {
             let last = position + 1 == count;
             let folder = *kind == SampleKind::Folder;
-            if position < TREE_IDS || last || folder {
+            if !hidden[position] {
                 let (branch, mark) = (
                     if last { "└── " } else { "├── " },
                     if folder { "/" } else { "" },
                 );
                 text.push_str(&format!("{indent}{branch}{id}{mark}\n"));
-            } else if position == TREE_IDS {
-                text.push_str(&format!("{indent}├── … {} more\n", count - TREE_IDS - 1));
+            } else if first_hidden == Some(position) {
+                text.push_str(&format!("{indent}├── … {hidden_count} more\n"));
             }
             if folder {
-                push_folder_tree(
-                    pit,
-                    level + 1,
-                    taken,
-                    &format!("{indent}{}", if last { "    " } else { "│   " }),
-                    text,
-                );
+                let indent = format!("{indent}{}", if last { "    " } else { "│   " });
+                // The patterns below a hidden FOLDER are passed over.
+                let mut unseen = String::new();
+                let text = if hidden[position] {
+                    &mut unseen
+                } else {
+                    &mut *text
+                };
+                push_folder_tree(pit, level + 1, taken, &indent, text);
             }
         }
     }
@@ -389,15 +408,16 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "–" } else { text }
 }
 
-/// Number of level-0 samples by value of `split`.
+/// Number of level-0 samples by value of `split`, without padding.
 fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
     let level = described.assembly.levels.first()?;
     let column = level.batch.column_by_name("split")?;
     let mut counts: std::collections::BTreeMap<String, usize> = Default::default();
-    for row in 0..column.len() {
-        let name = match crate::table::value_at(column, row) {
-            Value::Text(text) => text.to_string(),
-            _ => "none".into(),
+    let ids = described.assembly.tree.levels.first()?;
+    for row in (0..column.len()).filter(|&row| !is_padding(ids.id(row as u32))) {
+        let name = match value_at(column, row) {
+            Value::Null => "none".into(),
+            value => value_text(&value, column.data_type()),
         };
         *counts.entry(name).or_default() += 1;
     }
@@ -446,7 +466,7 @@ pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
             Block::Text(body) => text.push_str(&format!(
                 "{}\n",
                 body.lines()
-                    .map(escape_markup)
+                    .map(escape_text_line)
                     .collect::<Vec<_>>()
                     .join("\n")
             )),
@@ -497,19 +517,181 @@ pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
     }
 }
 
-/// Text on one line, with markup escaped.
+/// The URLs of a text, each behind the text before it; the last text has an empty URL.
+pub(super) fn split_urls(text: &str) -> Vec<(&str, &str)> {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some(at) = ["https://", "http://"]
+        .iter()
+        .filter_map(|scheme| rest.find(scheme))
+        .min()
+    {
+        let end = rest[at..]
+            .find(is_end)
+            .map_or(rest.len(), |length| at + length);
+        let address = rest[at..end].trim_end_matches(['.', ';', ':', '*', '`']);
+        pieces.push((&rest[..at], address));
+        rest = &rest[at + address.len()..];
+    }
+    pieces.push((rest, ""));
+    pieces
+}
+
+/// A line of a text that may be Markdown, so that it begins no code block and does not turn the
+/// line before it into a heading.
+fn escape_text_line(line: &str) -> String {
+    let line = line.trim_start();
+    let marks = line.trim_end();
+    let is_underline = |mark: char| !marks.is_empty() && marks.trim_matches(mark).is_empty();
+    let escaped = escape_markup(line);
+    if is_underline('=') || is_underline('-') {
+        format!("\\{escaped}")
+    } else {
+        escaped
+    }
+}
+
+/// Text on one line, with markup escaped and URLs as links.
 fn escape_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\r' => out.push(' '),
-            '<' => out.push_str("&lt;"),
-            '*' | '_' | '`' | '[' | ']' | '#' | '\\' => {
-                out.push('\\');
-                out.push(letter);
-            }
-            other => out.push(other),
+    for (text, address) in split_urls(text) {
+        text.chars()
+            .for_each(|letter| push_escaped(letter, &mut out));
+        // Backslashes and entities mean nothing in these brackets.
+        if !address.is_empty() {
+            out.push_str(&format!("<{address}>"));
         }
     }
     out
+}
+
+fn push_escaped(letter: char, out: &mut String) {
+    match letter {
+        '\n' | '\r' => out.push(' '),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '&' => out.push_str("&amp;"),
+        '~' => out.push_str("&#126;"),
+        '*' | '_' | '`' | '[' | ']' | '#' | '\\' => out.extend(['\\', letter]),
+        other => out.push(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::{PitPattern, PitRoot};
+
+    /// A pattern whose ids are `a0`, `a1`, … with the prefix of the kind.
+    fn build_pattern(kinds: &[SampleKind]) -> PitPattern {
+        let name = |(at, kind): (usize, &SampleKind)| match kind {
+            SampleKind::Folder => format!("d{at}"),
+            SampleKind::File => format!("f{at}"),
+        };
+        PitPattern {
+            n: kinds.len() as u64,
+            kinds: kinds.to_vec(),
+            ids: kinds.iter().enumerate().map(name).collect(),
+        }
+    }
+
+    fn draw_tree(levels: &[Vec<PitPattern>]) -> Vec<String> {
+        let levels = (1..).zip(levels);
+        let hierarchy: BTreeMap<String, Vec<PitPattern>> = levels
+            .map(|(level, patterns)| (level.to_string(), patterns.clone()))
+            .collect();
+        let pit = PitSchema {
+            root: PitRoot {
+                n: 1,
+                kind: SampleKind::Folder,
+            },
+            shape: Vec::new(),
+            hierarchy,
+        };
+        tree_text(&pit).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_tree_shows_or_counts_every_id() {
+        let (file, folder) = (SampleKind::File, SampleKind::Folder);
+        // 12 FILEs, a FOLDER, 6 FILEs.
+        let kinds = [vec![file; 12], vec![folder], vec![file; 6]].concat();
+        let below = build_pattern(&[file]);
+        let drawn = draw_tree(&[vec![build_pattern(&kinds)], vec![below.clone()]]);
+        assert_eq!(
+            drawn[12..],
+            [
+                "├── f11",
+                "├── d12/",
+                "│   └── f0",
+                "├── … 5 more",
+                "└── f18"
+            ]
+        );
+        // A FOLDER among the hidden ones.
+        let kinds = [vec![file; 14], vec![folder], vec![file; 2]].concat();
+        let drawn = draw_tree(&[vec![build_pattern(&kinds)], vec![below.clone()]]);
+        assert_eq!(
+            drawn[12..],
+            [
+                "├── f11",
+                "├── … 3 more",
+                "├── d14/",
+                "│   └── f0",
+                "└── f16"
+            ]
+        );
+        // FOLDERs alone; the last has its own pattern.
+        let mut patterns = vec![below; 364];
+        patterns.push(build_pattern(&[file, file]));
+        let drawn = draw_tree(&[vec![build_pattern(&[folder; 365])], patterns]);
+        assert_eq!(
+            drawn[23..],
+            [
+                "├── d11/",
+                "│   └── f0",
+                "├── … 352 more",
+                "└── d364/",
+                "    ├── f0",
+                "    └── f1"
+            ]
+        );
+    }
+
+    #[test]
+    fn markup_of_the_dataset_is_text_and_addresses_are_links() {
+        let texts = [
+            (
+                "See https://doi.org/10.1007/978-3-319-46493-0_1.",
+                "See <https://doi.org/10.1007/978-3-319-46493-0_1>.",
+            ),
+            (
+                "(https://a.example/x?a=1&copy=2)",
+                "(<https://a.example/x?a=1&copy=2>)",
+            ),
+            ("`https://a.example`", "\\`<https://a.example>\\`"),
+            (
+                "&copy; a_b <b> ~~c~~",
+                "&amp;copy; a\\_b &lt;b&gt; &#126;&#126;c&#126;&#126;",
+            ),
+        ];
+        for (text, escaped) in texts {
+            assert_eq!(escape_markup(text), escaped);
+        }
+        let lines = [
+            ("~~~", "&#126;&#126;&#126;"),
+            ("=== ", "\\=== "),
+            ("---", "\\---"),
+            ("    a_b", "a\\_b"),
+            ("- one", "- one"),
+            ("> quoted", "&gt; quoted"),
+            ("", ""),
+        ];
+        for (line, escaped) in lines {
+            assert_eq!(escape_text_line(line), escaped);
+        }
+    }
 }

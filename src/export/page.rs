@@ -2,7 +2,7 @@
 //! dataset is escaped.
 
 use super::Described;
-use super::card::{Block, blocks};
+use super::card::{Block, blocks, split_urls};
 use super::map::{MAP_STYLE, escape_html};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -71,23 +71,14 @@ figcaption{color:#5f636b;font-size:.9rem}a{color:#1b5ca8}";
 
 /// Escapes text and turns URLs into links.
 fn link_urls(text: &str) -> String {
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
     let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = ["https://", "http://"]
-        .iter()
-        .filter_map(|scheme| rest.find(scheme))
-        .min()
-    {
-        let end = rest[at..]
-            .find(is_end)
-            .map_or(rest.len(), |length| at + length);
-        let address = rest[at..end].trim_end_matches(['.', ';', ':']);
-        out.push_str(&escape_html(&rest[..at]));
-        out.push_str(&format!("<a href=\"{0}\">{0}</a>", escape_html(address)));
-        rest = &rest[at + address.len()..];
+    for (text, address) in split_urls(text) {
+        out.push_str(&escape_html(text));
+        if !address.is_empty() {
+            out.push_str(&format!("<a href=\"{0}\">{0}</a>", escape_html(address)));
+        }
     }
-    out + &escape_html(rest)
+    out
 }
 
 /// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is

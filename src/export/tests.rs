@@ -155,6 +155,32 @@ fn squares(values: &[Option<[f64; 4]>]) -> ArrayRef {
     Arc::new(values.iter().map(wkb).collect::<BinaryArray>())
 }
 
+/// The data card in Markdown.
+fn card_of(assembly: &Assembly) -> String {
+    let documents = describe(
+        assembly,
+        &facts(assembly),
+        Catalogue::Markdown,
+        &JobContext::default(),
+    )
+    .expect("a card");
+    String::from_utf8(documents[0].bytes.clone()).expect("text")
+}
+
+#[test]
+fn a_card_counts_the_samples_of_parts_that_are_numbers_without_padding() {
+    let parts = Int64Array::from(vec![Some(0), Some(1), Some(1), None, None]);
+    let card = card_of(&assembly(vec![TestLevel {
+        ids: &["a", "b", "c", "d", "__TACOPAD__4"],
+        folder: &[false; 5],
+        parents: &[0, 1, 2, 3, 4],
+        columns: vec![("split", Arc::new(parts))],
+    }]));
+    let (_, splits) = card.split_once("## Splits").expect("a table");
+    let rows: Vec<&str> = splits.lines().skip(4).take(4).collect();
+    assert_eq!(rows, ["| 0 | 1 |", "| 1 | 2 |", "| none | 1 |", ""]);
+}
+
 #[test]
 fn an_item_without_a_place_has_a_null_geometry_and_no_box() {
     let dataset = flat(vec![

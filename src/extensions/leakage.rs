@@ -73,7 +73,7 @@ pub struct Leakage {
 pub struct SplitPart {
     /// Its name.
     pub name: String,
-    /// Number of samples.
+    /// Number of samples, on the level of the locations where hashes are on another.
     pub samples: u64,
     /// Number of samples with a footprint or centroid.
     pub placed: u64,
@@ -148,6 +148,10 @@ pub struct LeakSample {
     pub part: Option<Arc<str>>,
     /// Location, time and hash from its columns.
     pub facts: LeakFacts,
+    /// True when its level is that of the locations, so that a missing location or time counts.
+    pub compares_ground: bool,
+    /// True when its level is that of the hashes, so that a missing hash counts.
+    pub compares_content: bool,
 }
 
 /// Location, time and hash of a sample.
@@ -281,17 +285,17 @@ pub fn leakage(
             total = real
         ));
     }
-    let hashed = samples
+    let compared: Vec<&LeakSample> = samples
         .iter()
-        .zip(&parts)
-        .filter(|(sample, part)| part.is_some() && sample.facts.hash.is_some())
-        .count() as u64;
-    if real > hashed {
-        let count = real - hashed;
+        .filter(|sample| sample.part.is_some() && sample.compares_content)
+        .collect();
+    let hashes = compared.iter().filter(|sample| sample.facts.hash.is_some());
+    let unhashed = compared.len() - hashes.count();
+    if unhashed > 0 {
         unknown.push(tr!(
             "{count} of {total} samples have no {column}",
-            count,
-            total = real,
+            count = unhashed,
+            total = compared.len(),
             column = HASH_COLUMN
         ));
     }
@@ -332,7 +336,8 @@ fn part_summaries(
             ..SplitPart::default()
         })
         .collect();
-    for ((sample, part), ground) in samples.iter().zip(parts).zip(grounds) {
+    let compared = samples.iter().zip(parts).zip(grounds);
+    for ((sample, part), ground) in compared.filter(|((sample, _), _)| sample.compares_ground) {
         let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else {
             continue;
         };
@@ -692,6 +697,8 @@ mod place_tests {
                 path: south.to_string(),
                 part: Some(Arc::from("train")),
                 facts,
+                compares_ground: true,
+                compares_content: true,
             }
         };
         let grounds = grounds(

@@ -24,6 +24,8 @@ fn leak_sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
         path: path.into(),
         part,
         facts,
+        compares_ground: true,
+        compares_content: true,
     }
 }
 

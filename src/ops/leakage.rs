@@ -17,7 +17,7 @@ use crate::extensions::{
 use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Sample, SamplePath, Tortilla, Value, is_padding};
-use crate::table::LevelTable;
+use crate::table::{LevelTable, value_text};
 
 /// The request with the column that is there: `split` was called otherwise in the first generation.
 fn resolve_split_column(
@@ -101,12 +101,23 @@ impl Levels {
         }
     }
 
+    /// True where locations and times are compared: at the level that has locations, or everywhere
+    /// when none has.
+    fn compares_ground(&self, level: usize) -> bool {
+        self.ground.is_none_or(|ground| ground == level)
+    }
+
+    /// As [`Self::compares_ground`], of hashes.
+    fn compares_content(&self, level: usize) -> bool {
+        self.hashes.is_none_or(|hashes| hashes == level)
+    }
+
     /// The columns that count at `level`.
     fn columns(&self, level: usize) -> Vec<&'static str> {
         let ground = GROUND_COLUMNS
             .iter()
             .copied()
-            .filter(|_| self.ground == Some(level) || self.ground.is_none());
+            .filter(|_| self.compares_ground(level));
         ground
             .chain((self.hashes == Some(level)).then_some(HASH_COLUMN))
             .collect()
@@ -175,7 +186,7 @@ impl OperationOutput for Leakage {
 /// Leakage between the partitions of an opened dataset's split.
 ///
 /// # Errors
-/// When no level has the split column, or a table can't be read.
+/// When no level has the split column, it names no part, or a table can't be read.
 pub fn leakage_of_container(
     reader: &dyn ContainerReader,
     request: &LeakageRequest,
@@ -188,8 +199,9 @@ pub fn leakage_of_container(
     let tree = store.skeleton(ctx)?;
     let table = store.columns(levels.parts, &[&request.column], ctx)?;
     let column = table.column_index(&request.column);
+    let dtype = read_cell(&table, 0, &request.column).1;
     let parts: Vec<Option<Arc<str>>> = (0..table.rows())
-        .map(|row| read_partition(&table.value(row, column?)).cloned())
+        .map(|row| read_partition(&table.value(row, column?), &dtype))
         .collect();
     let mut samples = Vec::new();
     for level in levels.looked_at() {
@@ -224,18 +236,36 @@ pub fn leakage_of_container(
                 path: tree.archive_path(level, row as u32),
                 part,
                 facts: LeakFacts::from_row_values(&value),
+                compares_ground: levels.compares_ground(level),
+                compares_content: levels.compares_content(level),
             });
         }
     }
+    expect_parts(&samples, request, levels.parts)?;
     leakage(&samples, request, levels.parts, ctx)
 }
 
-/// The partition that a value of the split names.
-fn read_partition(value: &Value) -> Option<&Arc<str>> {
-    match value {
-        Value::Text(part) if !part.is_empty() => Some(part),
-        _ => None,
+/// The partition that a value of the split names: its text, or a number or truth value as text.
+fn read_partition(value: &Value, dtype: &DataType) -> Option<Arc<str>> {
+    let part = match (value, dtype) {
+        (Value::Text(part), _) => part.clone(),
+        (Value::Bool(_) | Value::Int(_) | Value::UInt(_), _)
+        | (Value::Other(_), DataType::Dictionary(..)) => value_text(value, dtype).into(),
+        _ => return None,
+    };
+    (!part.is_empty()).then_some(part)
+}
+
+/// Refuses samples without any part, where "nothing leaks" would be said of nothing.
+fn expect_parts(samples: &[LeakSample], request: &LeakageRequest, level: usize) -> Result<()> {
+    if samples.is_empty() || samples.iter().any(|sample| sample.part.is_some()) {
+        return Ok(());
     }
+    Err(Error::usage(format!(
+        "column {} of level {level} names no part: all its values are empty or not text",
+        request.column
+    ))
+    .hint("choose the column with the names of the parts (--column)"))
 }
 
 /// A value of a row with its type; null where the table has no such column.
@@ -270,7 +300,7 @@ fn read_sample_value(
 /// Leakage between the partitions of a draft's split.
 ///
 /// # Errors
-/// When no level has the split column.
+/// When no level has the split column, or it names no part.
 pub fn leakage_of_draft(
     dataset: &Dataset,
     request: &LeakageRequest,
@@ -305,6 +335,7 @@ pub fn leakage_of_draft(
         ctx,
     };
     walk.collect_samples(&dataset.root, 0, &mut Vec::new(), None)?;
+    expect_parts(&walk.samples, request, walk.levels.parts)?;
     leakage(&walk.samples, request, walk.levels.parts, ctx)
 }
 
@@ -334,9 +365,8 @@ impl LeakageWalk<'_> {
         {
             ids.push(sample.id.clone());
             let part = if level == self.levels.parts {
-                column
-                    .and_then(|index| read_partition(sample.value(index)))
-                    .cloned()
+                let (value, dtype) = read_sample_value(tortilla, sample, column);
+                read_partition(&value, &dtype)
             } else {
                 above.clone()
             };
@@ -348,6 +378,8 @@ impl LeakageWalk<'_> {
                     path,
                     part: part.clone(),
                     facts: LeakFacts::from_row_values(&value),
+                    compares_ground: self.levels.compares_ground(level),
+                    compares_content: self.levels.compares_content(level),
                 });
             }
             if let Some(children) = sample.children() {
@@ -356,5 +388,103 @@ impl LeakageWalk<'_> {
             ids.pop();
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, DictionaryArray};
+    use arrow::datatypes::Int32Type;
+
+    use super::*;
+    use crate::model::FieldSpec;
+    use crate::table::{value_at, write_wkb_point};
+
+    fn with_values(mut sample: Sample, values: &[Value]) -> Sample {
+        sample.values = values.into();
+        sample
+    }
+
+    /// FOLDERs with these values of `split` and the same place, each with three FILEs; each FILE
+    /// has the hash of its position.
+    fn build_scenes(dtype: DataType, parts: &[Value]) -> Dataset {
+        let files = ["a", "b", "c"].map(|id| {
+            let file = Sample::new_file(id, "/data/x.tif", 3);
+            with_values(file, &[Value::text(id)])
+        });
+        let files = Tortilla {
+            schema: [FieldSpec::new(HASH_COLUMN, DataType::Utf8)].into(),
+            samples: files.into(),
+        };
+        let place = Value::Bytes(write_wkb_point(5.0, 10.0)[..].into());
+        let scene = |(at, part): (usize, &Value)| {
+            let folder = Sample::new_folder(&format!("s{at}"), files.clone());
+            with_values(folder, &[part.clone(), place.clone()])
+        };
+        let root = Tortilla {
+            schema: [
+                FieldSpec::new(SPLIT_COLUMN, dtype),
+                FieldSpec::new(CENTROID_COLUMNS[0], DataType::Binary),
+            ]
+            .into(),
+            samples: parts.iter().enumerate().map(scene).collect(),
+        };
+        Dataset {
+            root: root.into(),
+            ..Dataset::default()
+        }
+    }
+
+    fn find_leaks(dataset: &Dataset) -> Result<Leakage> {
+        leakage_of_draft(dataset, &LeakageRequest::default(), &JobContext::default())
+    }
+
+    #[test]
+    fn samples_are_counted_on_the_level_of_their_locations_or_hashes() {
+        let parts = ["train", "test"].map(Value::text);
+        let found = find_leaks(&build_scenes(DataType::Utf8, &parts)).expect("works");
+        let counts: Vec<_> = found
+            .parts
+            .iter()
+            .map(|part| (part.name.as_str(), part.samples, part.placed))
+            .collect();
+        assert_eq!(counts, [("test", 1, 1), ("train", 1, 1)]);
+        assert_eq!(found.unknown, ["2 of 2 samples have no time"]);
+        assert_eq!(
+            (found.footprints[0].pairs, found.content[0].pairs),
+            (1, 3),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn numbers_and_truth_values_name_parts() {
+        for (dtype, parts) in [
+            (DataType::Int64, [Value::Int(0), Value::Int(1)]),
+            (DataType::UInt64, [Value::UInt(0), Value::UInt(1)]),
+            (DataType::Boolean, [Value::Bool(false), Value::Bool(true)]),
+        ] {
+            let found = find_leaks(&build_scenes(dtype.clone(), &parts)).expect("works");
+            assert_eq!(found.parts.len(), 2, "{dtype}");
+            assert!(found.leaks(), "{dtype}");
+        }
+        let words: DictionaryArray<Int32Type> = ["train", "test"].into_iter().collect();
+        let words: ArrayRef = Arc::new(words);
+        let part = read_partition(&value_at(&words, 1), words.data_type());
+        assert_eq!(part.as_deref(), Some("test"));
+    }
+
+    #[test]
+    fn a_column_without_parts_is_refused() {
+        for parts in [[Value::Null, Value::Null], ["", ""].map(Value::text)] {
+            let error = find_leaks(&build_scenes(DataType::Utf8, &parts)).expect_err("refused");
+            assert_eq!(error.kind(), crate::error::Kind::Usage);
+            assert!(
+                error
+                    .to_string()
+                    .contains("column split of level 0 names no part"),
+                "{error}"
+            );
+        }
     }
 }

@@ -372,6 +372,8 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
                     path: view.path().to_archive(),
                     part,
                     facts: LeakFacts::from_row_values(&|name| read_typed_value(view, name)),
+                    compares_ground: true,
+                    compares_content: true,
                 });
             }
         }
@@ -420,6 +422,8 @@ fn collect_leak_samples(
                     path,
                     part: part.clone(),
                     facts,
+                    compares_ground: true,
+                    compares_content: true,
                 });
             }
         }

@@ -21,7 +21,7 @@ use super::private_text::{KINDS, PrivateText};
 use super::request::{PublishRequest, is_plain_in_address};
 use super::target::TargetState;
 use crate::container::{ContainerReader, Physical};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{
@@ -350,7 +350,15 @@ impl Subject<'_> {
         if !columns.iter().any(|(_, name, _)| *name == request.column) {
             return Ok(PublishCheck::pass(kind, tr!("The dataset has no split")));
         }
-        let found = leakage_of_container(self.reader, &request, ctx)?;
+        let found = match leakage_of_container(self.reader, &request, ctx) {
+            Ok(found) => found,
+            // The column names no part.
+            Err(error) if error.kind() == Kind::Usage => {
+                let text = tr!("No leak was found in what could be compared");
+                return Ok(PublishCheck::pass(kind, text).at_places([error.sentence()]));
+            }
+            Err(error) => return Err(error),
+        };
         let parts = found
             .parts
             .iter()
