@@ -1,6 +1,9 @@
 //! The list of user actions, with menu text, tooltip, shortcut and icon. Menus, shortcuts, buttons
 //! and the palette read it.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use egui::{Key, KeyboardShortcut};
 
 use super::pane::Pane;
@@ -355,6 +358,14 @@ impl Action {
         Action::About,
     ];
 
+    /// The shortcuts of all actions, longer ones first: Ctrl Shift Z also matches Ctrl Z.
+    pub fn sort_shortcuts() -> Arc<[(Self, KeyboardShortcut)]> {
+        let mut actions = Self::ALL.to_vec();
+        actions.sort_by_key(|action| Reverse(action.keys_text().len()));
+        let with_keys = |action: Self| Some((action, action.info().keys?));
+        actions.into_iter().filter_map(with_keys).collect()
+    }
+
     /// The shortcut as people read it: `Ctrl Shift Z`. Empty where there is none.
     pub fn keys_text(self) -> String {
         let Some(shortcut) = self.info().keys else {
@@ -516,5 +527,17 @@ mod tests {
         assert_eq!(Action::ShowTable.keys_text(), "Ctrl 1");
         assert_eq!(Action::Settings.keys_text(), "Ctrl ,");
         assert_eq!(Action::ToggleTheme.keys_text(), "");
+    }
+
+    #[test]
+    fn longer_shortcuts_are_looked_for_first() {
+        let shortcuts = Action::sort_shortcuts();
+        let place = |action: Action| shortcuts.iter().position(|(other, _)| *other == action);
+        let (redo, undo) = (place(Action::Redo), place(Action::Undo));
+        assert!(redo.is_some() && redo < undo);
+        let with_keys = |action: &&Action| action.info().keys.is_some();
+        let all = Action::ALL.iter().filter(with_keys);
+        assert_eq!(shortcuts.len(), all.count());
+        assert_eq!(place(Action::ToggleTheme), None, "has no keys");
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use egui::{CentralPanel, Context, Ui};
+use egui::{CentralPanel, Context, KeyboardShortcut, Ui};
 
 use super::action::Action;
 use super::banner;
@@ -70,6 +70,8 @@ pub struct App {
     /// The sample dataset being written.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
     pub(super) requests: Vec<Request>,
+    /// The shortcuts in the order in which they are looked for.
+    pub(super) shortcuts: Arc<[(Action, KeyboardShortcut)]>,
     /// The path of the job that opens a dataset, for the recent list.
     pub(super) opening: Option<(JobId, PathBuf)>,
     /// The job that saves the draft, and where.
@@ -163,6 +165,7 @@ impl App {
             linked_sample: None,
             sample_dataset: AsyncValue::default(),
             requests: Vec::new(),
+            shortcuts: Action::sort_shortcuts(),
             opening: None,
             saving: None,
             quitting: false,

@@ -17,13 +17,7 @@ impl App {
             && ctx.egui_wants_keyboard_input()
             && text_has_focus(ctx);
         if !self.dialogs.is_open() && !self.palette.is_open() {
-            // Longer shortcuts first: Ctrl Shift Z also matches Ctrl Z.
-            let mut actions: Vec<Action> = Action::ALL.to_vec();
-            actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
-            for action in actions {
-                let Some(keys) = action.info().keys else {
-                    continue;
-                };
+            for &(action, keys) in &*self.shortcuts.clone() {
                 let own = matches!(action, Action::Undo | Action::Redo)
                     && self
                         .panels
