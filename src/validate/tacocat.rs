@@ -239,7 +239,7 @@ fn check_part(
         report.add(Rule::FolderLink, part_location(name), message);
         return Ok(());
     }
-    let part = match index.part(name) {
+    let part = match separate_transient_error(index.part(name))? {
         Ok(part) => part,
         Err(error) => {
             report.add(Rule::PartMissing, part_location(name), error.sentence());
@@ -253,7 +253,7 @@ fn check_part(
     }
     let tree = index.levels().skeleton(ctx)?;
     // The reason for an unreadable part is reported by the deep check.
-    let Ok(own) = part.levels().skeleton(ctx) else {
+    let Ok(own) = separate_transient_error(part.levels().skeleton(ctx))? else {
         let message =
             tr!("The levels of the part can't be read, so the index can't be compared with it.");
         report.add(Rule::PartStale, part_location(name), message);
