@@ -359,8 +359,9 @@ fn wrong_positions(
     Ok(Some(Finding::new(rule, part_location(name), message)))
 }
 
-/// Adds the findings of a part to the report, with one finding for each rule about ranges.
-pub fn take_over(part: &str, inner: Report, report: &mut Report) {
+/// Adds the findings of a part to the report, with one finding for each rule about ranges. `inner`
+/// is not folded, so that its counts are added too.
+pub fn take_over(part: &str, mut inner: Report, report: &mut Report) {
     let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
     for finding in inner.findings {
         if matches!(finding.rule, Rule::ZipOffset | Rule::ZipOffsetOther) {
@@ -372,7 +373,8 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
             report.push(convert_part_finding(part, finding));
         }
     }
-    for (count, mut finding) in positions.into_values() {
+    for (rule, (stored, mut finding)) in positions {
+        let count = stored + inner.more.remove(&rule).unwrap_or_default();
         if count > 1 {
             finding.message.push(' ');
             finding
@@ -381,6 +383,10 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
         }
         report.push(convert_part_finding(part, finding));
     }
+    report.absorb(Report {
+        more: inner.more,
+        ..Report::default()
+    });
 }
 
 /// Converts a finding of a part to one of the index.
@@ -388,5 +394,31 @@ fn convert_part_finding(part: &str, finding: Finding) -> Finding {
     Finding {
         at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)),
         ..finding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FINDINGS_KEPT;
+
+    #[test]
+    fn findings_of_a_part_that_were_only_counted_are_taken_over() {
+        let mut inner = Report::default();
+        for row in 0..FINDINGS_KEPT + 500 {
+            inner.add(Rule::ZipOffset, Location::Level(row % 3), "Wrong.");
+            inner.add(Rule::ZipCrc, Location::Level(row % 3), "Damaged.");
+        }
+        let mut report = Report::default();
+        take_over("a.tacozip", inner, &mut report);
+        assert_eq!(report.findings.len(), FINDINGS_KEPT + 1);
+        let last = report.findings.last().expect("that of the ranges");
+        assert_eq!(
+            last.message,
+            "Wrong. This applies to 1500 samples of this part."
+        );
+        assert_eq!(report.count(Rule::ZipCrc), FINDINGS_KEPT + 500);
+        assert_eq!(report.more.get(&Rule::ZipCrc), Some(&500));
+        assert_eq!(report.more.get(&Rule::ZipOffset), None);
     }
 }
