@@ -24,7 +24,7 @@ pub fn check(
 ) -> Result<()> {
     let parts = index.part_names(ctx)?;
     ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
-    check_list(index, &parts, report);
+    check_list(index.collection(), &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
     // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are
     // checked for tiling the data.
@@ -100,8 +100,7 @@ fn part_location(part: &str) -> Location {
 }
 
 /// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
-fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
-    let collection = index.collection();
+fn check_list(collection: &Collection, parts: &[Arc<str>], report: &mut Report) {
     check_count(collection.get("taco:sources"), report);
     let Some((key, listed)) = find_part_list(collection, "taco:sources", "files")
         .or_else(|| find_part_list(collection, "_tacocat", "dataset_sources"))
@@ -113,8 +112,9 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
             message,
         );
     };
-    let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
-    for part in parts.iter().filter(|part| !listed.contains(&***part)) {
+    let listed: Vec<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
+    let known: HashSet<&str> = listed.iter().copied().collect();
+    for part in parts.iter().filter(|part| !known.contains(&***part)) {
         let message = tr!(
             "{part} is not listed, but samples come from it.",
             part = part.printable_line()
@@ -122,7 +122,9 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
     let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
-    for name in listed.into_iter().filter(|name| !named.contains(name)) {
+    let mut seen = HashSet::new();
+    let names = listed.into_iter();
+    for name in names.filter(|name| !named.contains(name) && seen.insert(*name)) {
         let message = tr!(
             "{part} is listed, but no sample comes from it.",
             part = name.printable_line()
@@ -420,5 +422,25 @@ mod tests {
         assert_eq!(report.count(Rule::ZipCrc), FINDINGS_KEPT + 500);
         assert_eq!(report.more.get(&Rule::ZipCrc), Some(&500));
         assert_eq!(report.more.get(&Rule::ZipOffset), None);
+    }
+
+    #[test]
+    fn stray_parts_are_reported_once_in_the_order_of_the_list() {
+        let names: Vec<String> = (0..20)
+            .rev()
+            .map(|at| format!("part{at}.tacozip"))
+            .collect();
+        let files = [&names[..], &names[..2], &["own.tacozip".to_owned()]].concat();
+        let mut collection = Collection::default();
+        let sources = serde_json::json!({ "count": files.len(), "files": files });
+        collection.set("taco:sources", Some(sources));
+        let mut report = Report::default();
+        check_list(&collection, &[Arc::from("own.tacozip")], &mut report);
+        let found: Vec<&str> = report
+            .findings
+            .iter()
+            .filter_map(|finding| finding.message.split(' ').next())
+            .collect();
+        assert_eq!(found, names);
     }
 }
