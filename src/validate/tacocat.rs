@@ -282,12 +282,8 @@ fn check_part(
                 ctx.check()?;
             }
             let path = tree.path(level, row);
-            let here = Location::Sample {
-                level,
-                row,
-                path: path.clone(),
-            };
             if own.path(level, place as u32) != path {
+                let here = Location::Sample { level, row, path };
                 let message = tr!(
                     "Row {row} of level{level} in {part} is another sample: the index is older or \
                         newer.",
