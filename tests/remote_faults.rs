@@ -338,6 +338,21 @@ fn a_fault_while_the_collection_is_first_read_is_not_kept_as_its_answer() {
 }
 
 #[test]
+fn a_fault_of_the_server_is_no_finding_about_a_part() {
+    let workspace = Workspace::new();
+    let server = served(&workspace, "09_split_tacocat");
+    let url = server.url(".tacocat");
+    server.fail("parts_part0002.tacozip", Fault::Status(503), 0, 1000);
+    let ran = workspace
+        .studio(["validate", &url, "--deep"])
+        .expect_code(2);
+    assert!(
+        ran.stderr.contains("503") && !ran.stdout.contains("CAT-1"),
+        "{ran}"
+    );
+}
+
+#[test]
 fn a_fault_while_a_directory_is_first_read_is_asked_again() {
     use taco_studio::container::{self, Physical};
     use taco_studio::jobs::JobContext;

@@ -169,12 +169,13 @@ fn card_of(assembly: &Assembly) -> String {
 
 #[test]
 fn a_card_counts_the_samples_of_parts_that_are_numbers_without_padding() {
-    let parts = Int64Array::from(vec![Some(0), Some(1), Some(1), None, None]);
+    let parts = vec![Some(0), Some(1), Some(1), None, None];
+    let parts: ArrayRef = Arc::new(Int64Array::from(parts));
     let card = card_of(&assembly(vec![TestLevel {
         ids: &["a", "b", "c", "d", "__TACOPAD__4"],
         folder: &[false; 5],
         parents: &[0, 1, 2, 3, 4],
-        columns: vec![("split", Arc::new(parts))],
+        columns: vec![("split", parts)],
     }]));
     let (_, splits) = card.split_once("## Splits").expect("a table");
     let rows: Vec<&str> = splits.lines().skip(4).take(4).collect();

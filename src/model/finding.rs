@@ -83,6 +83,7 @@ impl Report {
         }
         for (rule, count) in other.more {
             *self.more.entry(rule).or_default() += count;
+            *self.added.entry(rule).or_default() += count;
         }
     }
 
@@ -203,6 +204,18 @@ mod tests {
             ],
             ["7", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn findings_that_were_only_counted_count_in_the_report_that_takes_them() {
+        let mut inner = Report::default();
+        for row in 0..FINDINGS_KEPT + 500 {
+            inner.add(Rule::IdUnique, Location::Level(row % 3), "Twice.");
+        }
+        let mut report = Report::default();
+        report.absorb(inner);
+        assert_eq!(report.count(Rule::IdUnique), FINDINGS_KEPT + 500);
+        assert_eq!(report.more.get(&Rule::IdUnique), Some(&500));
     }
 
     #[test]

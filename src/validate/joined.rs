@@ -45,7 +45,7 @@ pub fn check(
         let reader = joined.dataset(index, ctx)?;
         take_over(
             name,
-            super::container_with(reader.as_ref(), &options, ctx)?,
+            super::unfolded_report(reader.as_ref(), &options, ctx)?,
             report,
         );
         ctx.step(1);

@@ -171,6 +171,18 @@ pub fn container_with(
     options: &CheckOptions,
     ctx: &JobContext,
 ) -> Result<Report> {
+    let mut report = unfolded_report(reader, options, ctx)?;
+    report.fold();
+    Ok(report)
+}
+
+/// As [`container_with`], with the counts of findings that were not stored beside the findings, for
+/// a report that takes them over.
+fn unfolded_report(
+    reader: &dyn ContainerReader,
+    options: &CheckOptions,
+    ctx: &JobContext,
+) -> Result<Report> {
     // Each header is read once for all rules.
     let cache = HeaderCache::default();
     let explain = |error| reader.opening().version.explain(error);
@@ -186,7 +198,9 @@ pub fn container_with(
     if options.deep || !is_remote(&reader.info().path) {
         reader.expect_unchanged()?;
     }
-    Ok(finish_report(report, options.profile, &options.rules))
+    report.keep(options.profile);
+    report.apply(&options.rules);
+    Ok(report)
 }
 
 /// As a deep check by [`container_with`], of a copy whose source had this report. In an archive,

@@ -24,7 +24,7 @@ pub fn check(
 ) -> Result<()> {
     let parts = index.part_names(ctx)?;
     ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
-    check_list(index, &parts, report);
+    check_list(index.collection(), &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
     // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are
     // checked for tiling the data.
@@ -100,8 +100,7 @@ fn part_location(part: &str) -> Location {
 }
 
 /// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
-fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
-    let collection = index.collection();
+fn check_list(collection: &Collection, parts: &[Arc<str>], report: &mut Report) {
     check_count(collection.get("taco:sources"), report);
     let Some((key, listed)) = find_part_list(collection, "taco:sources", "files")
         .or_else(|| find_part_list(collection, "_tacocat", "dataset_sources"))
@@ -113,8 +112,9 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
             message,
         );
     };
-    let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
-    for part in parts.iter().filter(|part| !listed.contains(&***part)) {
+    let listed: Vec<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
+    let known: HashSet<&str> = listed.iter().copied().collect();
+    for part in parts.iter().filter(|part| !known.contains(&***part)) {
         let message = tr!(
             "{part} is not listed, but samples come from it.",
             part = part.printable_line()
@@ -122,7 +122,9 @@ fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
     let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
-    for name in listed.into_iter().filter(|name| !named.contains(name)) {
+    let mut seen = HashSet::new();
+    let names = listed.into_iter();
+    for name in names.filter(|name| !named.contains(name) && seen.insert(*name)) {
         let message = tr!(
             "{part} is listed, but no sample comes from it.",
             part = name.printable_line()
@@ -239,7 +241,7 @@ fn check_part(
         report.add(Rule::FolderLink, part_location(name), message);
         return Ok(());
     }
-    let part = match index.part(name) {
+    let part = match separate_transient_error(index.part(name))? {
         Ok(part) => part,
         Err(error) => {
             report.add(Rule::PartMissing, part_location(name), error.sentence());
@@ -253,7 +255,7 @@ fn check_part(
     }
     let tree = index.levels().skeleton(ctx)?;
     // The reason for an unreadable part is reported by the deep check.
-    let Ok(own) = part.levels().skeleton(ctx) else {
+    let Ok(own) = separate_transient_error(part.levels().skeleton(ctx))? else {
         let message =
             tr!("The levels of the part can't be read, so the index can't be compared with it.");
         report.add(Rule::PartStale, part_location(name), message);
@@ -280,12 +282,8 @@ fn check_part(
                 ctx.check()?;
             }
             let path = tree.path(level, row);
-            let here = Location::Sample {
-                level,
-                row,
-                path: path.clone(),
-            };
             if own.path(level, place as u32) != path {
+                let here = Location::Sample { level, row, path };
                 let message = tr!(
                     "Row {row} of level{level} in {part} is another sample: the index is older or \
                         newer.",
@@ -359,8 +357,9 @@ fn wrong_positions(
     Ok(Some(Finding::new(rule, part_location(name), message)))
 }
 
-/// Adds the findings of a part to the report, with one finding for each rule about ranges.
-pub fn take_over(part: &str, inner: Report, report: &mut Report) {
+/// Adds the findings of a part to the report, with one finding for each rule about ranges. `inner`
+/// is not folded, so that its counts are added too.
+pub fn take_over(part: &str, mut inner: Report, report: &mut Report) {
     let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
     for finding in inner.findings {
         if matches!(finding.rule, Rule::ZipOffset | Rule::ZipOffsetOther) {
@@ -372,7 +371,8 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
             report.push(convert_part_finding(part, finding));
         }
     }
-    for (count, mut finding) in positions.into_values() {
+    for (rule, (stored, mut finding)) in positions {
+        let count = stored + inner.more.remove(&rule).unwrap_or_default();
         if count > 1 {
             finding.message.push(' ');
             finding
@@ -381,6 +381,10 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
         }
         report.push(convert_part_finding(part, finding));
     }
+    report.absorb(Report {
+        more: inner.more,
+        ..Report::default()
+    });
 }
 
 /// Converts a finding of a part to one of the index.
@@ -388,5 +392,51 @@ fn convert_part_finding(part: &str, finding: Finding) -> Finding {
     Finding {
         at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)),
         ..finding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::FINDINGS_KEPT;
+
+    #[test]
+    fn findings_of_a_part_that_were_only_counted_are_taken_over() {
+        let mut inner = Report::default();
+        for row in 0..FINDINGS_KEPT + 500 {
+            inner.add(Rule::ZipOffset, Location::Level(row % 3), "Wrong.");
+            inner.add(Rule::ZipCrc, Location::Level(row % 3), "Damaged.");
+        }
+        let mut report = Report::default();
+        take_over("a.tacozip", inner, &mut report);
+        assert_eq!(report.findings.len(), FINDINGS_KEPT + 1);
+        let last = report.findings.last().expect("that of the ranges");
+        assert_eq!(
+            last.message,
+            "Wrong. This applies to 1500 samples of this part."
+        );
+        assert_eq!(report.count(Rule::ZipCrc), FINDINGS_KEPT + 500);
+        assert_eq!(report.more.get(&Rule::ZipCrc), Some(&500));
+        assert_eq!(report.more.get(&Rule::ZipOffset), None);
+    }
+
+    #[test]
+    fn stray_parts_are_reported_once_in_the_order_of_the_list() {
+        let names: Vec<String> = (0..20)
+            .rev()
+            .map(|at| format!("part{at}.tacozip"))
+            .collect();
+        let files = [&names[..], &names[..2], &["own.tacozip".to_owned()]].concat();
+        let mut collection = Collection::default();
+        let sources = serde_json::json!({ "count": files.len(), "files": files });
+        collection.set("taco:sources", Some(sources));
+        let mut report = Report::default();
+        check_list(&collection, &[Arc::from("own.tacozip")], &mut report);
+        let found: Vec<&str> = report
+            .findings
+            .iter()
+            .filter_map(|finding| finding.message.split(' ').next())
+            .collect();
+        assert_eq!(found, names);
     }
 }
