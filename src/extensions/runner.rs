@@ -18,8 +18,8 @@ use super::{
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{
-    Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value,
-    same_values,
+    AssetPath, Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla,
+    Value, same_values,
 };
 
 /// A sample that could not be computed, or of which some columns could not. Their values are those
@@ -421,6 +421,7 @@ fn run_samples(
                     continue;
                 }
                 let computed = catch_panic(&call.extension, || extension.compute(&view, ctx));
+                let computed = stop_if_replaced(computed, row.sample)?;
                 let computed = computed.or_else(|error| without_pixels(error, schema, &view));
                 let computed = computed.and_then(|values| fitting(values, schema, &call.extension));
                 match &computed {
@@ -520,6 +521,7 @@ fn run_batches(
             })
             .collect::<Result<_>>()?;
         for (view, result) in views.iter().zip(results.into_iter().flatten()) {
+            let result = stop_if_replaced(result, rows[view.row].sample)?;
             cells[view.row] = Some(Computed {
                 values: result,
                 remarks: view.take_remarks(),
@@ -596,6 +598,10 @@ fn run_tortilla(
         run.computed += (picked.len() - failures.len()) as u64;
         for (place, error) in failures {
             let row = &rows[picked[place]];
+            let error = match stop_if_replaced::<()>(Err(error), row.sample)? {
+                Err(error) => error,
+                Ok(()) => continue,
+            };
             let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
             let kept = had_values(row, &schema, &|_| true);
             run.failures.push(Failure {
@@ -649,6 +655,24 @@ fn fitting(values: Vec<Value>, schema: &[FieldSpec], name: &str) -> Result<Vec<V
         values.len(),
         schema.len()
     )))
+}
+
+/// Stops the run when the dataset of a sample was replaced while it was read: values that were
+/// computed before are of the old one. A file of its own that changed concerns its sample alone.
+///
+/// # Errors
+/// The error of a sample that is read from a container or a server, where it is [`Kind::Changed`].
+fn stop_if_replaced<T>(computed: Result<T>, sample: &Sample) -> Result<Result<T>> {
+    let is_of_dataset = match &sample.payload {
+        Payload::Asset { path, .. } => {
+            matches!(path, AssetPath::Range { .. }) || path.remote_file().is_some()
+        }
+        _ => false,
+    };
+    match computed {
+        Err(error) if is_of_dataset && error.kind() == Kind::Changed => Err(error),
+        computed => Ok(computed),
+    }
 }
 
 fn name_extension_in_error(error: Error, extension: &str) -> Error {

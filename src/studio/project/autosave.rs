@@ -540,7 +540,9 @@ mod tests {
         std::fs::write(&auto, b"in the way").expect("writes");
         let mut draft = Draft::new();
         let (woken, wakes) = channel();
-        let jobs = Jobs::new(move || drop(woken.send(())));
+        let jobs = Jobs::new(move || {
+            let _ = woken.send(());
+        });
         let mut autosave = Autosave::new(auto.clone(), jobs).with_patience(MINUTE);
         let mut change = |autosave: &mut Autosave, text: &str| {
             let edit = Edit::SetCollection {
