@@ -486,13 +486,8 @@ pub fn sample_of(state: &MapPanel, row: u32) -> RowRef {
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state
-        .times
-        .latest()
-        .and_then(|(_, times)| times.get(at.row as usize).copied().flatten());
-    let time = time
-        .filter(|_| at.level == state.level)
-        .map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
+    let time = state.time_of(at);
+    let time = time.map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
     let value = state
         .colour
         .as_ref()

@@ -11,7 +11,7 @@ use crate::gui::map::{BaseMap, MapScene, MapView, Projected, RowClasses, TimeBar
 use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints};
-use crate::studio::DocumentId;
+use crate::studio::{DocumentId, RowRef};
 
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;
@@ -104,6 +104,17 @@ impl MapPanel {
             .filter(|(footprints, _)| footprints.level == self.level)
     }
 
+    /// Time of a sample in microseconds since 1970, once the times of its level are known.
+    pub(super) fn time_of(&self, at: RowRef) -> Option<i64> {
+        let (_, level, _) = self.times.key()?;
+        // Those of another level stay where no times are shown for this one.
+        if *level != at.level || self.times.is_pending() {
+            return None;
+        }
+        let (_, times) = self.times.latest()?;
+        times.get(at.row as usize).copied().flatten()
+    }
+
     /// Colour classes, once known.
     pub fn classes(&self) -> Option<&Arc<RowClasses>> {
         self.colour.as_ref()?;
@@ -152,4 +163,39 @@ pub(super) enum Hold {
     To,
     /// All of it, held at this day.
     Whole(i64),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::jobs::Jobs;
+
+    #[track_caller]
+    fn wait_until(holds: impl Fn() -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !holds() {
+            assert!(Instant::now() < end, "waited in vain");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn document_key() -> DocumentKey {
+        (DocumentId::default(), 0)
+    }
+
+    #[test]
+    fn the_time_of_a_sample_is_not_that_of_a_row_of_another_level() {
+        let mut panel = MapPanel::default();
+        let times: RowTimes = Arc::new(vec![Some(1), None]);
+        let key = (document_key(), 0, None);
+        panel.times.update(&Jobs::quiet(), key, "Times", move |_| {
+            Ok(("taken".to_owned(), times))
+        });
+        wait_until(|| !panel.times.is_pending());
+        let at = |level, row| RowRef { level, row };
+        let found = [at(0, 0), at(0, 1), at(0, 2), at(1, 0)].map(|at| panel.time_of(at));
+        assert_eq!(found, [Some(1), None, None, None]);
+    }
 }
