@@ -53,7 +53,10 @@ impl Panel for MapPanel {
             };
         }
         let tables = level_source(&mut self.draft_levels, cx.jobs, key, document);
-        self.level = self.level.min(levels.saturating_sub(1));
+        let last = levels.saturating_sub(1);
+        if self.level > last {
+            self.set_level(last);
+        }
         let own = list_column_names(document, self.level);
         let sources = footprint_sources(&own);
         let request = FootprintRequest {
@@ -207,7 +210,8 @@ fn toolbar_ui(
                         false,
                         &names,
                     ) {
-                        (panel.level, panel.source, panel.view) = (level, None, None);
+                        panel.set_level(level);
+                        (panel.source, panel.view) = (None, None);
                         (panel.time_column, panel.density) = (None, None);
                     }
                 }

@@ -115,10 +115,24 @@ impl MapPanel {
         times.get(at.row as usize).copied().flatten()
     }
 
-    /// Colour classes, once known.
+    /// Colour classes of the chosen column, once known.
     pub fn classes(&self) -> Option<&Arc<RowClasses>> {
-        self.colour.as_ref()?;
+        let chosen = self.colour.as_ref()?;
+        let (_, level, column) = self.classes.key()?;
+        // Those of another column or level stay until the new ones are ready.
+        if *level != self.level || column != chosen || self.classes.is_pending() {
+            return None;
+        }
         self.classes.latest()
+    }
+
+    /// Shows another level: rows of the one before are neither drawn nor chosen any more.
+    pub(super) fn set_level(&mut self, level: usize) {
+        self.level = level;
+        self.scene = AsyncValue::default();
+        (self.scene_key, self.placed) = (None, None);
+        self.classes = AsyncValue::default();
+        self.times = AsyncValue::default();
     }
 }
 
@@ -170,7 +184,9 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::jobs::Jobs;
+    use crate::error::Error;
+    use crate::gui::map::Legend;
+    use crate::jobs::{JobContext, Jobs};
 
     #[track_caller]
     fn wait_until(holds: impl Fn() -> bool) {
@@ -197,5 +213,58 @@ mod tests {
         let at = |level, row| RowRef { level, row };
         let found = [at(0, 0), at(0, 1), at(0, 2), at(1, 0)].map(|at| panel.time_of(at));
         assert_eq!(found, [Some(1), None, None, None]);
+    }
+
+    fn fill_classes(panel: &mut MapPanel, column: &str) {
+        let classes = Arc::new(RowClasses {
+            of: vec![0],
+            legend: Legend::Values(vec![column.to_owned()]),
+        });
+        let key = (document_key(), panel.level, column.to_owned());
+        let work = move |_: &JobContext| Ok(classes);
+        panel.classes.update(&Jobs::quiet(), key, "Colours", work);
+        wait_until(|| !panel.classes.is_pending());
+    }
+
+    #[test]
+    fn classes_are_those_of_the_chosen_column() {
+        let mut panel = MapPanel {
+            colour: Some("cloud".into()),
+            ..MapPanel::default()
+        };
+        fill_classes(&mut panel, "cloud");
+        assert!(panel.classes().is_some());
+        panel.colour = Some("split".into());
+        assert!(panel.classes().is_none(), "asked for in the next frame");
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        let key = (document_key(), 0, "split".to_owned());
+        let work = move |_: &JobContext| {
+            let _ = gate.recv();
+            Err(Error::usage("it never ends"))
+        };
+        panel.classes.update(&Jobs::quiet(), key, "Colours", work);
+        assert!(panel.classes().is_none(), "those of the other column");
+        drop(go);
+    }
+
+    #[test]
+    fn another_level_shows_nothing_of_the_one_before() {
+        let mut panel = MapPanel {
+            colour: Some("cloud".into()),
+            ..MapPanel::default()
+        };
+        fill_classes(&mut panel, "cloud");
+        let contents = (ValueId::from_arc(&Arc::new(0)), None, None, (false, false));
+        let key: SceneKey = (contents, [0; 3], [1; 2]);
+        panel.scene_key = Some(key.clone());
+        panel.scene.update(&Jobs::quiet(), key, "Footprints", |_| {
+            Ok(Arc::new(MapScene::default()))
+        });
+        wait_until(|| !panel.scene.is_pending());
+        assert!(panel.scene.latest().is_some());
+        panel.set_level(1);
+        assert_eq!(panel.level, 1);
+        assert!(panel.scene.latest().is_none() && panel.scene_key.is_none());
+        assert!(panel.classes().is_none() && panel.is_reading());
     }
 }
