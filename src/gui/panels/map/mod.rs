@@ -496,7 +496,7 @@ pub fn sample_of(state: &MapPanel, row: u32) -> RowRef {
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state.time_of(at);
+    let time = state.find_time(at);
     let time = time.map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
     let value = state
         .colour

@@ -105,7 +105,7 @@ impl MapPanel {
     }
 
     /// Time of a sample in microseconds since 1970, once the times of its level are known.
-    pub(super) fn time_of(&self, at: RowRef) -> Option<i64> {
+    pub(super) fn find_time(&self, at: RowRef) -> Option<i64> {
         let (_, level, _) = self.times.key()?;
         // Those of another level stay where no times are shown for this one.
         if *level != at.level || self.times.is_pending() {
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    fn document_key() -> DocumentKey {
+    fn build_key() -> DocumentKey {
         (DocumentId::default(), 0)
     }
 
@@ -205,13 +205,13 @@ mod tests {
     fn the_time_of_a_sample_is_not_that_of_a_row_of_another_level() {
         let mut panel = MapPanel::default();
         let times: RowTimes = Arc::new(vec![Some(1), None]);
-        let key = (document_key(), 0, None);
+        let key = (build_key(), 0, None);
         panel.times.update(&Jobs::quiet(), key, "Times", move |_| {
             Ok(("taken".to_owned(), times))
         });
         wait_until(|| !panel.times.is_pending());
         let at = |level, row| RowRef { level, row };
-        let found = [at(0, 0), at(0, 1), at(0, 2), at(1, 0)].map(|at| panel.time_of(at));
+        let found = [at(0, 0), at(0, 1), at(0, 2), at(1, 0)].map(|at| panel.find_time(at));
         assert_eq!(found, [Some(1), None, None, None]);
     }
 
@@ -220,7 +220,7 @@ mod tests {
             of: vec![0],
             legend: Legend::Values(vec![column.to_owned()]),
         });
-        let key = (document_key(), panel.level, column.to_owned());
+        let key = (build_key(), panel.level, column.to_owned());
         let work = move |_: &JobContext| Ok(classes);
         panel.classes.update(&Jobs::quiet(), key, "Colours", work);
         wait_until(|| !panel.classes.is_pending());
@@ -237,7 +237,7 @@ mod tests {
         panel.colour = Some("split".into());
         assert!(panel.classes().is_none(), "asked for in the next frame");
         let (go, gate) = std::sync::mpsc::channel::<()>();
-        let key = (document_key(), 0, "split".to_owned());
+        let key = (build_key(), 0, "split".to_owned());
         let work = move |_: &JobContext| {
             let _ = gate.recv();
             Err(Error::usage("it never ends"))
