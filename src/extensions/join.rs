@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::tortilla::columns::NAMED;
 use super::typed_text::{TextType, text_type};
 use super::{CallTarget, ExtensionCall};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
     Dataset, FieldSpec, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name,
@@ -231,6 +231,12 @@ pub fn join_preview(
     request: &JoinRequest,
     ctx: &JobContext,
 ) -> Result<JoinPreview> {
+    // The calls that join its columns hold the path as text.
+    if request.table.to_str().is_none() {
+        return Err(Error::usage("the path of the table is not Unicode")
+            .at_path(&request.table)
+            .hint("rename the file or its folder"));
+    }
     ctx.stage(tr!("Reading the table"), None);
     let keyed = read_for_draft(dataset, request, ctx)?;
     let names: Vec<String> = keyed
@@ -531,6 +537,22 @@ mod tests {
             },
             &JobContext::default(),
         )
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_is_not_unicode_is_refused() {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(b"/data/\xff.csv");
+        let request = JoinRequest {
+            table: name.into(),
+            key: None,
+            by: JoinBy::Auto,
+        };
+        let error = join_preview(&dataset(), &request, &JobContext::default());
+        let error = error.expect_err("refused");
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
+        assert_eq!(error.summary(), "the path of the table is not Unicode");
     }
 
     #[test]

@@ -416,7 +416,7 @@ mod tests {
             schema: [FieldSpec::new(HASH_COLUMN, DataType::Utf8)].into(),
             samples: files.into(),
         };
-        let place = Value::Bytes(write_wkb_point(5.0, 10.0)[..].into());
+        let place = Value::Bytes(Arc::from(write_wkb_point(5.0, 10.0)));
         let scene = |(at, part): (usize, &Value)| {
             let folder = Sample::new_folder(&format!("s{at}"), files.clone());
             with_values(folder, &[part.clone(), place.clone()])

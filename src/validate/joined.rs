@@ -45,7 +45,7 @@ pub fn check(
         let reader = joined.dataset(index, ctx)?;
         take_over(
             name,
-            super::unfolded_report(reader.as_ref(), &options, ctx)?,
+            super::check_unfolded(reader.as_ref(), &options, ctx)?,
             report,
         );
         ctx.step(1);

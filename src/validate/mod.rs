@@ -171,14 +171,14 @@ pub fn container_with(
     options: &CheckOptions,
     ctx: &JobContext,
 ) -> Result<Report> {
-    let mut report = unfolded_report(reader, options, ctx)?;
+    let mut report = check_unfolded(reader, options, ctx)?;
     report.fold();
     Ok(report)
 }
 
 /// As [`container_with`], with the counts of findings that were not stored beside the findings, for
 /// a report that takes them over.
-fn unfolded_report(
+fn check_unfolded(
     reader: &dyn ContainerReader,
     options: &CheckOptions,
     ctx: &JobContext,

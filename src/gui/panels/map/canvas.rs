@@ -414,10 +414,12 @@ fn point(
         Stroke::new(1.5, t.tx),
         StrokeKind::Outside,
     );
-    if response.clicked() {
+    // Until the places are read again, the rows of the scene may be those of other samples.
+    let is_settled = !panel.places.is_pending();
+    if response.clicked() && is_settled {
         cx.request(Request::Select(Some(at)));
     }
-    if response.double_clicked() {
+    if response.double_clicked() && is_settled {
         cx.request(Request::Do(Action::ShowPreview));
     }
     let (id, words) = super::line_of(document, panel, at);

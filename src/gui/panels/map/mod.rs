@@ -53,7 +53,10 @@ impl Panel for MapPanel {
             };
         }
         let tables = level_source(&mut self.draft_levels, cx.jobs, key, document);
-        self.level = self.level.min(levels.saturating_sub(1));
+        let last = levels.saturating_sub(1);
+        if self.level > last {
+            self.set_level(last);
+        }
         let own = list_column_names(document, self.level);
         let sources = footprint_sources(&own);
         let request = FootprintRequest {
@@ -63,10 +66,9 @@ impl Panel for MapPanel {
                 .clone()
                 .filter(|source| sources.contains(source)),
         };
-        if let Some(tables) = tables
-            .clone()
-            .filter(|_| !sources.is_empty() || self.places.latest().is_some())
-        {
+        let names = (self.level..levels).map(|level| list_column_names(document, level));
+        let has_places = has_place_columns(names);
+        if let Some(tables) = tables.clone().filter(|_| has_places) {
             let work = request.clone();
             self.places
                 .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
@@ -94,7 +96,7 @@ impl Panel for MapPanel {
         if is_filtered {
             filters::bar_ui(ui, cx, document, self.level);
         }
-        if sources.is_empty() && self.places.latest().is_none() {
+        if !has_places {
             let why = tr!(
                 "Places come from istac:geometry, a centroid, or from stac:geotransform with \
                     stac:crs and stac:tensor_shape."
@@ -134,6 +136,13 @@ impl Panel for MapPanel {
             time::ui(ui, self, cx, document, &times, lower);
         }
     }
+}
+
+/// True when one of these levels has columns of places: samples without a place of their own have
+/// those of their descendants.
+fn has_place_columns(levels: impl IntoIterator<Item = Vec<String>>) -> bool {
+    let mut levels = levels.into_iter();
+    levels.any(|names| !footprint_sources(&names).is_empty())
 }
 
 fn list_column_names(document: &Document, level: usize) -> Vec<String> {
@@ -201,7 +210,8 @@ fn toolbar_ui(
                         false,
                         &names,
                     ) {
-                        (panel.level, panel.source, panel.view) = (level, None, None);
+                        panel.set_level(level);
+                        (panel.source, panel.view) = (None, None);
                         (panel.time_column, panel.density) = (None, None);
                     }
                 }
@@ -486,13 +496,8 @@ pub fn sample_of(state: &MapPanel, row: u32) -> RowRef {
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state
-        .times
-        .latest()
-        .and_then(|(_, times)| times.get(at.row as usize).copied().flatten());
-    let time = time
-        .filter(|_| at.level == state.level)
-        .map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
+    let time = state.find_time(at);
+    let time = time.map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
     let value = state
         .colour
         .as_ref()
@@ -509,4 +514,19 @@ pub fn small(text: &str, color: egui::Color32) -> RichText {
     theme::rich_text(text)
         .text_style(text_style("small12"))
         .color(color)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_the_places_of_the_levels_below() {
+        let plain = vec!["id".to_owned(), "type".to_owned()];
+        let placed = vec!["id".to_owned(), "istac:geometry".to_owned()];
+        assert!(has_place_columns([plain.clone(), placed.clone()]));
+        assert!(has_place_columns([placed]));
+        assert!(!has_place_columns([plain]));
+        assert!(!has_place_columns([]));
+    }
 }

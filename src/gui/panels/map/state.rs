@@ -11,7 +11,7 @@ use crate::gui::map::{BaseMap, MapScene, MapView, Projected, RowClasses, TimeBar
 use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints};
-use crate::studio::DocumentId;
+use crate::studio::{DocumentId, RowRef};
 
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;
@@ -104,10 +104,35 @@ impl MapPanel {
             .filter(|(footprints, _)| footprints.level == self.level)
     }
 
-    /// Colour classes, once known.
+    /// Time of a sample in microseconds since 1970, once the times of its level are known.
+    pub(super) fn find_time(&self, at: RowRef) -> Option<i64> {
+        let (_, level, _) = self.times.key()?;
+        // Those of another level stay where no times are shown for this one.
+        if *level != at.level || self.times.is_pending() {
+            return None;
+        }
+        let (_, times) = self.times.latest()?;
+        times.get(at.row as usize).copied().flatten()
+    }
+
+    /// Colour classes of the chosen column, once known.
     pub fn classes(&self) -> Option<&Arc<RowClasses>> {
-        self.colour.as_ref()?;
+        let chosen = self.colour.as_ref()?;
+        let (_, level, column) = self.classes.key()?;
+        // Those of another column or level stay until the new ones are ready.
+        if *level != self.level || column != chosen || self.classes.is_pending() {
+            return None;
+        }
         self.classes.latest()
+    }
+
+    /// Shows another level: rows of the one before are neither drawn nor chosen any more.
+    pub(super) fn set_level(&mut self, level: usize) {
+        self.level = level;
+        self.scene = AsyncValue::default();
+        (self.scene_key, self.placed) = (None, None);
+        self.classes = AsyncValue::default();
+        self.times = AsyncValue::default();
     }
 }
 
@@ -152,4 +177,94 @@ pub(super) enum Hold {
     To,
     /// All of it, held at this day.
     Whole(i64),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::error::Error;
+    use crate::gui::map::Legend;
+    use crate::jobs::{JobContext, Jobs};
+
+    #[track_caller]
+    fn wait_until(holds: impl Fn() -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !holds() {
+            assert!(Instant::now() < end, "waited in vain");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn build_key() -> DocumentKey {
+        (DocumentId::default(), 0)
+    }
+
+    #[test]
+    fn the_time_of_a_sample_is_not_that_of_a_row_of_another_level() {
+        let mut panel = MapPanel::default();
+        let times: RowTimes = Arc::new(vec![Some(1), None]);
+        let key = (build_key(), 0, None);
+        panel.times.update(&Jobs::quiet(), key, "Times", move |_| {
+            Ok(("taken".to_owned(), times))
+        });
+        wait_until(|| !panel.times.is_pending());
+        let at = |level, row| RowRef { level, row };
+        let found = [at(0, 0), at(0, 1), at(0, 2), at(1, 0)].map(|at| panel.find_time(at));
+        assert_eq!(found, [Some(1), None, None, None]);
+    }
+
+    fn fill_classes(panel: &mut MapPanel, column: &str) {
+        let classes = Arc::new(RowClasses {
+            of: vec![0],
+            legend: Legend::Values(vec![column.to_owned()]),
+        });
+        let key = (build_key(), panel.level, column.to_owned());
+        let work = move |_: &JobContext| Ok(classes);
+        panel.classes.update(&Jobs::quiet(), key, "Colours", work);
+        wait_until(|| !panel.classes.is_pending());
+    }
+
+    #[test]
+    fn classes_are_those_of_the_chosen_column() {
+        let mut panel = MapPanel {
+            colour: Some("cloud".into()),
+            ..MapPanel::default()
+        };
+        fill_classes(&mut panel, "cloud");
+        assert!(panel.classes().is_some());
+        panel.colour = Some("split".into());
+        assert!(panel.classes().is_none(), "asked for in the next frame");
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        let key = (build_key(), 0, "split".to_owned());
+        let work = move |_: &JobContext| {
+            let _ = gate.recv();
+            Err(Error::usage("it never ends"))
+        };
+        panel.classes.update(&Jobs::quiet(), key, "Colours", work);
+        assert!(panel.classes().is_none(), "those of the other column");
+        drop(go);
+    }
+
+    #[test]
+    fn another_level_shows_nothing_of_the_one_before() {
+        let mut panel = MapPanel {
+            colour: Some("cloud".into()),
+            ..MapPanel::default()
+        };
+        fill_classes(&mut panel, "cloud");
+        let contents = (ValueId::from_arc(&Arc::new(0)), None, None, (false, false));
+        let key: SceneKey = (contents, [0; 3], [1; 2]);
+        panel.scene_key = Some(key.clone());
+        panel.scene.update(&Jobs::quiet(), key, "Footprints", |_| {
+            Ok(Arc::new(MapScene::default()))
+        });
+        wait_until(|| !panel.scene.is_pending());
+        assert!(panel.scene.latest().is_some());
+        panel.set_level(1);
+        assert_eq!(panel.level, 1);
+        assert!(panel.scene.latest().is_none() && panel.scene_key.is_none());
+        assert!(panel.classes().is_none() && panel.is_reading());
+    }
 }

@@ -22,7 +22,7 @@ use super::request::{PublishRequest, is_plain_in_address};
 use super::target::TargetState;
 use crate::container::{ContainerReader, Physical};
 use crate::error::{Kind, Result};
-use crate::extensions::LeakageRequest;
+use crate::extensions::{Leakage, LeakageRequest};
 use crate::jobs::JobContext;
 use crate::model::{
     Collection, Profile, Report, SampleKind, Severity, SkeletonLevel, Value, is_remote,
@@ -351,13 +351,13 @@ impl Subject<'_> {
             return Ok(PublishCheck::pass(kind, tr!("The dataset has no split")));
         }
         let found = match leakage_of_container(self.reader, &request, ctx) {
-            Ok(found) => found,
             // The column names no part.
-            Err(error) if error.kind() == Kind::Usage => {
-                let text = tr!("No leak was found in what could be compared");
-                return Ok(PublishCheck::pass(kind, text).at_places([error.sentence()]));
-            }
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == Kind::Usage => Leakage {
+                unknown: vec![error.sentence()],
+                complete: true,
+                ..Leakage::default()
+            },
+            found => found?,
         };
         let parts = found
             .parts
