@@ -931,3 +931,32 @@ fn extend_schema(
     }
     Ok(fields.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_replaced_dataset_stops_the_run_and_a_changed_file_is_a_failure() {
+        let outcome = |path: AssetPath, kind: Kind| {
+            let sample = Sample {
+                id: "a".into(),
+                payload: Payload::asset(path, 1),
+                values: Arc::from([]),
+            };
+            stop_if_replaced::<()>(Err(Error::new(kind, "not read")), &sample).is_err()
+        };
+        let range = || AssetPath::Range {
+            container: Path::new("/a.tacozip").into(),
+            offset: 0,
+            size: 1,
+            stamp: None,
+        };
+        let file = |path: &str| AssetPath::File(Path::new(path).into());
+        assert!(outcome(range(), Kind::Changed) && !outcome(range(), Kind::Format));
+        assert!(outcome(file("https://host/a.tif"), Kind::Changed));
+        assert!(!outcome(file("/a.tif"), Kind::Changed));
+    }
+}
