@@ -405,7 +405,7 @@ fn no_dataset_is_an_error_and_one_is_itself() {
     let none = workspace.studio(["concat"]).expect_code(2);
     assert!(none.stdout.is_empty() && !none.stderr.is_empty(), "{none}");
     let alone = run(&workspace, "concat", &[&part(1)], &[]).expect_code(2);
-    assert!(alone.stderr.contains("one dataset alone"), "{alone}");
+    assert!(alone.stderr.contains("at least two datasets"), "{alone}");
     // Where a list is opened, a list of one is that dataset, with its own paths and no column of
     // sources.
     let rows = run(

@@ -140,13 +140,13 @@ fn what_the_request_alone_decides_is_refused_before_the_dataset_is_read() {
     workspace.write("other.tacozip", "something of the user's");
     let to_existing = ["-o", "other.tacozip"];
     for (verb, more, reason) in [
-        ("convert", &["other.tacozip"][..], "exists already"),
-        ("repair", &to_existing, "exists already"),
-        ("export", &to_existing, "exists already"),
+        ("convert", &["other.tacozip"][..], "the output exists"),
+        ("repair", &to_existing, "the output exists"),
+        ("export", &to_existing, "the output exists"),
         (
             "extend",
             &["-o", "other.tacozip", "--with", "stac"],
-            "exists already",
+            "the output exists",
         ),
         (
             "extend",
@@ -161,7 +161,7 @@ fn what_the_request_alone_decides_is_refused_before_the_dataset_is_read() {
     }
     let ran = workspace.studio(["create", "first", "-o", "other.tacozip"]);
     let ran = ran.expect_code(2);
-    assert!(ran.stderr.contains("exists already"), "{ran}");
+    assert!(ran.stderr.contains("the output exists"), "{ran}");
 }
 
 #[test]

@@ -70,8 +70,8 @@ pub struct BandPixels {
     pub index: BandIndex,
     /// `width` × `height` values.
     pub samples: Samples,
-    /// `width` × `height`, false for pixels without data; `None` when no pixel is masked. NaN counts
-    /// as missing even where this is true.
+    /// `width` × `height`, false for pixels without data; `None` when no pixel is masked. NaN
+    /// counts as missing even where this is true.
     pub valid: Option<Arc<[bool]>>,
     /// Colour table: RGBA by pixel value.
     pub palette: Option<Arc<Vec<[u8; 4]>>>,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::document::Document;
-use super::document_id::DocumentState;
+use super::document_state::DocumentState;
 use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
@@ -99,7 +99,7 @@ impl Studio {
         let outcome = self.start(tr!("Compare rasters by position"), move |ctx| {
             let consistency = compare(ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
-                if studio.document_id() != state.document() {
+                if studio.document_id() != state.document {
                     return Ok(Event::None);
                 }
                 studio.consistency.headers = Some(kept);

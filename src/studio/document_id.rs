@@ -4,22 +4,12 @@
 use std::time::{Duration, Instant};
 
 use super::document::Document;
+use super::document_state::DocumentState;
 use super::project::Autosave;
-use super::{Command, DocumentRead, Studio};
+use super::{Command, DocumentId, DocumentRead, Studio};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::discard;
-
-/// Id of a document in this session. Opening and closing a document gives a new id.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DocumentId(u64);
-
-/// A document and its revision; none for an opened dataset, which does not change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DocumentState {
-    document: DocumentId,
-    revision: Option<u64>,
-}
 
 /// True for a command whose result concerns only the open document.
 pub(super) fn is_about_document(command: &Command) -> bool {
@@ -29,12 +19,6 @@ pub(super) fn is_about_document(command: &Command) -> bool {
         Command::Read(DocumentRead::Verify { .. }) => false,
         Command::Read(_) | Command::Filter { .. } | Command::Validate { .. } => true,
         _ => false,
-    }
-}
-
-impl DocumentState {
-    pub fn document(self) -> DocumentId {
-        self.document
     }
 }
 
@@ -67,7 +51,7 @@ impl Studio {
             std::mem::take(&mut self.report),
         ));
         self.checked_state = None;
-        self.document_id = DocumentId(self.document_id.0 + 1);
+        self.document_id = self.document_id.next();
         let late = self
             .running
             .iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
-use super::document_id::DocumentState;
+use super::document_state::DocumentState;
 use super::project::{DraftOrigin, is_project};
 use super::{Command, Event, Finish, LogLevel, Opening, Outcome, SharedReader, Studio};
 use crate::container::{
@@ -485,7 +485,7 @@ fn show_report(report: Report, state: DocumentState) -> Finish {
             studio.set_report(report, state);
             return Ok(Event::Validated);
         }
-        if studio.document_id() == state.document() {
+        if studio.document_id() == state.document {
             let text = tr!("The draft changed during the check: check it again.");
             studio.log(LogLevel::Warning, text);
         }

@@ -158,10 +158,7 @@ fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event>
     };
     let tray = draft.tray().clone();
     let arrived: HashMap<&Path, &Unplaced> = files.iter().map(|file| (&*file.path, file)).collect();
-    let has_changed = |known: &Unplaced| {
-        let now = arrived.get(&*known.path);
-        now.is_some_and(|now| (now.size, &now.folder) != (known.size, &known.folder))
-    };
+    let has_changed = |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
     let (outdated, kept): (Vec<_>, Vec<_>) = (0..)
         .zip(tray.iter())
         .partition(|(_, known)| has_changed(known));

@@ -54,8 +54,8 @@ pub(super) struct StacAsset {
     pub place: Arc<Path>,
     /// False for thumbnails, overviews and metadata.
     pub holds_data: bool,
-    /// As the extension `file` states it, in bytes. `None` also for a size that no file has, so that
-    /// the server is asked.
+    /// As the extension `file` states it, in bytes. `None` also for a size that no file has, so
+    /// that the server is asked.
     pub size: Option<u64>,
 }
 

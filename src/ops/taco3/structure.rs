@@ -431,12 +431,14 @@ impl Folder<'_> {
 /// True when some sample lacks the last of these files, and none has one after one that it lacks.
 /// `lacks` has, for each file, what each sample lacks; the first is in each sample.
 fn is_sequence(lacks: &[Vec<bool>]) -> bool {
-    let samples = lacks.first().map_or(0, Vec::len);
-    let begins = |sample: usize| {
-        let mut pairs = lacks.windows(2);
-        !lacks[0][sample] && pairs.all(|pair| !pair[0][sample] || pair[1][sample])
+    let Some(first) = lacks.first() else {
+        return false;
     };
-    lacks.iter().flatten().any(|&lacks| lacks) && (0..samples).all(begins)
+    let begin = first.iter().all(|&lacks| !lacks);
+    let mut pairs = lacks
+        .windows(2)
+        .flat_map(|pair| pair[0].iter().zip(&pair[1]));
+    begin && pairs.all(|(before, after)| !before || *after) && lacks.iter().flatten().any(|&it| it)
 }
 
 fn without_ascii_case((prefix, suffix): &(String, String)) -> (String, String) {

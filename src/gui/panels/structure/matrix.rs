@@ -1,5 +1,5 @@
-//! The matrix: one row for each root, one column for each position of the pattern, below the pattern
-//! as a tree. Only visible cells are drawn; each state has its own colour and mark.
+//! The matrix: one row for each root, one column for each position of the pattern, below the
+//! pattern as a tree. Only visible cells are drawn; each state has its own colour and mark.
 
 use std::sync::Arc;
 
