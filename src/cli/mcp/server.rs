@@ -178,8 +178,8 @@ impl ServerHandler for OperationServer {
                 observation) of all generations. Paths are \
              limited to {}; relative ones start at the first folder. {writes} Begin with \
                 `inspect`; `query` runs SQL over the tables \
-             data, level0, level1, … and returns at most {DEFAULT_QUERY_LIMIT} rows unless the request has \
-                a `limit`; \
+             data, level0, level1, … and returns at most {DEFAULT_QUERY_LIMIT} rows unless the \
+                request has a `limit`; \
                 `validate` lists findings with \
              their rules. `extensions` lists what `extend` computes.",
             self.places.format_places()
