@@ -519,7 +519,6 @@ pub fn format_yaml_list<T: AsRef<str>>(name: &str, items: &[T]) -> String {
 
 /// The URLs of a text, each behind the text before it; the last text has an empty URL.
 pub(super) fn split_urls(text: &str) -> Vec<(&str, &str)> {
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = ["https://", "http://"]
@@ -527,15 +526,30 @@ pub(super) fn split_urls(text: &str) -> Vec<(&str, &str)> {
         .filter_map(|scheme| rest.find(scheme))
         .min()
     {
-        let end = rest[at..]
-            .find(is_end)
-            .map_or(rest.len(), |length| at + length);
-        let address = rest[at..end].trim_end_matches(['.', ';', ':', '*', '`']);
+        let end = at + find_url_end(&rest[at..]);
+        let address = rest[at..end].trim_end_matches(['.', ',', ';', ':', '*', '`']);
         pieces.push((&rest[..at], address));
         rest = &rest[at + address.len()..];
     }
     pieces.push((rest, ""));
     pieces
+}
+
+/// Length of the URL at the begin of a text: to a blank, a quote, an angle bracket, or a
+/// parenthesis that closes none of the URL.
+fn find_url_end(text: &str) -> usize {
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return at,
+            ')' => depth -= 1,
+            '<' | '>' | '"' => return at,
+            c if c.is_whitespace() => return at,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// A line of a text that may be Markdown, so that it begins no code block and does not turn the

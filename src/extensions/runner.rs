@@ -657,20 +657,21 @@ fn fitting(values: Vec<Value>, schema: &[FieldSpec], name: &str) -> Result<Vec<V
     )))
 }
 
-/// Stops the run when the dataset of a sample was replaced while it was read: values that were
+/// Stops the run when the container of a sample was replaced while it was read: values that were
 /// computed before are of the old one. A file of its own that changed concerns its sample alone.
 ///
 /// # Errors
-/// The error of a sample that is read from a container or a server, where it is [`Kind::Changed`].
+/// The error of a sample that is a part of a container, where it is [`Kind::Changed`].
 fn stop_if_replaced<T>(computed: Result<T>, sample: &Sample) -> Result<Result<T>> {
-    let is_of_dataset = match &sample.payload {
-        Payload::Asset { path, .. } => {
-            matches!(path, AssetPath::Range { .. }) || path.remote_file().is_some()
+    let is_in_container = matches!(
+        &sample.payload,
+        Payload::Asset {
+            path: AssetPath::Range { .. },
+            ..
         }
-        _ => false,
-    };
+    );
     match computed {
-        Err(error) if is_of_dataset && error.kind() == Kind::Changed => Err(error),
+        Err(error) if is_in_container && error.kind() == Kind::Changed => Err(error),
         computed => Ok(computed),
     }
 }
@@ -956,7 +957,7 @@ mod tests {
         };
         let file = |path: &str| AssetPath::File(Path::new(path).into());
         assert!(outcome(range(), Kind::Changed) && !outcome(range(), Kind::Format));
-        assert!(outcome(file("https://host/a.tif"), Kind::Changed));
+        assert!(!outcome(file("https://host/a.tif"), Kind::Changed));
         assert!(!outcome(file("/a.tif"), Kind::Changed));
     }
 }

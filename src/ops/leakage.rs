@@ -251,6 +251,8 @@ fn read_partition(value: &Value, dtype: &DataType) -> Option<Arc<str>> {
         (Value::Text(part), _) => part.clone(),
         (Value::Bool(_) | Value::Int(_) | Value::UInt(_), _)
         | (Value::Other(_), DataType::Dictionary(..)) => value_text(value, dtype).into(),
+        // Integers with a gap are floats in pandas.
+        (Value::Float(number), _) if number.fract() == 0.0 => number.to_string().into(),
         _ => return None,
     };
     (!part.is_empty()).then_some(part)

@@ -58,9 +58,11 @@ impl Studio {
     }
 
     /// Sets the report of this state of the document. A report without a comparison of headers gets
-    /// the findings of the last comparison.
+    /// the findings of the last comparison of the same state.
     pub(super) fn set_report(&mut self, mut report: Report, state: DocumentState) {
-        if let (None, Some(known)) = (&report.consistency, &self.report.consistency) {
+        if let (None, Some(known)) = (&report.consistency, &self.report.consistency)
+            && self.checked_state == Some(state)
+        {
             replace_consistency(&mut report, (**known).clone());
         }
         self.report = Arc::new(report);

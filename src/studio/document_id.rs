@@ -67,10 +67,10 @@ impl Studio {
         }
     }
 
-    /// True when [`Studio::report`] is of the document as it is now. Rows in the findings of an
-    /// older revision are those of other samples.
+    /// True when [`Studio::report`] is of the document and the pattern as they are now. Rows in the
+    /// findings of an older revision are those of other samples.
     pub fn is_report_current(&self) -> bool {
-        self.checked_state == Some(self.document_state())
+        self.checked_state == Some(self.document_state()) && !self.live_check.is_running()
     }
 
     fn revision(&self) -> Option<u64> {

@@ -27,7 +27,7 @@ impl Studio {
             ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
             for path in &paths {
-                collect(path, 0, &mut files, ctx)?;
+                collect(path, 0, &mut files, &mut Err, ctx)?;
             }
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
@@ -130,10 +130,15 @@ fn ambiguous_pattern_error(report: &PatternReport) -> Error {
 }
 
 /// Collects a file, or all files below a folder in name order, without hidden files and sidecars.
+/// `on_error` decides whether what can't be read in a folder ends the listing or is left out.
+///
+/// # Errors
+/// Cancellation, those of `on_error`, and that of `path` itself.
 pub(super) fn collect(
     path: &Path,
     depth: usize,
     files: &mut Vec<Unplaced>,
+    on_error: &mut dyn FnMut(Error) -> Result<()>,
     ctx: &JobContext,
 ) -> Result<()> {
     ctx.check()?;
@@ -166,7 +171,12 @@ pub(super) fn collect(
     entries.sort_by_cached_key(std::fs::DirEntry::file_name);
     for entry in entries {
         match entry.file_name().to_str() {
-            Some(name) if is_data(name) => collect(&entry.path(), depth + 1, files, ctx)?,
+            Some(name) if is_data(name) => {
+                match collect(&entry.path(), depth + 1, files, on_error, ctx) {
+                    Err(error) if !error.is_cancelled() => on_error(error)?,
+                    outcome => outcome?,
+                }
+            }
             Some(_) => {}
             None => ctx.warn(format!(
                 "{}: its name is not Unicode",

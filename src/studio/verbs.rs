@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
-use super::document_state::DocumentState;
 use super::project::{DraftOrigin, is_project};
-use super::{Command, Event, Finish, LogLevel, Opening, Outcome, SharedReader, Studio};
+use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
 use crate::container::{
     self, BuildOptions, DatasetVersion, OnDamage, OpenOptions, TortillaOptions,
     read_collection_file,
@@ -291,7 +290,7 @@ impl Studio {
     }
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let state = self.document_state();
+        let id = self.document_id();
         let label = if deep {
             tr!("Check every byte")
         } else {
@@ -308,19 +307,20 @@ impl Studio {
                 let (dataset, pattern) =
                     (document.draft.dataset().clone(), document.pattern_root());
                 Ok(self.start(label, move |ctx| {
-                    Ok(show_report(
-                        ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?,
-                        state,
-                    ))
+                    let report = ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?;
+                    Ok(show_draft_report(report, id, dataset, pattern))
                 }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
                 Ok(self.start(label, move |ctx| {
-                    Ok(show_report(
-                        validate::container_with(reader.as_ref(), &options, ctx)?,
-                        state,
-                    ))
+                    let report = validate::container_with(reader.as_ref(), &options, ctx)?;
+                    Ok(Box::new(move |studio: &mut Studio| {
+                        if studio.document_id() == id {
+                            studio.set_report(report, studio.document_state());
+                        }
+                        Ok(Event::Validated)
+                    }) as Finish)
                 }))
             }
         }
@@ -477,19 +477,29 @@ pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
 }
 
-/// Sets the report of a check, unless the draft changed during it: then its findings name other
-/// samples, and the check while editing has reported on the new ones.
-fn show_report(report: Report, state: DocumentState) -> Finish {
+/// Sets the report of a check of a draft, unless its samples, collection or pattern changed during
+/// it: then its findings name other samples.
+fn show_draft_report(
+    report: Report,
+    id: DocumentId,
+    checked: Dataset,
+    pattern: Option<Arc<str>>,
+) -> Finish {
     Box::new(move |studio: &mut Studio| {
-        if studio.document_state() == state {
-            studio.set_report(report, state);
+        if studio.document_id() != id {
             return Ok(Event::Validated);
         }
-        if studio.document_id() == state.document {
-            let text = tr!("The draft changed during the check: check it again.");
-            studio.log(LogLevel::Warning, text);
+        let is_same = studio.draft_document().is_ok_and(|document| {
+            let now = document.draft.dataset();
+            Arc::ptr_eq(&now.root, &checked.root)
+                && now.collection == checked.collection
+                && document.pattern_root() == pattern
+        });
+        if !is_same {
+            return Err(Error::usage("the draft changed during the check").hint("check it again"));
         }
-        Ok(Event::None)
+        studio.set_report(report, studio.document_state());
+        Ok(Event::Validated)
     })
 }
 

@@ -136,11 +136,11 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
         .map(|path| store_around(path).unwrap_or(path))
         .collect();
     for path in units {
-        match collect(path, 0, &mut files, ctx) {
-            Err(error) if error.is_cancelled() => return Err(error),
-            // The others are added.
-            Err(error) => ctx.warn(error.sentence()),
-            Ok(()) => {}
+        // The others are added.
+        let mut warn = |error: Error| warn_of_unread_entry(&error, ctx);
+        match collect(path, 0, &mut files, &mut warn, ctx) {
+            Err(error) if !error.is_cancelled() => warn(error)?,
+            outcome => outcome?,
         }
     }
     let mut placed = HashSet::new();
@@ -204,6 +204,15 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
 fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     let (sender, receiver) = channel();
     let mut watcher: Option<Box<dyn Watcher + Send>> = None;
+    // Before watching begins: what comes after this is in an event, or in the listing of the job.
+    let seen = list_folder(folder).into_iter();
+    let seen = seen.filter_map(|path| mark_of(&path).map(|mark| (path, mark)));
+    let mut appeared = Appeared {
+        root: folder.to_owned(),
+        seen: seen.collect(),
+        files: HashMap::new(),
+        folders: HashMap::new(),
+    };
     let (first, root) = (sender.clone(), folder.to_owned());
     let recommended = RecommendedWatcher::new(
         move |event| send_changed_paths(event, &root, &first),
@@ -238,10 +247,10 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         }
     };
     let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
-    let (inbox, root) = (arrived.clone(), folder.to_owned());
+    let inbox = arrived.clone();
     let spawned = std::thread::Builder::new()
         .name("watch".into())
-        .spawn(move || deliver_complete_files(&root, &receiver, &inbox, &jobs));
+        .spawn(move || deliver_complete_files(&mut appeared, &receiver, &inbox, &jobs));
     spawned.map_err(|error| {
         Error::internal("could not start a thread to watch a folder").because(error)
     })?;
@@ -253,7 +262,8 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     })
 }
 
-/// Sends the paths of an event; the whole folder where events were lost.
+/// Sends the paths of an event; the whole folder where events were lost. A folder that is listed
+/// gives the errors of its entries again with each listing: they are only logged.
 fn send_changed_paths(
     event: notify::Result<notify::Event>,
     folder: &Path,
@@ -264,7 +274,10 @@ fn send_changed_paths(
         Ok(_) => return drop(sender.send(folder.to_owned())),
         Err(error) => {
             tracing::warn!("changes of {} may be missed: {error}", folder.display());
-            return drop(sender.send(folder.to_owned()));
+            if matches!(error.kind, notify::ErrorKind::MaxFilesWatch) {
+                drop(sender.send(folder.to_owned()));
+            }
+            return;
         }
     };
     if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
@@ -284,31 +297,32 @@ fn unwatched_folder_error(folder: &Path, error: notify::Error) -> Error {
 
 /// A file that may still be written.
 struct IncompleteFile {
-    mark: (u64, Option<SystemTime>),
+    mark: SizeAndTime,
     since: Instant,
 }
 
 /// What appeared below a watched folder, until it is complete.
-struct Appeared<'a> {
-    root: &'a Path,
+struct Appeared {
+    root: PathBuf,
+    /// Files that were there when watching began, or were delivered, as they were then: a listing
+    /// brings none of them again that the user took out of the tray.
+    seen: HashMap<PathBuf, SizeAndTime>,
     files: HashMap<PathBuf, IncompleteFile>,
-    /// Folders, when they are listed again, and the files that they had: those that came into one
-    /// before the system reported its changes are in no event.
-    folders: HashMap<PathBuf, (Instant, HashSet<PathBuf>)>,
+    /// Folders, and when they are listed again: files that came into one before the system
+    /// reported its changes are in no event.
+    folders: HashMap<PathBuf, Instant>,
 }
+
+/// Size and modification time of a file.
+type SizeAndTime = (u64, Option<SystemTime>);
 
 /// Waits until files are complete, then delivers them together. Ends when watching stops.
 fn deliver_complete_files(
-    root: &Path,
+    appeared: &mut Appeared,
     receiver: &Receiver<PathBuf>,
     inbox: &Mutex<Vec<PathBuf>>,
     jobs: &Jobs,
 ) {
-    let mut appeared = Appeared {
-        root,
-        files: HashMap::new(),
-        folders: HashMap::new(),
-    };
     let mut complete: Vec<PathBuf> = Vec::new();
     // When the first of them was complete.
     let mut waiting_since = Instant::now();
@@ -345,22 +359,22 @@ fn deliver_complete_files(
     }
 }
 
-impl Appeared<'_> {
+impl Appeared {
     fn is_empty(&self) -> bool {
         self.files.is_empty() && self.folders.is_empty()
     }
 
     /// Records a file, or all files of a folder. What is below a hidden folder is no data.
     fn record(&mut self, path: PathBuf) {
-        let below = path.strip_prefix(self.root).unwrap_or(&path);
+        let below = path.strip_prefix(&self.root).unwrap_or(&path);
         let mut names = below.components();
         if !names.all(|name| name.as_os_str().to_str().is_some_and(is_data)) {
             return;
         }
         if path.is_dir() {
-            let files: HashSet<PathBuf> = list_folder(&path).into_iter().collect();
-            files.iter().for_each(|file| self.record_file(file.clone()));
-            self.folders.insert(path, (Instant::now() + QUIET, files));
+            let files = list_folder(&path).into_iter();
+            files.for_each(|file| self.record_file(file));
+            self.folders.insert(path, Instant::now() + QUIET);
         } else {
             self.record_file(path);
         }
@@ -368,6 +382,9 @@ impl Appeared<'_> {
 
     fn record_file(&mut self, path: PathBuf) {
         let Some(mark) = mark_of(&path) else { return };
+        if self.seen.get(&path) == Some(&mark) {
+            return;
+        }
         self.files.entry(path).or_insert(IncompleteFile {
             mark,
             since: Instant::now(),
@@ -377,11 +394,10 @@ impl Appeared<'_> {
     /// Moves the files that have not changed for a while to `complete`.
     fn take_complete(&mut self, complete: &mut Vec<PathBuf>) {
         let now = Instant::now();
-        let due: Vec<_> = self.folders.extract_if(|_, (at, _)| *at <= now).collect();
-        for (folder, (_, known)) in due {
+        let due: Vec<_> = self.folders.extract_if(|_, at| *at <= now).collect();
+        for (folder, _) in due {
             let files = list_folder(&folder).into_iter();
-            let new = files.filter(|file| !known.contains(file));
-            new.for_each(|file| self.record_file(file));
+            files.for_each(|file| self.record_file(file));
         }
         self.files.retain(|path, file| {
             let Some(mark) = mark_of(path) else {
@@ -392,6 +408,7 @@ impl Appeared<'_> {
             }
             let is_complete = file.since.elapsed() >= QUIET;
             if is_complete {
+                self.seen.insert(path.clone(), mark);
                 complete.push(path.clone());
             }
             !is_complete
@@ -399,17 +416,27 @@ impl Appeared<'_> {
     }
 }
 
+fn warn_of_unread_entry(error: &Error, ctx: &JobContext) -> Result<()> {
+    ctx.warn(error.sentence());
+    Ok(())
+}
+
+fn log_unread_entry(error: Error) -> Result<()> {
+    tracing::warn!("{}", error.sentence());
+    Ok(())
+}
+
 /// The files below a folder, as far as it can be listed: it may be removed meanwhile.
 fn list_folder(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    if let Err(error) = collect(folder, 0, &mut files, &JobContext::default()) {
-        tracing::warn!("{}", error.sentence());
-    }
+    let mut warn = log_unread_entry;
+    let listed = collect(folder, 0, &mut files, &mut warn, &JobContext::default());
+    let _ = listed.or_else(warn);
     files.into_iter().map(|file| file.path).collect()
 }
 
 /// Size and modification time of a file; `None` where there is none.
-pub(super) fn mark_of(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+pub(super) fn mark_of(path: &Path) -> Option<SizeAndTime> {
     let meta = std::fs::metadata(path)
         .ok()
         .filter(std::fs::Metadata::is_file)?;

@@ -94,6 +94,8 @@ impl fmt::Display for LayoutConflict {
 
 /// Cells that an arrangement may have per file with a place; all have memory, and become samples.
 const CELLS_PER_FILE: usize = 8;
+/// As [`CELLS_PER_FILE`], of series: most places have fewer dates than the longest series.
+const CELLS_PER_DATED_FILE: usize = 32;
 /// Cells that an arrangement of any number of files may have.
 const CELLS_ALLOWED: usize = 1_000_000;
 
@@ -113,7 +115,12 @@ pub struct SparseArrangement {
 impl SparseArrangement {
     /// True when the cells are too many for the files that fill them.
     fn is_refused(&self) -> bool {
-        let allowed = self.placed.saturating_mul(CELLS_PER_FILE);
+        let per_file = if self.by_date {
+            CELLS_PER_DATED_FILE
+        } else {
+            CELLS_PER_FILE
+        };
+        let allowed = self.placed.saturating_mul(per_file);
         self.roots.saturating_mul(self.positions) > allowed.max(CELLS_ALLOWED)
     }
 }

@@ -24,10 +24,13 @@ pub struct OpenPath {
     access: AccessForm,
     /// The typed paths that were looked for, and the first that is not there, by the paths and
     /// whether the window has the focus: another program may have made them.
-    sought: AsyncValue<(Vec<PathBuf>, bool), (Vec<PathBuf>, Option<PathBuf>)>,
+    sought: AsyncValue<(Vec<PathBuf>, bool), SoughtPaths>,
     /// The paths that the user confirmed while they were looked for.
     confirmed: Option<Vec<PathBuf>>,
 }
+
+/// The paths that were looked for, and the first that is not there.
+type SoughtPaths = (Vec<PathBuf>, Option<PathBuf>);
 
 /// What is known of typed paths.
 #[derive(Clone, Debug, PartialEq, Eq)]

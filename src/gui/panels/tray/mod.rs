@@ -270,6 +270,10 @@ fn list_ui(ui: &mut Ui, panel: &mut TrayState, cx: &mut PanelContext<'_>) {
     let files = &mut cx.session.selection.files;
     let rows = panel.rows(files);
     if rows == 0 {
+        files.focused = false;
+        if panel.shown.is_pending() {
+            return;
+        }
         let rect = ui.max_rect().shrink2(vec2(12.0, 4.0));
         let text = tr!("No name fits the filter");
         paint::text_left(

@@ -50,9 +50,15 @@ impl TrayState {
         )
     }
 
+    /// Number of rows. While the filter is applied, that of the rows before: they are empty, so
+    /// that the list keeps its place and the keyboard.
     pub(super) fn rows(&self, files: &TraySelection) -> u64 {
-        self.matching_indices()
-            .map_or(files.tray.len(), |kept| kept.len()) as u64
+        let rows = match self.matching_indices() {
+            Some(_) if self.shown.is_pending() => self.shown.latest().map_or(0, |kept| kept.len()),
+            Some(kept) => kept.len(),
+            None => files.tray.len(),
+        };
+        rows as u64
     }
 
     pub(super) fn select(
