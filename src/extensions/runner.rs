@@ -95,8 +95,8 @@ pub fn clashes(
 /// The extensions of calls, with their options.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] when a call has an unknown extension or invalid options, or a
-/// program that nobody agreed to.
+/// [`crate::error::Kind::Usage`] when a call has an unknown extension or invalid options, or starts
+/// a program without the user's consent.
 pub fn make_extensions(
     calls: &[ExtensionCall],
     registry: &ExtensionRegistry,

@@ -3,7 +3,6 @@
 use super::App;
 use super::action::Action;
 use super::dialogs::{Confirm, DialogEvent, PlanDialog};
-use super::document_key::{DocumentKey, revision};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
@@ -54,18 +53,16 @@ impl App {
         self.requests.extend(then.map(Request::SelectNode));
     }
 
-    /// Identifies the state of the open document.
-    fn document_key(&self) -> DocumentKey {
-        (self.session.serial, revision(&self.studio))
-    }
-
     pub(super) fn remove(&mut self) {
         if self.session.selection.files.focused {
             self.requests
                 .extend(self.session.selection.files.removal().map(Request::Run));
             return;
         }
-        let (chosen, of) = (self.selected_node_paths(), self.document_key());
+        let (chosen, of) = (
+            self.selected_node_paths(),
+            self.session.document_key(&self.studio),
+        );
         let Some(document) = self.studio.document() else {
             return;
         };
@@ -274,7 +271,7 @@ impl App {
         let run = Request::Run(Command::Edit {
             edit: fix.edit.clone(),
         });
-        let of = self.document_key();
+        let of = self.session.document_key(&self.studio);
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use egui::Color32;
 
 use super::action::Action;
-use super::document_key::{DocumentKey, revision};
+use super::document_key::DocumentKey;
 use super::documentation_page::Page;
 use super::file_dialog::FileRequest;
 use super::session::Session;
@@ -151,7 +151,7 @@ impl<'a> PanelContext<'a> {
 
     /// Identifies the state of the open document.
     pub fn document_key(&self) -> DocumentKey {
-        (self.session.serial, revision(self.studio))
+        self.session.document_key(self.studio)
     }
 
     /// Adds a request.

@@ -123,6 +123,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Identifies the state of the open document.
+    pub fn document_key(&self, studio: &Studio) -> DocumentKey {
+        (self.serial, revision(studio))
+    }
+
     /// Resets the state for another document; keeps what belongs to the window.
     pub fn next_document(&mut self, id: DocumentId) {
         let next = Self {
@@ -150,7 +155,7 @@ impl Session {
                 .disk
                 .get_or_insert_with(|| DiskWatch::start_for_dataset(open, jobs));
         }
-        let key = (self.serial, revision(studio));
+        let key = self.document_key(studio);
         self.status.refresh(studio, jobs, key, document);
         self.refresh_totals(jobs, key, document);
         self.selection.follow_document(key, document);

@@ -1,9 +1,9 @@
 //! Arranges files by a reading: roots × positions, columns, and what is left over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt;
 
 use super::parsed::{FolderName, ParsedPath};
+use super::refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
 use super::words::{TextToken, joined_words, singular, words_of};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::{TokenKind, natural_key};
@@ -72,82 +72,6 @@ impl ArrangedFiles {
     /// Share of the cells that have a file, 0 to 1.
     pub fn fill(&self) -> f64 {
         self.placed_file_count() as f64 / (self.roots.len() * self.positions.len()).max(1) as f64
-    }
-}
-
-/// Two files that a reading gives one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LayoutConflict {
-    /// Indices of the files.
-    pub files: [usize; 2],
-}
-
-impl fmt::Display for LayoutConflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "files {} and {} have one place",
-            self.files[0], self.files[1]
-        )
-    }
-}
-
-/// Cells that an arrangement may have per file with a place; all have memory, and become samples.
-const CELLS_PER_FILE: usize = 8;
-/// As [`CELLS_PER_FILE`], of series: most places have fewer dates than the longest series.
-const CELLS_PER_DATED_FILE: usize = 32;
-/// Cells that an arrangement of any number of files may have.
-const CELLS_ALLOWED: usize = 1_000_000;
-
-/// An arrangement of which nearly all cells would be padding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SparseArrangement {
-    /// Number of roots.
-    pub roots: usize,
-    /// Number of positions of each.
-    pub positions: usize,
-    /// Number of files with a place.
-    pub placed: usize,
-    /// True when positions are in order of dates.
-    pub by_date: bool,
-}
-
-impl SparseArrangement {
-    /// True when the cells are too many for the files that fill them.
-    fn is_refused(&self) -> bool {
-        let per_file = if self.by_date {
-            CELLS_PER_DATED_FILE
-        } else {
-            CELLS_PER_FILE
-        };
-        let allowed = self.placed.saturating_mul(per_file);
-        self.roots.saturating_mul(self.positions) > allowed.max(CELLS_ALLOWED)
-    }
-}
-
-impl fmt::Display for SparseArrangement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cells = self.roots.saturating_mul(self.positions).max(1);
-        write!(f, "{} roots of {} positions", self.roots, self.positions)?;
-        match self.placed.saturating_mul(100) / cells {
-            0 => f.write_str(", of which less than 1 % have a file"),
-            percent => write!(f, ", of which {percent} % have a file"),
-        }
-    }
-}
-
-/// Why a reading gives no arrangement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LayoutRefusal {
-    /// Two files have one place.
-    SamePlace(LayoutConflict),
-    /// The files have little in common.
-    TooSparse(SparseArrangement),
-}
-
-impl From<LayoutConflict> for LayoutRefusal {
-    fn from(conflict: LayoutConflict) -> Self {
-        Self::SamePlace(conflict)
     }
 }
 

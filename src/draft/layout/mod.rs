@@ -6,16 +6,15 @@ mod arrange;
 mod parsed;
 mod question;
 mod recognise;
+mod refusal;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use arrange::{
-    ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, LayoutRefusal, RenamedId,
-    SparseArrangement, arrange_files,
-};
+pub use arrange::{ArrangedFiles, ArrangedPosition, ArrangedRoot, RenamedId, arrange_files};
 pub use question::{LayoutAlternative, LayoutQuestion, LayoutWay, UnclearLayout};
 pub use recognise::{folder_layout, folders_are_scenes, recognise_layout, stem_layout};
+pub use refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
 pub use words::{list_family, split_named_by};
 
 use std::collections::BTreeMap;

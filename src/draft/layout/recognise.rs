@@ -6,9 +6,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
-use super::arrange::{ArrangedFiles, ArrangedRoot, LayoutRefusal, arrange, root_and_position};
+use super::arrange::{ArrangedFiles, ArrangedRoot, arrange, root_and_position};
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
+use super::refusal::LayoutRefusal;
 use super::words::TextToken;
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::TokenKind;

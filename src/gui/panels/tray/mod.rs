@@ -244,7 +244,6 @@ fn filter(panel: &mut TrayState, cx: &mut PanelContext<'_>) {
     if wanted.is_empty() {
         return;
     }
-    panel.wanted = Some((key, wanted.clone()));
     let tray = cx.session.selection.files.tray.clone();
     panel.shown.update(
         cx.jobs,

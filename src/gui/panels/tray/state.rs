@@ -16,8 +16,6 @@ pub struct TrayState {
     pub(super) cursor: Option<u64>,
     pub(super) anchor: Option<u64>,
     pub(super) shown: AsyncValue<(DocumentKey, String), Arc<Vec<u32>>>,
-    /// What the filter is for now.
-    pub(super) wanted: Option<(DocumentKey, String)>,
 }
 
 impl TrayState {
@@ -42,7 +40,7 @@ impl TrayState {
         if self.filter.trim().is_empty() {
             return None;
         }
-        let known = self.wanted.as_ref().and_then(|key| self.shown.get(key));
+        let known = self.shown.key().and_then(|key| self.shown.get(key));
         Some(
             known
                 .and_then(|known| known.as_ref().ok())
