@@ -6,7 +6,7 @@ use super::create::print_built;
 use super::output::{Terminal, say};
 use super::runner::operate;
 use super::writing::ParquetArguments;
-use crate::container::{ConsolidateOptions, Format};
+use crate::container::{ConsolidateOptions, Format, list_zips};
 use crate::error::Result;
 use crate::model::place_below;
 use crate::ops::{ConsolidateRequest, folder_of_index, zips_elsewhere};
@@ -18,7 +18,8 @@ const TACOLLECTION: &str = "TACOLLECTION.json";
 /// Arguments of `tacocat`.
 #[derive(Debug, clap::Args)]
 pub struct TacocatArguments {
-    /// The ZIPs, in the order of their rows.
+    /// The ZIPs, in the order of their rows, or a folder with them, for which the order is that of
+    /// their names.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
     /// The folder that gets .tacocat or __TACOCAT__: the one that holds the ZIPs, because readers
@@ -41,7 +42,7 @@ pub struct TacocatArguments {
 /// Arguments of `tacollection`.
 #[derive(Debug, clap::Args)]
 pub struct TacollectionArguments {
-    /// The ZIPs.
+    /// The ZIPs, or a folder with them.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
     /// Output file in the folder of the ZIPs; for a folder, TACOLLECTION.json is appended.
@@ -74,7 +75,7 @@ pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
         ..
     } = arguments;
     let options = ConsolidateOptions {
-        inputs,
+        inputs: list_zips(&inputs)?,
         target,
         format,
         parquet,
@@ -105,7 +106,7 @@ pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Re
     let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
     write_index(
         ConsolidateOptions {
-            inputs,
+            inputs: list_zips(&inputs)?,
             target,
             format,
             parquet,

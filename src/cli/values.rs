@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::container::Format;
+use crate::container::{Format, has_zip_ending};
 
 /// The containers that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,10 +55,7 @@ impl OutputFormat {
     /// The format that the ending of `path` names, as in the Python tools: `.zip` and `.tacozip`
     /// are a ZIP, the rest a FOLDER.
     pub fn of_name(path: &Path) -> Self {
-        let zip = path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
-        if zip {
+        if has_zip_ending(path) {
             OutputFormat::Zip
         } else {
             OutputFormat::Folder

@@ -17,6 +17,7 @@ use super::merge_collections::{
     sources_of, tacocat_of,
 };
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
+use super::zips_in_folder::list_zips;
 use super::{
     Built, ByteSource, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry,
     ZipReader, detect, field_schema_of,
@@ -40,7 +41,8 @@ const SOURCE: &str = "internal:source_file";
 /// Parts to index, and the index to write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct ConsolidateOptions {
-    /// The ZIPs; their order is the order of the rows.
+    /// The ZIPs, or folders of this machine that hold them; their order is the order of the rows,
+    /// by file name within a folder.
     pub inputs: Vec<PathBuf>,
     /// For `.tacocat` and `__TACOCAT__` the folder that gets them; for a TACOLLECTION the file.
     pub target: PathBuf,
@@ -67,6 +69,7 @@ pub struct ConsolidateOptions {
 pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
     let options = &ConsolidateOptions {
+        inputs: list_zips(&options.inputs)?,
         parquet: index_parquet(&options.parquet),
         ..options.clone()
     };

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::early::is_avro_folder;
 use super::magic_bytes::detect_bytes;
 use super::versioned::{VERSIONS_FILE, VersionLists, default_version};
+use super::zips_in_folder::zips_in;
 use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
@@ -103,11 +104,17 @@ fn detect_folder(path: &Path, lists: VersionLists) -> Result<Detected> {
             .at_path(path)
             .hint(format!("name one of them, like {}", one.display())));
     }
-    Err(Error::format(
+    let error = Error::format(
         "this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/",
     )
-    .at_path(path)
-    .hint(
+    .at_path(path);
+    if zips_in(path).is_ok_and(|zips| zips.iter().any(|zip| detect(zip).is_ok())) {
+        return Err(error.hint(
+            "it has datasets in it: open one of them, or write an index over them with \
+                `taco-studio tacocat`, which opens as one dataset",
+        ));
+    }
+    Err(error.hint(
         "to build a dataset from the files in it, use `taco-studio create`, or drop it into \
             the window",
     ))

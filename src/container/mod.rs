@@ -48,6 +48,7 @@ mod tortilla;
 mod versioned;
 mod versions;
 mod zip;
+mod zips_in_folder;
 
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use assembly_file::{decode_assembly, encode_assembly};
@@ -102,6 +103,7 @@ pub use zip::{
     FixedTail, HeaderEntry, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
     rezipped_dataset, unfinished_end,
 };
+pub use zips_in_folder::{has_zip_ending, list_zips};
 
 use std::path::{Path, PathBuf};
 

@@ -22,7 +22,8 @@ use super::operation::{Operation, OperationOutput, PathUse, PathVisitor, visit_e
 use super::write::{refuse_new_errors, warn_of_classes};
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit,
-    LocalFile, OnDamage, Physical, TailEdit, cut_unfinished, extent_of_samples, put_extent,
+    LocalFile, OnDamage, Physical, TailEdit, cut_unfinished, extent_of_samples, has_zip_ending,
+    put_extent,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
@@ -776,7 +777,7 @@ fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOp
         .unwrap_or_else(|| request.input.clone());
     let format = match (own, reader.info().format) {
         (true, format) => format,
-        (false, _) if is_zip_name(&target) => Format::Zip,
+        (false, _) if has_zip_ending(&target) => Format::Zip,
         (false, _) => Format::Folder,
     };
     let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
@@ -790,10 +791,4 @@ fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOp
         parts: None,
         on_damage: OnDamage::Stop,
     }
-}
-
-fn is_zip_name(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| {
-        ending.eq_ignore_ascii_case("zip") || ending.eq_ignore_ascii_case("tacozip")
-    })
 }

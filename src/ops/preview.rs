@@ -10,7 +10,7 @@ use super::missing_parts::MissingParts;
 use super::optimise::{OptimiseRequest, RasterLook, look_at};
 use crate::container::{
     self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, LevelSet, OpenOptions,
-    Physical,
+    Physical, list_zips,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -231,6 +231,10 @@ pub struct IndexPreview {
 /// # Errors
 /// For an input that is no ZIP of 2.0 or can't be read.
 pub fn index_preview(options: &ConsolidateOptions, ctx: &JobContext) -> Result<IndexPreview> {
+    let options = &ConsolidateOptions {
+        inputs: list_zips(&options.inputs)?,
+        ..options.clone()
+    };
     ctx.stage(tr!("Reading the ZIPs"), Some(options.inputs.len() as u64));
     let mut zips = Vec::with_capacity(options.inputs.len());
     for path in &options.inputs {

@@ -1,7 +1,7 @@
 //! The compared part of raster headers, each read once: the checks of sources, of readable rasters
 //! and of consistency share it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -105,8 +105,9 @@ struct CachedHeader {
 #[derive(Default)]
 struct PackedHeaders {
     containers: HashMap<(Arc<Path>, Option<Arc<Stamp>>), u32>,
-    /// By number of the container, offset and size in bytes: the index in `looked`.
-    ranges: HashMap<(u32, u64, u64), u32>,
+    /// By number of the container, offset and size in bytes: the index in `looked`. Ordered, as a
+    /// hash table of a million ranges takes twice as much, and three times while it grows.
+    ranges: BTreeMap<(u32, u64, u64), u32>,
     /// What is the same for many ranges is kept once.
     looked: Vec<HeaderLook>,
     no_raster: Option<u32>,

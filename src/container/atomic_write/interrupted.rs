@@ -2,6 +2,7 @@
 //! renaming, with and without atomic exchange.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::swap::faults::{self, Faults};
@@ -298,6 +299,50 @@ fn killed_between(home: &Path) {
     outcome.expect_err("was stopped");
     drop(scratch);
     assert!(!home.join("set").exists(), "nothing has the name");
+}
+
+/// Places the folder `set` and the steps `failing` fail; returns the error's report.
+fn place_with_failing(home: &Path, names: &[&str], failing: &[usize]) -> String {
+    let mut scratch = Scratch::for_target(&home.join("set")).expect("begins");
+    for name in names {
+        let new = scratch.path().join("new").join(name);
+        put(&new.join("COLLECTION.json"), "new");
+    }
+    let names: Vec<OsString> = names.iter().map(OsString::from).collect();
+    faults::set(Faults {
+        failing: failing.to_vec(),
+        ..Faults::default()
+    });
+    let outcome = placing::place(&mut scratch, home, (&names, &[]), &|_, _| Ok(()));
+    faults::set(Faults::default());
+    outcome.expect_err("fails").report()
+}
+
+#[test]
+fn a_first_output_that_cannot_be_moved_back_leaves_no_folder_and_no_previous_version() {
+    let home = home();
+    // The output is renamed, the sync of its folder and the rename back fail.
+    let report = place_with_failing(home.path(), &["set"], &[1, 2]);
+    assert!(!report.contains("previous version"), "{report}");
+    assert!(report.contains("is the new output"), "{report}");
+    assert_eq!(
+        visible_files(home.path()),
+        files_with_text(&["set/COLLECTION.json"], "new")
+    );
+    assert_eq!(hidden_names(home.path()), Vec::<String>::new());
+}
+
+#[test]
+fn first_outputs_that_cannot_be_moved_back_are_removed_by_the_next_write() {
+    for failing in 3..5 {
+        let home = home();
+        let report = place_with_failing(home.path(), &["set", "other"], &[failing, failing + 1]);
+        assert!(!report.contains("previous version"), "{failing}: {report}");
+        restore_aside(&home.path().join("set")).expect("is undone");
+        super::scratch::tidy_up(&home.path().join("set"));
+        let found = visible_files(home.path());
+        assert!(found.is_empty() || found.len() == 2, "{failing}: {found:?}");
+    }
 }
 
 #[test]

@@ -57,17 +57,23 @@ pub(super) fn place(
         .place_each(scratch.path(), parent, check)
         .and_then(|()| sync_folder(parent));
     if let Err(error) = outcome {
-        return Err(match record.take_back(scratch.path(), parent) {
-            Ok(()) => {
-                scratch.release();
-                error
-            }
-            Err(trouble) => error
+        let Err(trouble) = record.take_back(scratch.path(), parent) else {
+            scratch.release();
+            return Err(error);
+        };
+        return Err(if record.has_old_copy(scratch.path(), parent) {
+            error
                 .hint(format!(
                     "the previous version is in {}: {trouble}",
                     scratch.path().join(OLD).display()
                 ))
-                .hint("write the output again: the previous version is restored first"),
+                .hint("write the output again: the previous version is restored first")
+        } else {
+            error
+                .hint(format!(
+                    "new outputs that have their names already could not be removed: {trouble}"
+                ))
+                .hint("write the output again: they are removed first")
         });
     }
     scratch.release();
@@ -95,17 +101,24 @@ fn place_at_once(
     let Err(error) = sync_folder(parent) else {
         return Ok(true);
     };
-    let back = if replaced {
-        exchange(new, target).map(drop)
+    Err(if replaced {
+        match exchange(new, target) {
+            Ok(_) => error,
+            Err(trouble) => {
+                scratch.keep();
+                error.hint(format!(
+                    "the previous version is {}: {trouble}",
+                    new.display()
+                ))
+            }
+        }
     } else {
-        rename(target, new)
-    };
-    if let Err(trouble) = back {
-        scratch.keep();
-        return Err(error.hint(format!(
-            "the previous version is {}: {trouble}",
-            new.display()
-        )));
-    }
-    Err(error)
+        match rename(target, new) {
+            Ok(()) => error,
+            Err(trouble) => error.hint(format!(
+                "{} is the new output, which could not be removed: {trouble}",
+                target.display()
+            )),
+        }
+    })
 }

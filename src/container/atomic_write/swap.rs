@@ -234,6 +234,13 @@ impl SwapJournal {
         })
     }
 
+    /// True when the only copy of a replaced output is in the temporary folder.
+    pub fn has_old_copy(&self, scratch: &Path, parent: &Path) -> bool {
+        self.0
+            .iter()
+            .any(|entry| self.copy_of(&entry.name, scratch, parent).is_some())
+    }
+
     /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one
     /// was never moved.
     pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {

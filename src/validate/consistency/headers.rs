@@ -7,6 +7,7 @@ use super::Input;
 use super::positions::{NodeId, SamplePositions};
 use crate::error::Result;
 use crate::jobs::{JobContext, try_map};
+use crate::model::Skeleton;
 use crate::validate::header_cache::{ComparedHeader, Crs, HeaderCache, HeaderLook};
 
 /// Header of a raster, with its position, root and row.
@@ -44,7 +45,11 @@ impl PlacedHeader {
     }
 }
 
+/// Number of files whose headers are read before they are added to the others.
+const FILES_AT_A_TIME: usize = 16_384;
+
 /// The headers of all rasters.
+#[derive(Default)]
 pub struct Headers {
     /// By level, then row.
     pub rasters: Vec<PlacedHeader>,
@@ -69,20 +74,57 @@ pub fn read(
     missing: bool,
     ctx: &JobContext,
 ) -> Result<Headers> {
-    let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
-    for (depth, level) in input.tree.levels.iter().enumerate() {
-        let files = level.list_files();
-        wanted.extend(files.filter_map(|row| Some((depth, row, places.node(depth, row)?))));
+    let mut headers = Headers {
+        roots: input.tree.levels.first().map_or(0, |level| level.len()),
+        ..Headers::default()
+    };
+    let total = files_with_position(input.tree, places).count() as u64;
+    ctx.stage(tr!("Reading headers"), Some(total));
+    let mut files = files_with_position(input.tree, places);
+    loop {
+        let batch: Vec<PlacedFile> = files.by_ref().take(FILES_AT_A_TIME).collect();
+        if batch.is_empty() {
+            break;
+        }
+        let looked = try_map(&batch, |_, file| {
+            ctx.check()?;
+            let looked = look_up_header(input, file, cache, missing)?;
+            ctx.step(1);
+            Ok(looked)
+        })?;
+        for (file, looked) in batch.iter().zip(looked) {
+            headers.add(input, places, file, looked, ctx);
+        }
     }
-    ctx.stage(tr!("Reading headers"), Some(wanted.len() as u64));
-    let looked = try_map(&wanted, |_, &(level, row, _)| {
-        ctx.check()?;
-        let looked = look_up_header(input, level, row, cache, missing)?;
-        ctx.step(1);
-        Ok(looked)
-    })?;
-    let (mut rasters, mut others, mut unread) = (Vec::with_capacity(looked.len()), 0, 0);
-    for (&(level, row, node), looked) in wanted.iter().zip(looked) {
+    (headers.texts, headers.systems) = cache.tables();
+    Ok(headers)
+}
+
+/// Level, row and position of a FILE.
+type PlacedFile = (usize, u32, NodeId);
+
+/// The FILEs that have a position, by level, then row.
+fn files_with_position<'a>(
+    tree: &'a Skeleton,
+    places: &'a SamplePositions,
+) -> impl Iterator<Item = PlacedFile> + 'a {
+    let levels = tree.levels.iter().enumerate();
+    levels.flat_map(move |(level, rows)| {
+        let files = rows.list_files();
+        files.filter_map(move |row| Some((level, row, places.node(level, row)?)))
+    })
+}
+
+impl Headers {
+    /// Adds what was read of a file; `None` when it was not read.
+    fn add(
+        &mut self,
+        input: &Input<'_>,
+        places: &SamplePositions,
+        &(level, row, node): &PlacedFile,
+        looked: Option<HeaderLook>,
+        ctx: &JobContext,
+    ) {
         if let Some(looked) = &looked
             && looked.has_warning()
         {
@@ -90,41 +132,25 @@ pub fn read(
         }
         match looked {
             Some(HeaderLook::Raster(header)) => {
-                let time = input
-                    .times
-                    .get(level)
-                    .and_then(|times| times.get(row as usize))
-                    .copied()
-                    .flatten();
-                rasters.push(PlacedHeader {
+                let times = input.times.get(level);
+                self.rasters.push(PlacedHeader {
                     node,
                     row,
                     root: places.root(level, row),
-                    time,
+                    time: times.and_then(|times| *times.get(row as usize)?),
                     header,
                 });
             }
-            Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => others += 1,
-            Some(HeaderLook::MissingCodec(_) | HeaderLook::Unread) | None => unread += 1,
+            Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => self.others += 1,
+            Some(HeaderLook::MissingCodec(_) | HeaderLook::Unread) | None => self.unread += 1,
         }
     }
-    let (texts, systems) = cache.tables();
-    let roots = input.tree.levels.first().map_or(0, |level| level.len());
-    Ok(Headers {
-        rasters,
-        systems,
-        texts,
-        others,
-        unread,
-        roots,
-    })
 }
 
 /// The header of a sample; `None` when it is not in the cache and `missing` is false.
 fn look_up_header(
     input: &Input<'_>,
-    level: usize,
-    row: u32,
+    &(level, row, _): &PlacedFile,
     cache: &HeaderCache,
     missing: bool,
 ) -> Result<Option<HeaderLook>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use egui::Ui;
 
-use crate::container::{ConsolidateOptions, Format};
+use crate::container::{ConsolidateOptions, Format, has_zip_ending};
 use crate::gui::dialogs::operation::dataset_fields::OutputField;
 use crate::gui::dialogs::operation::fields::{self, OperationFields, paths_in};
 use crate::gui::dialogs::operation::form::{
@@ -39,13 +39,7 @@ impl IndexForm {
     /// Initial values: the opened dataset, if it is a ZIP.
     pub fn new(start: &OperationStart) -> Self {
         let inputs = match &start.input {
-            Some(path)
-                if path
-                    .extension()
-                    .is_some_and(|ending| ending == "tacozip" || ending == "zip") =>
-            {
-                start.input_text()
-            }
+            Some(path) if has_zip_ending(path) => start.input_text(),
             _ => String::new(),
         };
         Self {
