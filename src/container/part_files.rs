@@ -96,7 +96,7 @@ impl PartFiles {
         };
         let reader = Arc::new(self.open_part(name, &path)?);
         if let Some(version) = first_version {
-            reader.file().expect(&version)?;
+            reader.file().expect_version(&version)?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let first_version = open
@@ -110,7 +110,7 @@ impl PartFiles {
         open.readers.push((name.into(), reader.clone()));
         drop(open);
         // Another thread may have opened it first.
-        reader.file().expect(&first_version)?;
+        reader.file().expect_version(&first_version)?;
         Ok(reader)
     }
 
