@@ -227,8 +227,8 @@ impl SourceCheck {
         Self(CopySources::new(on_damage))
     }
 
-    /// Verifies a sample's data, if its container stores a checksum. `sample_path` returns the sample's
-    /// path.
+    /// Verifies a sample's data, if its container stores a checksum. `sample_path` returns the
+    /// sample's path.
     ///
     /// # Errors
     /// [`Kind::Changed`] and [`Kind::Damaged`], as for a copy.
@@ -425,8 +425,8 @@ impl CopySources {
         let _ = RemoteFile::open_all(&files, FIRST_OF_SAMPLE);
     }
 
-    /// Fills `buffer`, whose length is the source's size, with the sample's data. `sample_path` returns
-    /// the sample's path.
+    /// Fills `buffer`, whose length is the source's size, with the sample's data. `sample_path`
+    /// returns the sample's path.
     ///
     /// # Errors
     /// [`Kind::Changed`], [`Kind::Damaged`] or an IO error, with the sample's path.

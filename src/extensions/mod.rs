@@ -37,8 +37,8 @@ mod view;
 
 pub use column::ComputedColumn;
 pub use join::{
-    JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRow, MatchedLevel, MatchedRows,
-    join_preview, match_rows, read_for_draft,
+    JoinColumn, JoinLevel, JoinPreview, JoinRow, MatchedLevel, MatchedRows, ProposedType,
+    UnmatchedRows, join_preview, match_rows, read_for_draft,
 };
 pub use leakage::{
     GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest,

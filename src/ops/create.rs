@@ -29,7 +29,7 @@ use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 use crate::table::JoinRequest;
 
 /// Paths left out that are named in warnings; the rest are counted.
-const NAMED: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// Builds a dataset from a folder. Left out paths and padded roots are warnings. Plain data.
 ///
@@ -332,16 +332,16 @@ pub fn warn_of_mended_names(proposal: &LayoutProposal, ctx: &JobContext) {
         .contradictions
         .iter()
         .for_each(|found| ctx.warn(found.to_text()));
-    for renamed in proposal.renamed.iter().take(NAMED) {
+    for renamed in proposal.renamed.iter().take(MAX_NAMES) {
         ctx.warn(format!(
             "the id {:?} is written as {}",
             renamed.from, renamed.to
         ));
     }
-    if proposal.renamed.len() > NAMED {
+    if proposal.renamed.len() > MAX_NAMES {
         ctx.warn(format!(
             "{} more ids are mended",
-            proposal.renamed.len() - NAMED
+            proposal.renamed.len() - MAX_NAMES
         ));
     }
 }
@@ -351,11 +351,11 @@ fn warn_of_names(skipped: &[String], ctx: &JobContext) {
     skipped
         .iter()
         .for_each(|skipped| tracing::info!("skips {skipped}"));
-    for skipped in skipped.iter().take(NAMED) {
+    for skipped in skipped.iter().take(MAX_NAMES) {
         ctx.warn(format!("left out {skipped}"));
     }
-    if skipped.len() > NAMED {
-        ctx.warn(format!("left out {} more paths", skipped.len() - NAMED));
+    if skipped.len() > MAX_NAMES {
+        ctx.warn(format!("left out {} more paths", skipped.len() - MAX_NAMES));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::{is_padding, padding_id};
 use crate::text::list_first;
 
 /// Clashing ids that an error names.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Makes the ids of level 0 of `part` unique. `rows` are the rows of `reader` that it has, in its
 /// order; with `prefix` shared ids get the name of their dataset in front.
@@ -51,7 +51,7 @@ pub(super) fn settle(
         let error = Error::invalid(format!(
             "{} ids are in more than one dataset: {}",
             shared.len(),
-            list_first(&lines, NAMED)
+            list_first(&lines, MAX_NAMES)
         ));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }

@@ -13,7 +13,7 @@ use crate::ops::{as_numbers, bar_text};
 use crate::raster::ColourMap;
 
 /// Most values with their own colour; the rest share one.
-const NAMED: usize = 7;
+const MAX_CLASSES: usize = 7;
 /// Steps of a column of numbers.
 const STEPS: usize = 8;
 /// The class of rows without a value, and of values beyond the named ones.
@@ -50,7 +50,7 @@ impl Legend {
         match self {
             _ if class == OTHER => t.ctl,
             Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2]
-                [usize::from(class) % NAMED],
+                [usize::from(class) % MAX_CLASSES],
             Legend::Steps(..) => {
                 let [r, g, b] = ColourMap::Viridis.colour(f32::from(class) / (STEPS - 1) as f32);
                 Color32::from_rgb(r, g, b)
@@ -104,7 +104,7 @@ pub fn classes_of(
     }
     let mut values: Vec<(String, u64)> = counts.into_iter().collect();
     values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    values.truncate(NAMED);
+    values.truncate(MAX_CLASSES);
     let places: HashMap<&str, u8> = values
         .iter()
         .enumerate()

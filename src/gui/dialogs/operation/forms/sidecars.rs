@@ -18,7 +18,7 @@ use crate::raster::Sidecar;
 use crate::studio::Command;
 
 /// Rasters that the preview names.
-const NAMED: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// What is done, and where copies go.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ fn found_lines(
         files = count_files(count),
         held
     )));
-    for raster in found.iter().take(NAMED) {
+    for raster in found.iter().take(MAX_NAMES) {
         let names: Vec<String> = match choice {
             Sidecars::Pack => raster.ids.clone(),
             _ => raster
@@ -121,10 +121,10 @@ fn found_lines(
             names.join(", ")
         )));
     }
-    if found.len() > NAMED {
+    if found.len() > MAX_NAMES {
         preview = preview.line(ReportLine::row(tr!(
             "and {n} more",
-            n = paint::format_grouped_number((found.len() - NAMED) as u64)
+            n = paint::format_grouped_number((found.len() - MAX_NAMES) as u64)
         )));
     }
     preview
