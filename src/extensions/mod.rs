@@ -41,8 +41,8 @@ pub use join::{
     UnmatchedRows, join_preview, match_rows, read_for_draft,
 };
 pub use leakage::{
-    GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest,
-    OLD_SPLIT_COLUMN, SPLIT_COLUMN, SplitPart, leakage,
+    HASH_COLUMN, LOCATION_AND_TIME_COLUMNS, Leak, LeakFacts, LeakPair, LeakSample, Leakage,
+    LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, SplitPart, leakage,
 };
 use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
