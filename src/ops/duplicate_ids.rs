@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use crate::container::{Assembly, ContainerReader, JoinedReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{is_padding, padding_id};
+use crate::model::{NameNumbers, is_padding, padding_id};
 use crate::text::list_first;
 
 /// Clashing ids that an error names.
@@ -58,7 +58,7 @@ pub(super) fn settle(
     if shared.is_empty() && !padded {
         return Ok(());
     }
-    let prefixes = prefixes(&sources.names);
+    let prefixes = choose_prefixes(&sources.names);
     let mut next = 0u64;
     let ids: Vec<String> = (0..level.len() as u32)
         .zip(&sources.of_rows)
@@ -135,13 +135,12 @@ impl SourceNames {
     }
 }
 
-/// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a
-/// number where two would be the same.
-fn prefixes(names: &[String]) -> HashMap<&str, String> {
+/// The prefix of the ids of each dataset: its file name without letters that ids may not have, with
+/// a number where two would be equal.
+fn choose_prefixes(names: &[String]) -> HashMap<&str, String> {
     let mut made: HashMap<&str, String> = HashMap::new();
     let mut taken = HashSet::new();
-    // The next number of each name that several datasets have.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut numbers = NameNumbers::default();
     for name in names {
         if made.contains_key(name.as_str()) {
             continue;
@@ -158,13 +157,13 @@ fn prefixes(names: &[String]) -> HashMap<&str, String> {
             .collect();
         let plain = plain.trim_start_matches('_');
         let plain = if plain.is_empty() { "dataset" } else { plain };
-        let mut free = plain.to_owned();
-        let number = numbers.entry(plain.to_owned()).or_insert(2);
-        while !taken.insert(free.clone()) {
-            free = format!("{plain}_{number}");
-            *number += 1;
-        }
-        made.insert(name, free);
+        let prefix = numbers.find_free(
+            plain.to_owned(),
+            plain.to_owned(),
+            |number| format!("{plain}_{number}"),
+            |prefix| taken.insert(prefix.to_owned()),
+        );
+        made.insert(name, prefix);
     }
     made
 }
@@ -184,7 +183,7 @@ mod tests {
             "c:d",
         ]
         .map(str::to_owned);
-        let made = prefixes(&names);
+        let made = choose_prefixes(&names);
         let of = |name: &str| made[name].as_str();
         assert_eq!(
             [
