@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, ThemeTokens, font};
 
-/// Meaning of a badge's colour; icon or text repeat it.
+/// Meaning of a badge's colour. Icon or text have to tell it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Kinds of containers, counts, rules.
@@ -75,7 +75,7 @@ pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) ->
 }
 
 /// A number, 16 points high.
-pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
+pub fn count_badge(ui: &mut Ui, number: u64, tone: Tone) -> Response {
     let text = paint::format_grouped_number(number);
     let t = theme::tokens(ui);
     let (color, fill, border) = tone.colors(t);
@@ -98,7 +98,7 @@ pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
     paint::measure_text_width(ui.painter(), keys, font::mono(11.0), Color32::WHITE).round() + 10.0
 }
 
-/// The keys of a shortcut, framed.
+/// The keys of a shortcut in a frame.
 pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
     let t = theme::tokens(ui);
     let (rect, response) =
@@ -118,7 +118,7 @@ pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
 }
 
 /// A chip with a cross. True when the cross was clicked.
-pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
+pub fn closable_chip(ui: &mut Ui, text: &str) -> bool {
     let t = theme::tokens(ui);
     let galley = paint::layout_unwrapped_line(ui.painter(), text, font::mono(12.0), t.tx);
     let (rect, label) =
