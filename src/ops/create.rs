@@ -15,7 +15,7 @@ use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
-use super::sidecars::{Sidecars, burn_in, pack_sidecars};
+use super::sidecars::{Sidecars, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{
@@ -154,7 +154,7 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
         Sidecars::Leave | Sidecars::Pack => None,
     };
     if let Some(copies) = &copies
-        && let Some(edit) = burn_in(&dataset, copies.path(), copies.path(), ctx)?
+        && let Some(edit) = write_burned_in_copies(&dataset, copies.path(), copies.path(), ctx)?
     {
         edit.apply(&mut dataset)?;
     }

@@ -13,7 +13,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, ChoiceCard, paint};
-use crate::ops::{RasterWithSidecars, Sidecars, proposed_copies, rasters_with_sidecars};
+use crate::ops::{RasterWithSidecars, Sidecars, propose_copies_folder, rasters_with_sidecars};
 use crate::raster::Sidecar;
 use crate::studio::Command;
 
@@ -273,7 +273,7 @@ impl OperationForm for SidecarsForm {
                 }
                 Sidecars::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
-                    let Some(copies) = typed.or_else(|| proposed_copies(&dataset)) else {
+                    let Some(copies) = typed.or_else(|| propose_copies_folder(&dataset)) else {
                         let preview =
                             found_lines(OperationPreview::without_command(), &found, choice);
                         return Ok(preview.obstacle(tr!("Name a folder for the copies")));
