@@ -1,6 +1,6 @@
-//! Ids that several datasets share. Each is unique among its siblings where it comes from; written
-//! as one dataset they would not be. Placeholders are numbered anew; samples keep their ids, or get
-//! the name of their dataset in front, or are an error that names them.
+//! Ids that several datasets share. Each id is unique in its dataset, but not once the datasets are
+//! written as one. Placeholders are numbered anew; samples keep their ids, or get the name of their
+//! dataset in front, or are an error that names them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,12 +14,12 @@ use crate::text::list_first;
 const MAX_NAMES: usize = 3;
 
 /// Makes the ids of level 0 of `part` unique. `rows` are the rows of `reader` that it has, in its
-/// order; with `prefix` shared ids get the name of their dataset in front.
-pub(super) fn settle(
+/// order; with `adds_prefix` shared ids get the name of their dataset in front.
+pub(super) fn make_root_ids_unique(
     part: &mut Assembly,
     rows: &[u32],
     reader: &dyn ContainerReader,
-    prefix: bool,
+    adds_prefix: bool,
     ctx: &JobContext,
 ) -> Result<()> {
     let Some(sources) = SourceNames::for_rows(reader, rows, ctx)? else {
@@ -31,11 +31,11 @@ pub(super) fn settle(
     let mut seen: HashMap<&str, Option<u32>> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
     let mut lines = Vec::new();
-    let mut padded = false;
+    let mut has_repeated_padding = false;
     for (row, &source) in (0..level.len() as u32).zip(&sources.of_rows) {
         let id = level.id(row);
         match seen.insert(id, source) {
-            Some(_) if is_padding(id) => padded = true,
+            Some(_) if is_padding(id) => has_repeated_padding = true,
             Some(other) if shared.insert(id) => {
                 lines.push(format!(
                     "{id} ({}, {})",
@@ -47,7 +47,7 @@ pub(super) fn settle(
         }
     }
     drop(seen);
-    if !shared.is_empty() && !prefix {
+    if !shared.is_empty() && !adds_prefix {
         let error = Error::invalid(format!(
             "{} ids are in more than one dataset: {}",
             shared.len(),
@@ -55,17 +55,17 @@ pub(super) fn settle(
         ));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }
-    if shared.is_empty() && !padded {
+    if shared.is_empty() && !has_repeated_padding {
         return Ok(());
     }
     let prefixes = choose_prefixes(&sources.names);
-    let mut next = 0u64;
+    let mut next_padding = 0u64;
     let ids: Vec<String> = (0..level.len() as u32)
         .zip(&sources.of_rows)
         .map(|(row, &source)| match level.id(row) {
             id if is_padding(id) => {
-                next += 1;
-                padding_id(next - 1).to_string()
+                next_padding += 1;
+                padding_id(next_padding - 1).to_string()
             }
             id if shared.contains(id) => format!(
                 "{}_{id}",
