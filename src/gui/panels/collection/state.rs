@@ -62,8 +62,8 @@ impl CollectionPanel {
         self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
     }
 
-    /// Postpones Undo or Redo of a focused field of the form until the typed text is an edit, because
-    /// the text belongs to the draft's history. Returns the action when nothing is typed.
+    /// Postpones Undo or Redo of a focused field of the form until the typed text is an edit: the
+    /// text belongs to the draft's history. Returns the action when nothing is typed.
     pub fn postpone_while_typing(&mut self, action: Action) -> Option<Action> {
         if !self.is_typing() {
             return Some(action);
