@@ -337,8 +337,8 @@ pub fn is_archive_name(name: &str) -> bool {
 /// Warns that stores become files: how many, and the first of their names.
 pub fn warn_of_stores(names: &[String], ctx: &JobContext) {
     /// Names that are listed.
-    const NAMED: usize = 3;
-    let listed = list_first(names, NAMED);
+    const MAX_NAMES: usize = 3;
+    let listed = list_first(names, MAX_NAMES);
     match names.len() {
         0 => {}
         1 => ctx.warn(format!("1 Zarr store becomes one FILE, a ZIP: {listed}")),

@@ -445,7 +445,7 @@ pub fn entries(catalogue: &str) -> Result<Vec<CatalogueEntry>, polib::po_file::P
 }
 
 /// The translation of an interface text: `tr!("Open file")` is a `&'static str`. With values, a
-/// `String`: `tr!("Kept now: {size} of {files} files", size = format_bytes(bytes), files)`. With a
+/// `String`: `tr!("Cached: {files} files, {size}", size = format_bytes(bytes), files)`. With a
 /// context for ambiguous texts: `tr!("Open" in "state of a job")`. Placeholders and values are
 /// checked at compile time.
 macro_rules! tr {

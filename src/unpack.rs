@@ -248,7 +248,7 @@ impl Packed {
         self.start == 0
     }
 
-    fn expect(&self, found: &Stamp) -> Result<()> {
+    fn expect_stamp(&self, found: &Stamp) -> Result<()> {
         if found.agrees(&self.stamp) {
             Ok(())
         } else {
@@ -274,10 +274,10 @@ impl Packed {
         if self.codec == PackedCodec::Folder {
             return match known_folder(self) {
                 Some(known) => self.expect_folder(&known),
-                None => self.expect(&FolderArchive::list(&self.archive)?.stamp()),
+                None => self.expect_stamp(&FolderArchive::list(&self.archive)?.stamp()),
             };
         }
-        self.expect(&Stamp::of_file(
+        self.expect_stamp(&Stamp::of_file(
             &files::metadata(&self.archive).io_at("read the archive", &*self.archive)?,
         ))
     }
@@ -286,7 +286,7 @@ impl Packed {
     fn expect_folder(&self, known: &Unpacked) -> Result<()> {
         match known {
             Unpacked::Folder(archive) if archive.is_fresh() || archive.is_unchanged()? => Ok(()),
-            _ => self.expect(&FolderArchive::list(&self.archive)?.stamp()),
+            _ => self.expect_stamp(&FolderArchive::list(&self.archive)?.stamp()),
         }
     }
 
@@ -298,7 +298,7 @@ impl Packed {
                 self.start,
                 self.length.min(FIRST_OF_SAMPLE),
             )?;
-            self.expect(&file.identity().stamp())?;
+            self.expect_stamp(&file.identity().stamp())?;
             return Ok(Box::new(RemoteRange {
                 file,
                 at: self.start,
@@ -307,7 +307,7 @@ impl Packed {
             }));
         }
         let file = files::open(&self.archive).io_at("open the archive", &*self.archive)?;
-        self.expect(&Stamp::of_file(
+        self.expect_stamp(&Stamp::of_file(
             &file.metadata().io_at("read the archive", &*self.archive)?,
         ))?;
         let mut file = BufReader::with_capacity(
@@ -427,7 +427,7 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
         }
         PackedCodec::Folder => {
             let archive = FolderArchive::list(&packed.archive)?;
-            packed.expect(&archive.stamp())?;
+            packed.expect_stamp(&archive.stamp())?;
             return Ok(Unpacked::Folder(archive));
         }
     };

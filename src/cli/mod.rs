@@ -223,7 +223,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
             damage,
             open,
         } => {
-            let out = read::Out {
+            let out = read::ReadOutput {
                 file: out,
                 overwrite,
                 on_damage: damage.on_damage(),

@@ -13,8 +13,8 @@ use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 use crate::ops::{folder_table, read_chunk, save_chunk, split_chunk};
 use crate::text::PrintableLine;
 
-/// Where the bytes go.
-pub struct Out {
+/// Where and how `read` writes.
+pub struct ReadOutput {
     /// The file, `-` for stdout; without it only the GDAL path is printed.
     pub file: Option<PathBuf>,
     /// Replace an existing output.
@@ -29,7 +29,7 @@ pub fn read(
     path: &Path,
     options: &OpenOptions,
     sample: Option<&str>,
-    out: Out,
+    out: ReadOutput,
     terminal: &Terminal,
 ) -> Result<u8> {
     let ctx = JobContext::default();
@@ -42,13 +42,13 @@ pub fn read(
         }
         let rows: Vec<u32> =
             (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
-        print(&listing(&tree, 0, &rows))?;
+        print(&list_samples(&tree, 0, &rows))?;
         return Ok(0);
     }
     let Some((level, row)) = tree.find(&wanted) else {
         return match sample.filter(|text| split_chunk(text).is_some()) {
             Some(chunk) => read_one_chunk(reader.as_ref(), chunk, &out, &ctx),
-            None => Err(not_found(&tree, &wanted)),
+            None => Err(missing_sample_error(&tree, &wanted)),
         };
     };
     match (tree.levels[level].kind(row), &out.file) {
@@ -56,7 +56,11 @@ pub fn read(
             write_table(reader.as_ref(), Some((level, row)), &out, &ctx)
         }
         (SampleKind::Folder, None) => {
-            print(&listing(&tree, level + 1, tree.levels[level].children(row)))?;
+            print(&list_samples(
+                &tree,
+                level + 1,
+                tree.levels[level].children(row),
+            ))?;
             Ok(0)
         }
         (SampleKind::Folder, Some(_)) => {
@@ -73,7 +77,7 @@ pub fn read(
 fn write_table(
     reader: &dyn ContainerReader,
     folder: Option<(usize, u32)>,
-    out: &Out,
+    out: &ReadOutput,
     ctx: &JobContext,
 ) -> Result<u8> {
     let format = out.format.unwrap_or(RowFormat::Table);
@@ -92,7 +96,7 @@ fn write_table(
 fn read_one_chunk(
     reader: &dyn ContainerReader,
     chunk: &str,
-    out: &Out,
+    out: &ReadOutput,
     ctx: &JobContext,
 ) -> Result<u8> {
     let array = read_chunk(reader, chunk, ctx)?;
@@ -119,7 +123,7 @@ fn read_file(
     reader: &dyn ContainerReader,
     level: usize,
     row: u32,
-    out: &Out,
+    out: &ReadOutput,
     ctx: &JobContext,
 ) -> Result<u8> {
     let (asset, _) = reader.asset(level, row)?;
@@ -129,11 +133,11 @@ fn read_file(
             return Ok(0);
         }
         Some(path) if path == Path::new("-") => {
-            let mut open = true;
+            let mut is_open = true;
             stream_asset(&asset, out.on_damage, ctx, &mut |chunk| {
-                // A reader that went away wants no more.
-                if open {
-                    open = write(chunk)?;
+                // Nothing is written once the reader of the pipe has closed it.
+                if is_open {
+                    is_open = write(chunk)?;
                 }
                 Ok(())
             })?
@@ -143,8 +147,8 @@ fn read_file(
     Ok(tell_damaged(&damaged))
 }
 
-/// Ids and types; padding is hidden, as in every reader's view.
-fn listing(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
+/// Ids and types of the samples without padding, which readers hide.
+fn list_samples(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
     let Some(table) = tree.levels.get(level) else {
         return String::new();
     };
@@ -159,14 +163,14 @@ fn listing(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
     text
 }
 
-fn not_found(tree: &Skeleton, wanted: &SamplePath) -> Error {
-    // The longest part of the path that exists says where it goes wrong.
-    let known = (0..wanted.0.len()).rev().find_map(|length| {
+fn missing_sample_error(tree: &Skeleton, wanted: &SamplePath) -> Error {
+    // The longest part of the path that exists shows which id is wrong.
+    let longest_part = (0..wanted.0.len()).rev().find_map(|length| {
         let part = SamplePath(wanted.0[..length].to_vec());
         tree.find(&part).map(|(level, row)| (part, level, row))
     });
     let error = Error::usage("there is no such sample").at_place(wanted);
-    match known {
+    match longest_part {
         Some((part, level, row)) => {
             let children = tree.levels[level].children(row);
             let children: Vec<u32> = children

@@ -6,7 +6,7 @@ use std::fs::File;
 use super::RowSource;
 #[cfg(target_os = "linux")]
 use super::sample_bytes::read_in_chunks;
-use super::sample_bytes::{CopiedSample, CopySources, WholeLocalFile};
+use super::sample_bytes::{CopiedSample, CopySources, StoredRange, WholeLocalFile};
 use crate::error::Result;
 #[cfg(target_os = "linux")]
 use crate::error::{Error, Kind};
@@ -59,7 +59,7 @@ impl CopySources {
                 let Some(crc) = copy_in_kernel(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
-                let modified = source_file.end(path)?;
+                let modified = source_file.finish(path)?;
                 Ok(Some(CopiedSample { crc, modified }))
             }
             AssetPath::Range {
@@ -68,7 +68,8 @@ impl CopySources {
                 size: length,
                 stamp,
             } if !is_remote(container) => {
-                let container_file = self.container(container, *offset, *length, stamp.as_ref())?;
+                let container_file =
+                    self.open_container(container, *offset, *length, stamp.as_ref())?;
                 let Some(file) = container_file.file.local_handle()? else {
                     return Ok(None);
                 };
@@ -76,9 +77,13 @@ impl CopySources {
                 let Some(crc) = copy_in_kernel(from, (output, at), *size, ctx)? else {
                     return Ok(None);
                 };
-                self.compare(
+                self.verify_crc(
                     &container_file,
-                    (*offset, *size, stamp.is_some()),
+                    StoredRange {
+                        offset: *offset,
+                        size: *size,
+                        has_version: stamp.is_some(),
+                    },
                     crc,
                     name,
                 )?;

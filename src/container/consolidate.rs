@@ -145,14 +145,14 @@ fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
     }
 }
 
-/// Refuses a part on this machine that is another file than the one that was looked at. Servers may
+/// Refuses a part on this machine that was replaced since its metadata was read. Servers may
 /// state another tag for the same bytes: parts there are compared at the end, which asks for the
 /// version that was read.
 fn expect_part(path: &Path, file: &ByteSource, stamp: &Stamp) -> Result<()> {
     if is_remote(path) {
         return Ok(());
     }
-    file.expect(stamp)
+    file.expect_version(stamp)
 }
 
 fn not_a_zip_error(path: &Path, format: Format) -> Error {

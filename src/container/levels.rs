@@ -45,7 +45,7 @@ enum StoredRows {
     /// A Parquet file or member of the container.
     File(TableHead),
     /// Built by the reader, for containers without a table for the whole level.
-    Made(Arc<LevelTable>),
+    Built(Arc<LevelTable>),
 }
 
 /// `internal:source_file` of a level: the part of each row.
@@ -66,7 +66,7 @@ impl RowParts {
     }
 
     fn from_column(column: &StringArray) -> Self {
-        let mut places: HashMap<&str, u32> = HashMap::new();
+        let mut part_numbers: HashMap<&str, u32> = HashMap::new();
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut last: Option<(&str, u32)> = None;
         let mut rows = Vec::with_capacity(column.len());
@@ -77,15 +77,15 @@ impl RowParts {
             };
             // Rows of one part are usually contiguous, so the previous row's name is compared
             // first.
-            let place = match last {
-                Some((known, place)) if known == name => place,
-                _ => *places.entry(name).or_insert_with(|| {
+            let number = match last {
+                Some((last_name, number)) if last_name == name => number,
+                _ => *part_numbers.entry(name).or_insert_with(|| {
                     names.push(name.into());
                     names.len() as u32 - 1
                 }),
             };
-            last = Some((name, place));
-            rows.push(place);
+            last = Some((name, number));
+            rows.push(number);
         }
         Self { names, rows }
     }
@@ -123,8 +123,8 @@ impl BytePositions {
 
 /// A value of a row; `None` for null and for a negative one.
 pub fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
-    let is_there = row < column.len() && column.is_valid(row);
-    is_there.then(|| u64::try_from(column.value(row)).ok())?
+    let has_value = row < column.len() && column.is_valid(row);
+    has_value.then(|| u64::try_from(column.value(row)).ok())?
 }
 
 /// The variables that are read of the files of a level.
@@ -155,7 +155,7 @@ impl LevelSet {
         Self::of_rows(
             tables
                 .into_iter()
-                .map(|table| StoredRows::Made(Arc::new(table))),
+                .map(|table| StoredRows::Built(Arc::new(table))),
         )
     }
 
@@ -190,7 +190,7 @@ impl LevelSet {
     pub fn rows(&self, level: usize) -> usize {
         self.levels.get(level).map_or(0, |level| match &level.rows {
             StoredRows::File(head) => head.rows(),
-            StoredRows::Made(table) => table.rows(),
+            StoredRows::Built(table) => table.rows(),
         })
     }
 
@@ -201,7 +201,7 @@ impl LevelSet {
         };
         let schema = match &level.rows {
             StoredRows::File(head) => head.schema(),
-            StoredRows::Made(table) => table.schema(),
+            StoredRows::Built(table) => table.schema(),
         };
         schema
             .fields()
@@ -214,7 +214,7 @@ impl LevelSet {
     pub fn head(&self, level: usize) -> Option<&TableHead> {
         match &self.levels.get(level)?.rows {
             StoredRows::File(head) => Some(head),
-            StoredRows::Made(_) => None,
+            StoredRows::Built(_) => None,
         }
     }
 
@@ -222,7 +222,7 @@ impl LevelSet {
     pub fn built_table(&self, level: usize) -> Option<Arc<LevelTable>> {
         match &self.levels.get(level)?.rows {
             StoredRows::File(_) => None,
-            StoredRows::Made(table) => Some(table.clone()),
+            StoredRows::Built(table) => Some(table.clone()),
         }
     }
 
@@ -242,7 +242,7 @@ impl LevelSet {
                 head.decode(ctx)
                     .map_err(|error| self.unreadable(level, error))?,
             ),
-            StoredRows::Made(table) => table.clone(),
+            StoredRows::Built(table) => table.clone(),
         };
         Ok(slot.table.get_or_init(|| table).clone())
     }
@@ -251,7 +251,7 @@ impl LevelSet {
     pub fn decoded_table(&self, level: usize) -> Option<&Arc<LevelTable>> {
         let level = self.levels.get(level)?;
         match &level.rows {
-            StoredRows::Made(table) => Some(table),
+            StoredRows::Built(table) => Some(table),
             StoredRows::File(_) => level.table.get(),
         }
     }
@@ -277,7 +277,7 @@ impl LevelSet {
         let slot = self.level(level)?;
         match (&slot.rows, slot.table.get()) {
             // A decoded table is reused.
-            (StoredRows::Made(table), _) | (StoredRows::File(_), Some(table)) => {
+            (StoredRows::Built(table), _) | (StoredRows::File(_), Some(table)) => {
                 table.project(names)
             }
             (StoredRows::File(head), None) => head
@@ -310,11 +310,11 @@ impl LevelSet {
         if let Some(variables) = slot.variables.get() {
             return Ok(variables.clone());
         }
-        let is_named = self
+        let has_variables = self
             .fields(level)
             .iter()
             .any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
-        let variables = if is_named {
+        let variables = if has_variables {
             let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
             Variables(
                 table
@@ -358,7 +358,7 @@ impl LevelSet {
             return Ok(skeleton.clone());
         }
         let mut columns = Vec::with_capacity(self.levels.len());
-        let mut above_ids = None;
+        let mut ids_above = None;
         for depth in 0..self.levels.len() {
             let table = self.columns(
                 depth,
@@ -366,11 +366,11 @@ impl LevelSet {
                 ctx,
             )?;
             let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
-            let (ids, folder) = rayon::join(|| table.strings("id"), || folders_of(&table));
+            let (ids, folder) = rayon::join(|| table.strings("id"), || read_folder_flags(&table));
             let ids = ids?.ok_or_else(|| missing("id"))?;
             let folder = folder?.ok_or_else(|| missing("type"))?;
             let rows = table.rows() as u32;
-            let own = if self.by_part {
+            let current_ids = if self.by_part {
                 table.integers("internal:current_id")?
             } else {
                 None
@@ -379,11 +379,11 @@ impl LevelSet {
                 _ if depth == 0 => (0..rows).collect(),
                 Some(parents) if self.by_part => {
                     let above = self.sources(depth - 1, ctx)?;
-                    parents_by_part(
+                    find_parents_by_part(
                         &parents,
                         &*self.sources(depth, ctx)?,
                         &above,
-                        above_ids.as_ref(),
+                        ids_above.as_ref(),
                     )
                 }
                 // A parent that is not a valid row number becomes `u32::MAX`; the level checks
@@ -394,8 +394,8 @@ impl LevelSet {
                     .collect(),
                 None => vec![u32::MAX; rows as usize],
             };
-            columns.push((without_nulls(ids), folder, parents));
-            above_ids = own;
+            columns.push((replace_nulls(ids), folder, parents));
+            ids_above = current_ids;
         }
         let skeleton = Arc::new(Skeleton::from_columns(columns));
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
@@ -423,7 +423,7 @@ impl LevelSet {
 }
 
 /// Which rows are FOLDERs, computed batch by batch without concatenating the column.
-fn folders_of(table: &LevelTable) -> Result<Option<Vec<bool>>> {
+fn read_folder_flags(table: &LevelTable) -> Result<Option<Vec<bool>>> {
     let mut folder = Vec::with_capacity(table.rows());
     for batch in table.batches() {
         let part = LevelTable::new(table.schema().clone(), vec![batch.clone()]);
@@ -437,7 +437,7 @@ fn folders_of(table: &LevelTable) -> Result<Option<Vec<bool>>> {
     Ok(table.column_index("type").map(|_| folder))
 }
 
-fn without_nulls(ids: StringArray) -> StringArray {
+fn replace_nulls(ids: StringArray) -> StringArray {
     if ids.null_count() == 0 {
         ids
     } else {
@@ -446,27 +446,27 @@ fn without_nulls(ids: StringArray) -> StringArray {
 }
 
 /// For each row, its parent's row in the level above. Parent numbers refer to `internal:current_id`
-/// (`ids`) of the rows of the same part, or to their row number within the part when that column is
-/// missing (files of older tools).
-fn parents_by_part(
+/// (`ids_above`) of the rows of the same part, or to their row number within the part when that
+/// column is missing (files of older tools).
+fn find_parents_by_part(
     parents: &Int64Array,
-    here: &RowParts,
-    above: &RowParts,
-    ids: Option<&Int64Array>,
+    parts: &RowParts,
+    parts_above: &RowParts,
+    ids_above: Option<&Int64Array>,
 ) -> Vec<u32> {
-    let places: HashMap<&str, u32> = above
+    let numbers_above: HashMap<&str, u32> = parts_above
         .names
         .iter()
         .enumerate()
         .map(|(at, name)| (&**name, at as u32))
         .collect();
-    let part_above: Vec<Option<u32>> = here
+    let part_above: Vec<Option<u32>> = parts
         .names
         .iter()
-        .map(|name| places.get(&**name).copied())
+        .map(|name| numbers_above.get(&**name).copied())
         .collect();
-    let rows = PartRows::of_level(above, ids);
-    let part_of = |row: usize| *part_above.get(*here.rows.get(row)? as usize)?;
+    let rows = PartRows::of_level(parts_above, ids_above);
+    let part_of = |row: usize| *part_above.get(*parts.rows.get(row)? as usize)?;
     parents
         .iter()
         .enumerate()
@@ -493,7 +493,7 @@ impl PartRows {
     fn of_level(level: &RowParts, ids: Option<&Int64Array>) -> Self {
         let mut starts: Vec<Option<usize>> = vec![None; level.names.len()];
         let mut lengths = vec![0usize; level.names.len()];
-        let mut regular = true;
+        let mut is_contiguous = true;
         for (row, &part) in level.rows.iter().enumerate() {
             let Some(start) = starts.get_mut(part as usize) else {
                 continue;
@@ -503,13 +503,13 @@ impl PartRows {
             let stated = ids
                 .filter(|ids| ids.is_valid(row))
                 .map_or(number as i64, |ids| ids.value(row));
-            regular &= row - first == number && stated == number as i64;
+            is_contiguous &= row - first == number && stated == number as i64;
             lengths[part as usize] += 1;
         }
         Self {
             starts,
             lengths,
-            by_id: (!regular).then(|| number_rows(level, ids)),
+            by_id: (!is_contiguous).then(|| number_rows(level, ids)),
         }
     }
 
@@ -556,19 +556,19 @@ mod tests {
         let wanted = Int64Array::from(vec![1, 0, 1, 0, 2]);
         let none = u32::MAX;
         assert_eq!(
-            parents_by_part(&wanted, &here, &above, None),
+            find_parents_by_part(&wanted, &here, &above, None),
             [1, 2, 3, none, none]
         );
         // Filtered files keep their ids.
         let ids = Int64Array::from(vec![5, 1, 0, 7]);
         assert_eq!(
-            parents_by_part(&wanted, &here, &above, Some(&ids)),
+            find_parents_by_part(&wanted, &here, &above, Some(&ids)),
             [1, 2, none, none, none]
         );
         // Rows of the parts alternate.
         let mixed = parts(&["a", "b", "a", "b"]);
         assert_eq!(
-            parents_by_part(&wanted, &here, &mixed, None),
+            find_parents_by_part(&wanted, &here, &mixed, None),
             [2, 1, 3, none, none]
         );
     }

@@ -20,8 +20,8 @@ pub struct PartFiles {
     open: Mutex<OpenParts>,
 }
 
-/// The open archives, and the version in which each was opened first: ranges and rows of another
-/// one are never mixed with its own.
+/// The open archives, and the version in which each was opened first: ranges and rows of two
+/// versions of an archive are never mixed.
 #[derive(Default)]
 struct OpenParts {
     /// Least recently used first.
@@ -57,8 +57,8 @@ impl PartFiles {
         Ok(place_below(&self.folder, name))
     }
 
-    /// Target of a part that is a symbolic link out of the folder.
-    pub fn leads_out(&self, name: &str) -> Option<PathBuf> {
+    /// Target of a part that is a symbolic link to outside the folder.
+    pub fn link_target_outside(&self, name: &str) -> Option<PathBuf> {
         match self.root.file(name) {
             Err(Outside::LeadsOut(target)) if safe_relative(name) && !is_remote(&self.folder) => {
                 Some(target)
@@ -84,9 +84,9 @@ impl PartFiles {
     /// [`Kind::Changed`] when it is not of the version in which it was opened before.
     pub fn get(&self, name: &str) -> Result<Arc<ZipReader>> {
         let path = self.path(name)?;
-        let known = {
+        let first_version = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = open.readers.iter().position(|(known, _)| &**known == name) {
+            if let Some(at) = open.readers.iter().position(|(open, _)| &**open == name) {
                 let entry = open.readers.remove(at);
                 let reader = entry.1.clone();
                 open.readers.push(entry);
@@ -95,11 +95,11 @@ impl PartFiles {
             open.versions.get(name).cloned()
         };
         let reader = Arc::new(self.open_part(name, &path)?);
-        if let Some(known) = known {
-            reader.file().expect(&known)?;
+        if let Some(version) = first_version {
+            reader.file().expect_version(&version)?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open
+        let first_version = open
             .versions
             .entry(name.into())
             .or_insert_with(|| reader.file().stamp().clone())
@@ -110,7 +110,7 @@ impl PartFiles {
         open.readers.push((name.into(), reader.clone()));
         drop(open);
         // Another thread may have opened it first.
-        reader.file().expect(&known)?;
+        reader.file().expect_version(&first_version)?;
         Ok(reader)
     }
 
@@ -126,7 +126,7 @@ impl PartFiles {
                 .hint("put it there, or name the folder that holds the parts with --base-path"));
         }
         let opened = match outside {
-            Some(why) => Err(why.into_error("open the part", path)),
+            Some(outside) => Err(outside.into_error("open the part", path)),
             None => ZipReader::open(path),
         };
         opened.map_err(|error| {

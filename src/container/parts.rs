@@ -40,13 +40,21 @@ pub struct PlannedPart {
     pub data_bytes: u64,
 }
 
+/// Level-0 samples with the same values of the columns to group by.
+struct PartGroup {
+    /// The values, joined by `_`; `None` when there are no such columns.
+    value: Option<String>,
+    /// Row numbers.
+    roots: Vec<u32>,
+}
+
 /// Parses a size in bytes such as `4GB`, `512 MB`, `1024k` or `2048`: units of 1024,
 /// case-insensitive, as the Python tools do.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is no size.
+/// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is not a size.
 pub fn parse_size(text: &str) -> Result<u64> {
-    let wrong = || malformed_size_error(text);
+    let malformed = || malformed_size_error(text);
     let upper = text.trim().to_uppercase();
     let digits = upper
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -58,22 +66,22 @@ pub fn parse_size(text: &str) -> Result<u64> {
     if whole.is_empty()
         || fraction.is_some_and(|fraction| fraction.is_empty() || fraction.contains('.'))
     {
-        return Err(wrong());
+        return Err(malformed());
     }
     let factor = match unit.trim_start() {
         "" | "B" => 1u64,
         "K" | "KB" => 1 << 10,
         "M" | "MB" => 1 << 20,
         "G" | "GB" => 1 << 30,
-        _ => return Err(wrong()),
+        _ => return Err(malformed()),
     };
     let bytes = match fraction {
         None => whole
             .parse::<u64>()
             .ok()
             .and_then(|number| number.checked_mul(factor))
-            .ok_or_else(wrong)?,
-        Some(_) => (number.parse::<f64>().map_err(|_| wrong())? * factor as f64) as u64,
+            .ok_or_else(malformed)?,
+        Some(_) => (number.parse::<f64>().map_err(|_| malformed())? * factor as f64) as u64,
     };
     Ok(bytes)
 }
@@ -89,11 +97,11 @@ fn malformed_size_error(text: &str) -> Error {
 pub fn file_name_of(value: &str) -> String {
     let mut name = String::with_capacity(value.len());
     for letter in value.chars() {
-        let refused = matches!(
+        let is_replaced = matches!(
             letter,
             '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '\'' | '_'
         );
-        if refused || letter.is_whitespace() || letter.is_control() {
+        if is_replaced || letter.is_whitespace() || letter.is_control() {
             if !name.ends_with('_') {
                 name.push('_');
             }
@@ -132,15 +140,15 @@ impl Parts {
             _ => (name, ""),
         };
         let mut planned = Vec::new();
-        let mut values: HashMap<String, String> = HashMap::new();
-        for (value, roots) in self.groups(assembly, ctx)? {
+        let mut value_of_name: HashMap<String, String> = HashMap::new();
+        for PartGroup { value, roots } in self.group_roots(assembly, ctx)? {
             let group = match &value {
                 None => stem.to_owned(),
                 Some(value) => format!("{stem}_{}", file_name_of(value)),
             };
             // Names that differ only in case are one file on some systems.
             if let Some(other) =
-                values.insert(group.to_lowercase(), value.clone().unwrap_or_default())
+                value_of_name.insert(group.to_lowercase(), value.clone().unwrap_or_default())
             {
                 let value = value.unwrap_or_default();
                 return Err(Error::usage(format!(
@@ -148,10 +156,10 @@ impl Parts {
                 ))
                 .hint("group by another column, or rename one of the values"));
             }
-            let chunks = self.chunks(roots, &sizes);
-            let single = chunks.len() == 1;
-            for (number, roots) in chunks.into_iter().enumerate() {
-                let name = if single {
+            let parts = self.fill_parts(roots, &sizes);
+            let is_single = parts.len() == 1;
+            for (number, roots) in parts.into_iter().enumerate() {
+                let name = if is_single {
                     format!("{group}{ending}")
                 } else {
                     format!("{group}_part{:04}{ending}", number + 1)
@@ -184,7 +192,7 @@ impl Parts {
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when `format` is FOLDER and `consolidate` is not
-    /// empty, or `consolidate` has a format that is no index.
+    /// empty, or `consolidate` has a format that is not an index.
     pub fn check(&self, format: Format) -> Result<()> {
         if !self.consolidate.is_empty() && format != Format::Zip {
             return Err(Error::usage("an index joins ZIPs, not FOLDERs")
@@ -195,9 +203,9 @@ impl Parts {
             .iter()
             .find(|format| index_name(**format).is_none())
         {
-            Some(wrong) => Err(Error::usage(format!(
+            Some(format) => Err(Error::usage(format!(
                 "{} is not an index over other datasets",
-                wrong.description()
+                format.description()
             ))),
             None => Ok(()),
         }
@@ -216,12 +224,17 @@ impl Parts {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a
     /// column does not exist.
-    pub fn size_for(&self, assembly: &Assembly, count: usize, ctx: &JobContext) -> Result<u64> {
+    pub fn find_part_size(
+        &self,
+        assembly: &Assembly,
+        count: usize,
+        ctx: &JobContext,
+    ) -> Result<u64> {
         let sizes = root_sizes(assembly)?;
         let groups: Vec<Vec<u32>> = self
-            .groups(assembly, ctx)?
+            .group_roots(assembly, ctx)?
             .into_iter()
-            .map(|(_, roots)| roots)
+            .map(|group| group.roots)
             .collect();
         if groups.len() > count {
             let error = Error::usage(format!(
@@ -246,28 +259,27 @@ impl Parts {
 
     /// Rows of level 0 by their values of `group_by`, in order of first appearance; one group
     /// without a value when `group_by` is empty.
-    fn groups(
-        &self,
-        assembly: &Assembly,
-        ctx: &JobContext,
-    ) -> Result<Vec<(Option<String>, Vec<u32>)>> {
+    fn group_roots(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<PartGroup>> {
         let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first())
         else {
             return Ok(Vec::new());
         };
         let rows = 0..tree.len() as u32;
         if self.group_by.is_empty() {
-            return Ok(vec![(None, rows.collect())]);
+            return Ok(vec![PartGroup {
+                value: None,
+                roots: rows.collect(),
+            }]);
         }
         let texts: Vec<Vec<String>> = self
             .group_by
             .iter()
-            .map(|name| texts_of(&level.batch, name))
+            .map(|name| format_column(&level.batch, name))
             .collect::<Result<_>>()?;
-        let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
+        let mut groups: Vec<PartGroup> = Vec::new();
         // Compared value by value: (a_b, c) and (a, b_c) are two groups, although their file names
         // are equal.
-        let mut places: HashMap<Vec<&str>, usize> = HashMap::new();
+        let mut group_indexes: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut padding = 0;
         for row in rows {
             if is_padding(tree.id(row)) {
@@ -279,11 +291,14 @@ impl Parts {
                 .map(|column| column[row as usize].as_str())
                 .collect();
             let name = values.join("_");
-            let place = *places.entry(values).or_insert_with(|| {
-                groups.push((Some(name), Vec::new()));
+            let index = *group_indexes.entry(values).or_insert_with(|| {
+                groups.push(PartGroup {
+                    value: Some(name),
+                    roots: Vec::new(),
+                });
                 groups.len() - 1
             });
-            groups[place].1.push(row);
+            groups[index].roots.push(row);
         }
         if padding > 0 {
             ctx.warn(format!(
@@ -294,38 +309,38 @@ impl Parts {
     }
 
     /// Consecutive rows, greedily up to the size limit.
-    fn chunks(&self, roots: Vec<u32>, sizes: &[u64]) -> Vec<Vec<u32>> {
+    fn fill_parts(&self, roots: Vec<u32>, sizes: &[u64]) -> Vec<Vec<u32>> {
         let Some(most) = self.size_bytes else {
             return vec![roots];
         };
-        let mut chunks: Vec<Vec<u32>> = Vec::new();
-        let mut filled = 0u64;
+        let mut parts: Vec<Vec<u32>> = Vec::new();
+        let mut filled_bytes = 0u64;
         for root in roots {
             let size = sizes[root as usize];
-            match chunks.last_mut() {
-                Some(chunk) if filled.saturating_add(size) <= most => {
-                    chunk.push(root);
-                    filled += size;
+            match parts.last_mut() {
+                Some(part) if filled_bytes.saturating_add(size) <= most => {
+                    part.push(root);
+                    filled_bytes += size;
                 }
                 _ => {
-                    chunks.push(vec![root]);
-                    filled = size;
+                    parts.push(vec![root]);
+                    filled_bytes = size;
                 }
             }
         }
-        chunks
+        parts
     }
 }
 
 /// Number of parts of `size_bytes` that the groups are written as.
 fn count_parts(groups: &[Vec<u32>], sizes: &[u64], size_bytes: u64) -> usize {
-    let sized = Parts {
+    let split = Parts {
         size_bytes: Some(size_bytes),
         ..Parts::default()
     };
     groups
         .iter()
-        .map(|roots| sized.chunks(roots.clone(), sizes).len())
+        .map(|roots| split.fill_parts(roots.clone(), sizes).len())
         .sum()
 }
 
@@ -338,6 +353,7 @@ fn root_sizes(assembly: &Assembly) -> Result<Vec<u64>> {
     let mut sources = assembly.levels.iter().flat_map(|level| &level.sources);
     let total = sources.try_fold(0, |total, source| add_size(total, source.size_bytes()));
     total.ok_or_else(too_much_data_error)?;
+    // Those of the level below, from which the next level above is summed.
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
         below = level
@@ -360,7 +376,7 @@ fn sum_children(level: &SkeletonLevel, row: u32, below: &[u64]) -> u64 {
 }
 
 /// A column's values as the Python tools print them.
-fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
+fn format_column(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     let column = batch.column_by_name(name).ok_or_else(|| {
         let schema = batch.schema();
         let names: Vec<&str> = schema
@@ -393,7 +409,7 @@ fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     Ok(texts)
 }
 
-/// File name of an index beside its parts; `None` for formats that are no index.
+/// File name of an index beside its parts; `None` for formats that are not an index.
 pub fn index_name(format: Format) -> Option<&'static str> {
     match format {
         Format::Tacocat => Some(".tacocat"),
@@ -512,7 +528,7 @@ mod tests {
         let whole = assembly(&[1 << 62, 1 << 62], &["x"; 2]);
         assert!(
             Parts::default()
-                .size_for(&whole, 1, &JobContext::default())
+                .find_part_size(&whole, 1, &JobContext::default())
                 .is_err()
         );
     }
@@ -523,7 +539,7 @@ mod tests {
         for count in 1..=7 {
             let whole = assembly(&sizes, &regions);
             let size = Parts::default()
-                .size_for(&whole, count, &JobContext::default())
+                .find_part_size(&whole, count, &JobContext::default())
                 .expect("is possible");
             let parts = |size| {
                 plan(
@@ -547,7 +563,7 @@ mod tests {
             ..Parts::default()
         };
         let error = grouped
-            .size_for(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default())
+            .find_part_size(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default())
             .expect_err("two groups");
         assert_eq!(error.kind(), crate::error::Kind::Usage);
     }

@@ -14,7 +14,7 @@ use super::atomic_write::PartialFile;
 use super::change_errors::source_changed_error;
 use super::damage::{OnDamage, name_sample_in_error};
 use super::source::{asset_size, is_same_file};
-use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
+use super::zip::{Checksums, HEADER_ROOM, crc_in_header_before, is_archive};
 use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
@@ -25,11 +25,11 @@ use crate::unpack::UnpackedMember;
 /// Files up to this size in bytes are read whole; larger ones are streamed.
 pub const WHOLE_MAX: u64 = 4 << 20;
 /// Bytes per read of a streamed file.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// Bytes of remote files prefetched ahead of the writer.
-const AHEAD_BYTES: u64 = 16 << 20;
-const AHEAD_FILES: usize = 32;
+/// Maximum bytes and number of remote files prefetched ahead of the writer.
+const PREFETCH_BYTES: u64 = 16 << 20;
+const PREFETCH_FILES: usize = 32;
 /// Maximum number of containers kept open.
 const OPEN_CONTAINERS_MAX: usize = 64;
 
@@ -49,8 +49,8 @@ pub struct CopiedSample {
 #[derive(Default)]
 pub struct CopySources {
     containers: Mutex<HashMap<Arc<Path>, Arc<OpenContainer>>>,
-    /// Index of the first planned remote file that is not prefetched yet.
-    ahead: Mutex<usize>,
+    /// Index of the first planned file that is not prefetched yet.
+    prefetched_to: Mutex<usize>,
     on_damage: OnDamage,
     /// Paths of damaged samples.
     damaged: Mutex<BTreeSet<String>>,
@@ -60,11 +60,20 @@ pub struct CopySources {
 
 pub(super) struct OpenContainer {
     pub(super) file: ByteSource,
-    stated: OnceLock<ChecksumSource>,
+    checksum_source: OnceLock<ChecksumSource>,
     /// Checksums in the central directory of a remote archive, read when local headers lack them.
     remote_directory: OnceLock<Option<Checksums>>,
     /// Versions already found equal to this container.
-    accepted: RwLock<Vec<Arc<Stamp>>>,
+    accepted_versions: RwLock<Vec<Arc<Stamp>>>,
+}
+
+/// The data of a sample in a container.
+#[derive(Clone, Copy)]
+pub(super) struct StoredRange {
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    /// True when the version of the container in which the range was found is known.
+    pub(super) has_version: bool,
 }
 
 /// Where a container stores the checksums of its members.
@@ -81,54 +90,58 @@ impl OpenContainer {
     fn new(file: ByteSource) -> Self {
         Self {
             file,
-            stated: OnceLock::new(),
+            checksum_source: OnceLock::new(),
             remote_directory: OnceLock::new(),
-            accepted: RwLock::default(),
+            accepted_versions: RwLock::default(),
         }
     }
 
     /// Where the container stores checksums; retried after a temporary failure.
     fn checksum_source(&self) -> Result<&ChecksumSource> {
-        if let Some(known) = self.stated.get() {
-            return Ok(known);
+        if let Some(source) = self.checksum_source.get() {
+            return Ok(source);
         }
-        let found = match is_archive(&self.file)? {
-            false => ChecksumSource::None,
-            // A remote directory may be larger than the copied data, while local headers are
-            // fetched with the data.
-            true if self.file.is_remote() => ChecksumSource::Headers,
-            true => match separate_transient_error(Checksums::read(&self.file))? {
-                Ok(checksums) => ChecksumSource::Directory(checksums),
-                Err(_) => ChecksumSource::Headers,
-            },
-        };
-        Ok(self.stated.get_or_init(|| found))
+        let source = self.find_checksum_source()?;
+        Ok(self.checksum_source.get_or_init(|| source))
+    }
+
+    fn find_checksum_source(&self) -> Result<ChecksumSource> {
+        if !is_archive(&self.file)? {
+            return Ok(ChecksumSource::None);
+        }
+        // A remote directory may be larger than the copied data, while local headers are fetched
+        // with the data.
+        if self.file.is_remote() {
+            return Ok(ChecksumSource::Headers);
+        }
+        let directory = separate_transient_error(Checksums::read(&self.file))?;
+        Ok(directory.map_or(ChecksumSource::Headers, ChecksumSource::Directory))
     }
 
     /// The checksums in the central directory of a remote archive; `None` when the directory is
     /// unreadable.
     fn remote_directory(&self) -> Result<Option<&Checksums>> {
-        if let Some(known) = self.remote_directory.get() {
-            return Ok(known.as_ref());
+        if let Some(directory) = self.remote_directory.get() {
+            return Ok(directory.as_ref());
         }
-        let found = if self.file.is_remote() {
+        let directory = if self.file.is_remote() {
             separate_transient_error(Checksums::read(&self.file))?.ok()
         } else {
             None
         };
-        Ok(self.remote_directory.get_or_init(|| found).as_ref())
+        Ok(self.remote_directory.get_or_init(|| directory).as_ref())
     }
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
-    fn expect(&self, stamp: &Arc<Stamp>) -> Result<()> {
+    fn expect_version(&self, stamp: &Arc<Stamp>) -> Result<()> {
         if self.has_accepted(stamp) {
             return Ok(());
         }
-        self.file.expect(stamp)?;
+        self.file.expect_version(stamp)?;
         // Modification times are coarse and can be set: a known directory digest decides.
-        if let (Some(directory), ChecksumSource::Directory(own)) =
+        if let (Some(digest), ChecksumSource::Directory(checksums)) =
             (stamp.directory, self.checksum_source()?)
-            && own.digest != directory
+            && checksums.digest != digest
         {
             return Err(source_changed_error(
                 self.file.path(),
@@ -136,7 +149,7 @@ impl OpenContainer {
                 self.file.stamp(),
             ));
         }
-        self.accepted
+        self.accepted_versions
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .push(stamp.clone());
@@ -144,52 +157,56 @@ impl OpenContainer {
     }
 
     fn has_accepted(&self, stamp: &Arc<Stamp>) -> bool {
-        self.accepted
+        self.accepted_versions
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
-            .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
+            .any(|accepted| Arc::ptr_eq(accepted, stamp) || accepted == stamp)
     }
 
     /// The stored CRC-32 for a range; `None` when the container stores none.
-    fn crc(&self, offset: u64, size: u64, is_known: bool) -> Result<Option<u32>> {
-        let way = self.checksum_source()?;
-        let stated = match way {
+    fn find_stored_crc(&self, range: StoredRange) -> Result<Option<u32>> {
+        let StoredRange { offset, size, .. } = range;
+        let source = self.checksum_source()?;
+        let stored = match source {
             ChecksumSource::None => return Ok(None),
             ChecksumSource::Directory(checksums) => {
                 checksums.stored_crc(&self.file, offset, size)?
             }
-            ChecksumSource::Headers => match (
-                stated_before(&self.file, offset, size)?,
-                self.file.is_remote(),
-            ) {
-                (None, true) => self
-                    .remote_directory()?
-                    .map(|checksums| checksums.stored_crc(&self.file, offset, size))
-                    .transpose()?
-                    .flatten(),
-                (stated, _) => stated,
-            },
+            ChecksumSource::Headers => self.find_crc_in_headers(offset, size)?,
         };
-        match (stated, way) {
-            (Some(crc), _) => Ok(Some(crc)),
-            (None, ChecksumSource::Headers) if !self.file.is_remote() => {
-                let error = Error::new(
-                    Kind::Damaged,
-                    "the archive's directory can't be read, so the data can't be verified",
-                );
-                Err(take_another(error).at_path(self.file.path()))
-            }
-            // The range comes from an unknown version, and no member of this one matches it.
-            (None, _) if !is_known && self.is_taco()? => {
-                let summary = format!(
-                    "the archive changed since the sample was found in it: no member has {size} \
-                        bytes at {offset}"
-                );
-                let error = Error::new(Kind::Changed, summary).at_path(self.file.path());
-                Err(error.hint("add the sample again, or restore the original archive"))
-            }
-            (None, _) => Ok(None),
+        if stored.is_some() {
+            return Ok(stored);
+        }
+        if matches!(source, ChecksumSource::Headers) && !self.file.is_remote() {
+            let error = Error::new(
+                Kind::Damaged,
+                "the archive's directory can't be read, so the data can't be verified",
+            );
+            return Err(add_damage_hints(error).at_path(self.file.path()));
+        }
+        // The range was found in an unknown version, and no member of this version matches it.
+        if !range.has_version && self.is_taco()? {
+            let summary = format!(
+                "the archive changed since the sample was found in it: no member has {size} bytes \
+                    at {offset}"
+            );
+            let error = Error::new(Kind::Changed, summary).at_path(self.file.path());
+            return Err(error.hint("add the sample again, or restore the original archive"));
+        }
+        Ok(None)
+    }
+
+    /// The CRC-32 in the local header before the data; of a remote archive whose header lacks it,
+    /// that in the central directory.
+    fn find_crc_in_headers(&self, offset: u64, size: u64) -> Result<Option<u32>> {
+        let stored = crc_in_header_before(&self.file, offset, size)?;
+        if stored.is_some() || !self.file.is_remote() {
+            return Ok(stored);
+        }
+        match self.remote_directory()? {
+            Some(checksums) => checksums.stored_crc(&self.file, offset, size),
+            None => Ok(None),
         }
     }
 
@@ -210,15 +227,15 @@ impl SourceCheck {
         Self(CopySources::new(on_damage))
     }
 
-    /// Verifies a sample's data, if its container stores a checksum. `name` returns the sample's
-    /// path.
+    /// Verifies a sample's data, if its container stores a checksum. `sample_path` returns the
+    /// sample's path.
     ///
     /// # Errors
     /// [`Kind::Changed`] and [`Kind::Damaged`], as for a copy.
     pub fn check(
         &self,
         source: &RowSource,
-        name: &dyn Fn() -> String,
+        sample_path: &dyn Fn() -> String,
         ctx: &JobContext,
     ) -> Result<()> {
         let RowSource::Asset {
@@ -236,14 +253,15 @@ impl SourceCheck {
         };
         let checked = self
             .0
-            .container(container, *offset, *size, stamp.as_ref())
-            .and_then(|held| match held.checksum_source()? {
+            .open_container(container, *offset, *size, stamp.as_ref())
+            .and_then(|container| match container.checksum_source()? {
                 ChecksumSource::None => Ok(()),
-                ChecksumSource::Directory(_) | ChecksumSource::Headers => {
-                    self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop)
-                }
+                ChecksumSource::Directory(_) | ChecksumSource::Headers => self
+                    .0
+                    .stream(source, sample_path, ctx, &mut |_| Ok(()))
+                    .map(drop),
             });
-        checked.map_err(|error| name_sample_in_error(error, &name()))
+        checked.map_err(|error| name_sample_in_error(error, &sample_path()))
     }
 
     /// Ends the check: verifies that the containers are unchanged. Returns the damaged samples.
@@ -280,12 +298,13 @@ impl CopySources {
     /// [`Kind::Changed`] when a container was modified, or the dataset replaced or changed.
     pub fn finish(self) -> Result<Vec<String>> {
         self.version.expect_unchanged()?;
-        let held = self
+        let containers = self
             .containers
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        held.values()
-            .try_for_each(|held| held.file.expect_unchanged())?;
+        containers
+            .values()
+            .try_for_each(|container| container.file.expect_unchanged())?;
         Ok(self
             .damaged
             .into_inner()
@@ -294,55 +313,53 @@ impl CopySources {
             .collect())
     }
 
-    pub(super) fn container(
+    /// The container at `path`, opened on first use; with `stamp`, checks that it is of that
+    /// version. `offset` and `size` are those of the first read, with which a remote one is opened.
+    pub(super) fn open_container(
         &self,
         path: &Arc<Path>,
         offset: u64,
         size: u64,
         stamp: Option<&Arc<Stamp>>,
     ) -> Result<Arc<OpenContainer>> {
-        let held = {
-            let mut open = self
-                .containers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            match open.get(path) {
-                Some(held) => held.clone(),
-                None => {
-                    if open.len() >= OPEN_CONTAINERS_MAX {
-                        let mut unchanged = Ok(());
-                        open.retain(|_, held| {
-                            let used = Arc::strong_count(held) > 1;
-                            if !used && unchanged.is_ok() {
-                                unchanged = held.file.expect_unchanged();
-                            }
-                            used
-                        });
-                        unchanged?;
-                    }
-                    let held = Arc::new(OpenContainer::new(ByteSource::open_for(
-                        &AssetPath::range(path.clone(), offset, size),
-                    )?));
-                    open.insert(path.clone(), held.clone());
-                    held
-                }
-            }
-        };
+        let container = self.reuse_or_open(path, offset, size)?;
         if let Some(stamp) = stamp {
-            held.expect(stamp)?;
+            container.expect_version(stamp)?;
         }
-        Ok(held)
+        Ok(container)
+    }
+
+    fn reuse_or_open(
+        &self,
+        path: &Arc<Path>,
+        offset: u64,
+        size: u64,
+    ) -> Result<Arc<OpenContainer>> {
+        let mut open = self
+            .containers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(container) = open.get(path) {
+            return Ok(container.clone());
+        }
+        if open.len() >= OPEN_CONTAINERS_MAX {
+            close_unused_containers(&mut open)?;
+        }
+        let range = AssetPath::range(path.clone(), offset, size);
+        let container = Arc::new(OpenContainer::new(ByteSource::open_for(&range)?));
+        open.insert(path.clone(), container.clone());
+        Ok(container)
     }
 
     /// Number of files to write in parallel before prefetching the next ones: all, when every file
     /// is local.
-    pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
+    pub fn batch_length(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
         if plan
             .files
             .iter()
             .any(|file| is_remote_source(plan.source(assembly, file)))
         {
-            AHEAD_FILES
+            PREFETCH_FILES
         } else {
             plan.files.len().max(1)
         }
@@ -351,17 +368,20 @@ impl CopySources {
     /// Prefetches the remote files of `next`, and some after them, in few parallel requests.
     /// Failures are ignored here: the read of the sample reports them with its path.
     pub fn prefetch(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {
-        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        if next.end <= *ahead {
+        let mut prefetched_to = self
+            .prefetched_to
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if next.end <= *prefetched_to {
             return;
         }
         let mut ranges: Vec<(Arc<Path>, u64, u64)> = Vec::new();
         let mut files: Vec<Arc<Path>> = Vec::new();
-        let (mut bytes, mut at) = (0, next.start.max(*ahead));
+        let (mut bytes, mut at) = (0, next.start.max(*prefetched_to));
         while let Some(file) = plan
             .files
             .get(at)
-            .filter(|_| bytes < AHEAD_BYTES && files.len() < AHEAD_FILES)
+            .filter(|_| bytes < PREFETCH_BYTES && files.len() < PREFETCH_FILES)
         {
             at += 1;
             let RowSource::Asset { path, size, .. } = plan.source(assembly, file) else {
@@ -386,38 +406,38 @@ impl CopySources {
                 _ => {}
             }
         }
-        *ahead = at;
-        drop(ahead);
+        *prefetched_to = at;
+        drop(prefetched_to);
         ranges.sort();
-        for same in ranges.chunk_by(|a, b| a.0 == b.0) {
-            let Some((container, offset, size)) = same.first() else {
+        for in_container in ranges.chunk_by(|a, b| a.0 == b.0) {
+            let Some((container, offset, size)) = in_container.first() else {
                 continue;
             };
-            let places: Vec<(u64, u64)> = same
+            let places: Vec<(u64, u64)> = in_container
                 .iter()
                 .map(|(_, offset, size)| (*offset, *size))
                 .collect();
             let _ = self
-                .container(container, *offset, *size, None)
-                .and_then(|held| held.file.prefetch(&places));
+                .open_container(container, *offset, *size, None)
+                .and_then(|container| container.file.prefetch(&places));
         }
         let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
         let _ = RemoteFile::open_all(&files, FIRST_OF_SAMPLE);
     }
 
-    /// Fills `buffer`, whose length is the source's size, with the sample's data. `name` returns
-    /// the sample's path.
+    /// Fills `buffer`, whose length is the source's size, with the sample's data. `sample_path`
+    /// returns the sample's path.
     ///
     /// # Errors
     /// [`Kind::Changed`], [`Kind::Damaged`] or an IO error, with the sample's path.
     pub fn read_into(
         &self,
         source: &RowSource,
-        name: &dyn Fn() -> String,
+        sample_path: &dyn Fn() -> String,
         buffer: &mut [u8],
     ) -> Result<CopiedSample> {
         let mut modified = None;
-        let mut held = None;
+        let mut stored_in = None;
         match source {
             RowSource::Folder => return Err(Error::internal("a FOLDER has no bytes of its own")),
             RowSource::Bytes(bytes) => buffer.copy_from_slice(bytes),
@@ -426,7 +446,7 @@ impl CopySources {
                 size,
                 ..
             } if is_remote(path) => {
-                remote_planned(path, *size)?
+                open_planned_remote(path, *size)?
                     .read_into(0, buffer)
                     .io_at("read the sample", &**path)?;
             }
@@ -439,7 +459,7 @@ impl CopySources {
                 file.file
                     .read_exact(buffer)
                     .io_at("read the sample", &**path)?;
-                modified = file.end(path)?;
+                modified = file.finish(path)?;
             }
             RowSource::Asset {
                 path:
@@ -451,11 +471,16 @@ impl CopySources {
                     },
                 ..
             } => {
-                let open = self.container(container, *offset, *size, stamp.as_ref())?;
+                let open = self.open_container(container, *offset, *size, stamp.as_ref())?;
                 open.file
                     .read_into(*offset, buffer)
                     .io_at("read the sample", &**container)?;
-                held = Some((open, *offset, *size, stamp.is_some()));
+                let range = StoredRange {
+                    offset: *offset,
+                    size: *size,
+                    has_version: stamp.is_some(),
+                };
+                stored_in = Some((open, range));
             }
             RowSource::Asset {
                 path: AssetPath::Packed(member),
@@ -468,24 +493,24 @@ impl CopySources {
             RowSource::Asset {
                 path: AssetPath::Vsi(text),
                 ..
-            } => return Err(not_local(text)),
+            } => return Err(needs_gdal_error(text)),
         }
         let crc = crc32fast::hash(buffer);
-        if let Some((held, offset, size, is_known)) = held {
-            self.compare(&held, (offset, size, is_known), crc, name)?;
+        if let Some((container, range)) = stored_in {
+            self.verify_crc(&container, range, crc, sample_path)?;
         }
         Ok(CopiedSample { crc, modified })
     }
 
-    /// CRC-32 and modification time of a sample's data: as its container states it where
-    /// [`CopySources::stream`] verifies that, otherwise computed.
+    /// CRC-32 and modification time of a sample's data. The CRC-32 that its container stores is
+    /// returned without a read, as [`CopySources::stream`] verifies it; otherwise it is computed.
     ///
     /// # Errors
     /// As [`CopySources::read_into`].
-    pub fn checksum(
+    pub fn find_checksum(
         &self,
         source: &RowSource,
-        name: &dyn Fn() -> String,
+        sample_path: &dyn Fn() -> String,
         ctx: &JobContext,
     ) -> Result<CopiedSample> {
         if self.on_damage == OnDamage::Stop
@@ -501,37 +526,41 @@ impl CopySources {
                 ..
             } = source
             && let Some(crc) = self
-                .container(container, *offset, *length, stamp.as_ref())?
-                .crc(*offset, *size, stamp.is_some())?
+                .open_container(container, *offset, *length, stamp.as_ref())?
+                .find_stored_crc(StoredRange {
+                    offset: *offset,
+                    size: *size,
+                    has_version: stamp.is_some(),
+                })?
         {
             return Ok(CopiedSample {
                 crc,
                 modified: None,
             });
         }
-        self.stream(source, name, ctx, &mut |_| Ok(()))
+        self.stream(source, sample_path, ctx, &mut |_| Ok(()))
     }
 
-    /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
+    /// Streams a sample's data through `sink` in chunks. `sample_path` returns the sample's path.
     ///
     /// # Errors
     /// As [`CopySources::read_into`], and the errors of `sink`.
     pub fn stream(
         &self,
         source: &RowSource,
-        name: &dyn Fn() -> String,
+        sample_path: &dyn Fn() -> String,
         ctx: &JobContext,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<CopiedSample> {
-        let mut held = None;
-        let mut planned_file = None;
+        let mut stored_in = None;
+        let mut local_file = None;
         let (mut read, size): (Box<ReadAt>, u64) = match source {
             RowSource::Asset {
                 path: AssetPath::File(path),
                 size,
                 ..
             } if is_remote(path) => {
-                let (file, path) = (remote_planned(path, *size)?, path.clone());
+                let (file, path) = (open_planned_remote(path, *size)?, path.clone());
                 (
                     Box::new(move |at, buffer| {
                         file.read_into(at, buffer).io_at("read the sample", &*path)
@@ -546,7 +575,7 @@ impl CopySources {
             } => {
                 let planned = WholeLocalFile::open(path, *size, *modified)?;
                 let mut file = planned.file.try_clone().io_at("open the sample", &**path)?;
-                planned_file = Some((planned, path.clone()));
+                local_file = Some((planned, path.clone()));
                 let path = path.clone();
                 (
                     Box::new(move |_, buffer| {
@@ -566,9 +595,14 @@ impl CopySources {
                 size,
                 ..
             } => {
-                let open = self.container(container, *offset, *length, stamp.as_ref())?;
+                let open = self.open_container(container, *offset, *length, stamp.as_ref())?;
                 let (file, offset, container) = (open.file.clone(), *offset, container.clone());
-                held = Some((open, (offset, *size, stamp.is_some())));
+                let range = StoredRange {
+                    offset,
+                    size: *size,
+                    has_version: stamp.is_some(),
+                };
+                stored_in = Some((open, range));
                 (
                     Box::new(move |at, buffer| {
                         file.read_into(offset + at, buffer)
@@ -594,42 +628,43 @@ impl CopySources {
             RowSource::Asset {
                 path: AssetPath::Vsi(text),
                 ..
-            } => return Err(not_local(text)),
-            small => {
-                let mut bytes = vec![0; small.size_bytes() as usize];
-                let copied = self.read_into(small, name, &mut bytes)?;
+            } => return Err(needs_gdal_error(text)),
+            in_memory => {
+                let mut bytes = vec![0; in_memory.size_bytes() as usize];
+                let copied = self.read_into(in_memory, sample_path, &mut bytes)?;
                 sink(&bytes)?;
                 return Ok(copied);
             }
         };
         let crc = read_in_chunks(size, ctx, &mut *read, sink)?;
-        if let Some((held, place)) = held {
-            self.compare(&held, place, crc, name)?;
+        if let Some((container, range)) = stored_in {
+            self.verify_crc(&container, range, crc, sample_path)?;
         }
-        let modified = planned_file
-            .map(|(planned, path)| planned.end(&path))
+        let modified = local_file
+            .map(|(file, path)| file.finish(&path))
             .transpose()?
             .flatten();
         Ok(CopiedSample { crc, modified })
     }
 
-    /// Compares a computed CRC-32 with the container's for the range.
-    pub(super) fn compare(
+    /// Compares a computed CRC-32 with the one that the container stores for the range. A
+    /// difference is an error, or with [`OnDamage::Keep`] an entry in the list of damaged samples.
+    pub(super) fn verify_crc(
         &self,
-        held: &OpenContainer,
-        (offset, size, is_known): (u64, u64, bool),
+        container: &OpenContainer,
+        range: StoredRange,
         crc: u32,
-        name: &dyn Fn() -> String,
+        sample_path: &dyn Fn() -> String,
     ) -> Result<()> {
-        let damage = match held.crc(offset, size, is_known) {
+        let damage = match container.find_stored_crc(range) {
             Ok(Some(stated)) if stated != crc => {
                 // A file being modified is reported as changed, not as damaged.
-                held.file.expect_unchanged()?;
+                container.file.expect_unchanged()?;
                 let summary = format!(
                     "the bytes are damaged: their CRC-32 is {crc:08x}, and the archive states \
                         {stated:08x}"
                 );
-                take_another(Error::new(Kind::Damaged, summary)).at_path(held.file.path())
+                add_damage_hints(Error::new(Kind::Damaged, summary)).at_path(container.file.path())
             }
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == Kind::Damaged => error,
@@ -641,14 +676,27 @@ impl CopySources {
                 self.damaged
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .insert(name());
+                    .insert(sample_path());
                 Ok(())
             }
         }
     }
 }
 
-/// Reads `size` bytes in chunks, which `sink` takes; returns their CRC-32.
+/// Closes the containers that no thread reads, after a check that they are unchanged.
+fn close_unused_containers(open: &mut HashMap<Arc<Path>, Arc<OpenContainer>>) -> Result<()> {
+    let mut unchanged = Ok(());
+    open.retain(|_, container| {
+        let is_used = Arc::strong_count(container) > 1;
+        if !is_used && unchanged.is_ok() {
+            unchanged = container.file.expect_unchanged();
+        }
+        is_used
+    });
+    unchanged
+}
+
+/// Reads `size` bytes in chunks and passes them to `sink`; returns their CRC-32.
 ///
 /// # Errors
 /// Those of `read` and `sink`; cancellation.
@@ -659,11 +707,11 @@ pub(super) fn read_in_chunks(
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<u32> {
     let mut crc = crc32fast::Hasher::new();
-    let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
+    let mut buffer = vec![0; CHUNK_BYTES.min(usize::try_from(size).unwrap_or(CHUNK_BYTES))];
     let mut at = 0;
     while at < size {
         ctx.check()?;
-        let length = CHUNK.min((size - at) as usize);
+        let length = CHUNK_BYTES.min((size - at) as usize);
         read(at, &mut buffer[..length])?;
         crc.update(&buffer[..length]);
         sink(&buffer[..length])?;
@@ -680,16 +728,17 @@ fn is_remote_source(source: &RowSource) -> bool {
     )
 }
 
-fn take_another(error: Error) -> Error {
+fn add_damage_hints(error: Error) -> Error {
     let error = error.hint("take the dataset from another copy, or fetch it again");
     error.hint("copy the damaged data unchanged and list it (--keep-damaged)")
 }
 
-fn not_local(text: &str) -> Error {
+fn needs_gdal_error(text: &str) -> Error {
     Error::unsupported("only GDAL can read the data at this path").at_place(text)
 }
 
-fn remote_planned(path: &Path, size: u64) -> Result<ByteSource> {
+/// Opens a remote file and compares its size with the plan's.
+fn open_planned_remote(path: &Path, size: u64) -> Result<ByteSource> {
     let file = ByteSource::open_for(&AssetPath::File(path.into()))?;
     if file.size_bytes() != size {
         return Err(size_changed_error(size, file.size_bytes()).at_path(path));
@@ -701,8 +750,8 @@ fn size_changed_error(planned: u64, found: u64) -> Error {
     file_changed_error(format!("it had {planned} bytes and has {found}"))
 }
 
-fn file_changed_error(what: String) -> Error {
-    let summary = format!("the file changed since it was added to the dataset: {what}");
+fn file_changed_error(change: String) -> Error {
+    let summary = format!("the file changed since it was added to the dataset: {change}");
     let error = Error::new(Kind::Changed, summary)
         .hint("wait until nothing writes to it, then write the dataset again");
     error.hint("add it again, so that its columns describe the current file")
@@ -738,7 +787,7 @@ impl WholeLocalFile {
     ///
     /// # Errors
     /// [`Kind::Changed`] when the file was modified.
-    pub fn end(self, path: &Path) -> Result<Option<SystemTime>> {
+    pub fn finish(self, path: &Path) -> Result<Option<SystemTime>> {
         let now = self.file.metadata().io_at("read the sample", path)?;
         if now.len() != self.opened.len() {
             return Err(size_changed_error(self.opened.len(), now.len()).at_path(path));

@@ -96,7 +96,7 @@ impl ByteSource {
             }
         };
         if let Some(stamp) = asset.stamp() {
-            source.expect(stamp)?;
+            source.expect_version(stamp)?;
         }
         Ok(source)
     }
@@ -182,19 +182,19 @@ impl ByteSource {
     ///
     /// # Errors
     /// [`crate::error::Kind::Changed`] when it is another version.
-    pub fn expect(&self, stamp: &Stamp) -> Result<()> {
-        let own = &self.inner.stamp;
-        if own.agrees(stamp) {
+    pub fn expect_version(&self, stamp: &Stamp) -> Result<()> {
+        let opened = &self.inner.stamp;
+        if opened.agrees(stamp) {
             return Ok(());
         }
-        let copied = own.size == stamp.size
+        let is_copy = opened.size == stamp.size
             && stamp.directory.is_some()
             && separate_transient_error(CentralDirectory::for_each(self, &mut drop))?
                 .is_ok_and(|version| stamp.directory == Some(version.digest));
-        if copied {
+        if is_copy {
             Ok(())
         } else {
-            Err(source_changed_error(self.path(), stamp, own))
+            Err(source_changed_error(self.path(), stamp, opened))
         }
     }
 

@@ -32,7 +32,7 @@ pub struct StaleValue {
     /// The value in the index, as text.
     pub indexed: String,
     /// The value in the part, as text; empty when the part does not have the row or the column.
-    pub own: String,
+    pub stored: String,
 }
 
 /// The rows of an index by part.
@@ -69,12 +69,12 @@ impl<'a> IndexRows<'a> {
         })
     }
 
-    /// The first value of the rows from the part `name` that is not the part's own; `None` when all
-    /// are. Columns that the index leaves out are not compared.
+    /// The first value of the rows from the part `name` that differs from the value in the part;
+    /// `None` when none does. Columns that the index leaves out are not compared.
     ///
     /// # Errors
     /// When a table of the part can't be read.
-    pub fn first_stale(
+    pub fn find_stale_value(
         &self,
         name: &str,
         part: &ZipReader,
@@ -86,7 +86,7 @@ impl<'a> IndexRows<'a> {
                 continue;
             };
             let row = |at: usize| rows.get(at).copied().unwrap_or_default();
-            let own = match part.levels().head(level) {
+            let part_table = match part.levels().head(level) {
                 Some(head) => head.decode(ctx)?.to_batch()?,
                 None => {
                     let texts = [String::new(), String::new()];
@@ -97,7 +97,7 @@ impl<'a> IndexRows<'a> {
             let places = rows_in_part(batch, rows);
             if let Some(at) = places
                 .iter()
-                .position(|&place| place as usize >= own.num_rows())
+                .position(|&place| place as usize >= part_table.num_rows())
             {
                 let texts = [places[at].to_string(), String::new()];
                 let found = self.describe_stale_value((level, row(at)), CURRENT, texts, ctx)?;
@@ -109,13 +109,16 @@ impl<'a> IndexRows<'a> {
                     continue;
                 }
                 let indexed = rows_of(values, rows)?;
-                let own = own
+                let stored = part_table
                     .column_by_name(column)
                     .map(|values| rows_of(values, &places))
                     .transpose()?;
-                if let Some(at) = first_difference(&indexed, own.as_ref()) {
+                if let Some(at) = first_difference(&indexed, stored.as_ref()) {
                     let text = |array: &ArrayRef| cell_text(array, at);
-                    let texts = [text(&indexed), own.as_ref().map(text).unwrap_or_default()];
+                    let texts = [
+                        text(&indexed),
+                        stored.as_ref().map(text).unwrap_or_default(),
+                    ];
                     let found = self.describe_stale_value((level, row(at)), column, texts, ctx)?;
                     return Ok(Some(found));
                 }
@@ -128,7 +131,7 @@ impl<'a> IndexRows<'a> {
         &self,
         (level, row): (usize, u32),
         column: &str,
-        [indexed, own]: [String; 2],
+        [indexed, stored]: [String; 2],
         ctx: &JobContext,
     ) -> Result<StaleValue> {
         Ok(StaleValue {
@@ -137,7 +140,7 @@ impl<'a> IndexRows<'a> {
             path: self.index.levels().skeleton(ctx)?.path(level, row),
             column: column.to_owned(),
             indexed,
-            own,
+            stored,
         })
     }
 }
@@ -175,22 +178,22 @@ fn rows_of(values: &ArrayRef, rows: &[u32]) -> Result<ArrayRef> {
 
 /// The first row whose value differs. An index may have a wider type than a part; a column that a
 /// part lacks is null.
-fn first_difference(indexed: &ArrayRef, own: Option<&ArrayRef>) -> Option<usize> {
-    let Some(own) = own else {
+fn first_difference(indexed: &ArrayRef, stored: Option<&ArrayRef>) -> Option<usize> {
+    let Some(stored) = stored else {
         let nulls = indexed.logical_nulls();
         return (0..indexed.len())
             .find(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
     };
-    let same_type = if own.data_type() == indexed.data_type() {
-        Ok(own.clone())
+    let same_type = if stored.data_type() == indexed.data_type() {
+        Ok(stored.clone())
     } else {
-        cast(own, indexed.data_type())
+        cast(stored, indexed.data_type())
     };
     match same_type {
-        Ok(own) if own.to_data() == indexed.to_data() => None,
-        Ok(own) => (0..indexed.len())
-            .find(|&row| own.slice(row, 1).to_data() != indexed.slice(row, 1).to_data()),
-        Err(_) => (0..indexed.len()).find(|&row| value_at(own, row) != value_at(indexed, row)),
+        Ok(stored) if stored.to_data() == indexed.to_data() => None,
+        Ok(stored) => (0..indexed.len())
+            .find(|&row| stored.slice(row, 1).to_data() != indexed.slice(row, 1).to_data()),
+        Err(_) => (0..indexed.len()).find(|&row| value_at(stored, row) != value_at(indexed, row)),
     }
 }
 
@@ -246,7 +249,7 @@ pub(super) fn refuse_stale_index(
     );
     let rows = IndexRows::read(index, ctx)?;
     try_map(&names, |_, name| {
-        let stale = rows.first_stale(name, index.part(name)?.as_ref(), ctx)?;
+        let stale = rows.find_stale_value(name, index.part(name)?.as_ref(), ctx)?;
         ctx.step(1);
         stale.map_or(Ok(()), |stale| Err(stale_error(&stale, name)))
     })?;
@@ -258,13 +261,13 @@ fn stale_error(stale: &StaleValue, part: &str) -> Error {
         path,
         column,
         indexed,
-        own,
+        stored,
         ..
     } = stale;
     let (part, column) = (part.printable_line(), column.printable_line());
     let summary = format!(
         "the index is not of this version of its part {part}: {column} is {indexed:?} in the index \
-            and {own:?} there"
+            and {stored:?} there"
     );
     Error::new(Kind::Changed, summary).at_place(path).hint(
         "write the index again (`taco-studio tacocat`), or bring back the part that it was made of",

@@ -44,7 +44,7 @@ pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole,
     find_pattern, place_by_pattern,
 };
-pub use rename_pattern::{Renaming, proposed_pattern, renaming};
+pub use rename_pattern::{IdChange, Renaming, preview_renaming, propose_pattern};
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{PatternChoice, PatternNode, PositionState, StateCounts, Structure};
 pub use structure_view::{

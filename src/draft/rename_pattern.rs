@@ -15,27 +15,37 @@ use crate::model::{Dataset, NamePattern, NodePath, PartKind, Tortilla, check_sam
 pub struct Renaming {
     /// Number of samples at the position.
     pub total: usize,
-    /// Id of the root, old id and new id of those that match and change, in the order of roots.
-    pub names: Vec<(Arc<str>, Arc<str>, Arc<str>)>,
+    /// The samples that match and whose ids change, in the order of roots.
+    pub renamed: Vec<IdChange>,
     /// Number of samples that have the new id already.
     pub unchanged: usize,
     /// Number of samples that do not match.
     pub unmatched: usize,
-    /// Number of new ids that a sibling has, or that no id may be.
+    /// Number of new ids that a sibling has, or that are not valid.
     pub colliding: usize,
     /// The edit; `None` when there is nothing to rename or ids collide.
     pub edit: Option<Edit>,
 }
 
-/// Most siblings whose ids are compared with one sample's, and most roots in which they are.
-const SIBLINGS: usize = 500;
-const ROOTS: usize = 1000;
+/// A sample with a new id.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdChange {
+    /// Id of the root above the sample.
+    pub root: Arc<str>,
+    pub old: Arc<str>,
+    pub new: Arc<str>,
+}
 
-/// Begins the part of a new name that is the number of the sample among its siblings; each further
-/// `#` is a digit that the number has at least.
-const NUMBER: &str = "{#";
+/// Maximum number of siblings whose ids are compared with one sample's, and of roots in which they
+/// are compared.
+const COMPARED_SIBLINGS: usize = 500;
+const COMPARED_ROOTS: usize = 1000;
 
-/// A new id: the parts in braces are those of the old one, or its `number`.
+/// Begins the part of a new name that is replaced by the number of the sample among its siblings.
+/// The number has at least as many digits as the part has `#`.
+const NUMBER_PART: &str = "{#";
+
+/// A new id: parts in braces are replaced by those of the old id, and `{#}` by `number`.
 fn fill_template(
     to: &str,
     pattern: &NamePattern,
@@ -93,7 +103,7 @@ fn tortillas_at<'a>(
 }
 
 /// The sample at `place` below each root: path, id of the root, tortilla that holds it.
-fn at_place<'a>(
+fn samples_at<'a>(
     dataset: &'a Dataset,
     place: &[u32],
 ) -> Vec<(NodePath, &'a Arc<str>, &'a Tortilla)> {
@@ -117,7 +127,7 @@ fn at_place<'a>(
 ///
 /// # Errors
 /// For a pattern that can't be read, and when the job is cancelled.
-pub fn renaming(
+pub fn preview_renaming(
     dataset: &Dataset,
     place: &[u32],
     from: &str,
@@ -125,12 +135,12 @@ pub fn renaming(
     ctx: &JobContext,
 ) -> Result<Renaming> {
     let pattern = NamePattern::new(from)?;
-    if to.contains(NUMBER) {
+    if to.contains(NUMBER_PART) {
         return number_siblings(dataset, place, &pattern, to, ctx);
     }
     let mut renaming = Renaming::default();
     let mut edits: Vec<(NodePath, Arc<str>)> = Vec::new();
-    for (path, root, tortilla) in at_place(dataset, place) {
+    for (path, root, tortilla) in samples_at(dataset, place) {
         ctx.check()?;
         let Some(sample) = path
             .0
@@ -149,11 +159,13 @@ pub fn renaming(
             renaming.unchanged += 1;
             continue;
         }
-        let taken = tortilla.samples.iter().any(|sibling| sibling.id == id);
-        renaming.colliding += usize::from(taken || check_sample_id(&id).is_err());
-        renaming
-            .names
-            .push((root.clone(), sample.id.clone(), id.clone()));
+        let is_taken = tortilla.samples.iter().any(|sibling| sibling.id == id);
+        renaming.colliding += usize::from(is_taken || check_sample_id(&id).is_err());
+        renaming.renamed.push(IdChange {
+            root: root.clone(),
+            old: sample.id.clone(),
+            new: id.clone(),
+        });
         edits.push((path, id));
     }
     renaming.edit =
@@ -200,12 +212,12 @@ fn number_siblings(
     ctx: &JobContext,
 ) -> Result<Renaming> {
     let mut renaming = Renaming::default();
-    let (mut orders, mut names) = (Vec::new(), Vec::new());
+    let (mut edits, mut names) = (Vec::new(), Vec::new());
     let above = place.split_last().map_or(place, |(_, above)| above);
     for (parent, root, tortilla) in tortillas_at(dataset, above) {
         ctx.check()?;
         let mut matching = Vec::new();
-        let mut others: HashSet<&str> = HashSet::new();
+        let mut unmatched_ids: HashSet<&str> = HashSet::new();
         for (index, sample) in (0u32..).zip(&tortilla.samples) {
             if sample.is_padding() {
                 continue;
@@ -218,10 +230,11 @@ fn number_siblings(
                 }
                 None => {
                     renaming.unmatched += 1;
-                    others.insert(&sample.id);
+                    unmatched_ids.insert(&sample.id);
                 }
             }
         }
+        // The positions of the matching samples, in which they are put in their new order.
         let slots: Vec<u32> = matching.iter().map(|(_, index, ..)| *index).collect();
         matching.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let mut order: Vec<u32> = (0..tortilla.samples.len() as u32).collect();
@@ -232,26 +245,28 @@ fn number_siblings(
                 renaming.unchanged += 1;
                 continue;
             }
-            let is_taken = others.contains(&*id) || check_sample_id(&id).is_err();
+            let is_taken = unmatched_ids.contains(&*id) || check_sample_id(&id).is_err();
             renaming.colliding += usize::from(is_taken);
-            renaming
-                .names
-                .push((root.clone(), sample.id.clone(), id.clone()));
+            renaming.renamed.push(IdChange {
+                root: root.clone(),
+                old: sample.id.clone(),
+                new: id.clone(),
+            });
             names.push((NodePath([&*parent.0, &[slot]].concat()), id));
         }
         if !order.is_sorted() {
-            orders.push(Edit::Reorder { parent, order });
+            edits.push(Edit::Reorder { parent, order });
         }
     }
-    if (orders.is_empty() && names.is_empty()) || renaming.colliding > 0 {
+    if (edits.is_empty() && names.is_empty()) || renaming.colliding > 0 {
         return Ok(renaming);
     }
     if !names.is_empty() {
-        orders.push(Edit::RenameMany { names });
+        edits.push(Edit::RenameMany { names });
     }
     renaming.edit = Some(Edit::Batch {
         label: tr!("Number samples by date").into(),
-        edits: orders,
+        edits,
     });
     Ok(renaming)
 }
@@ -261,20 +276,20 @@ fn number_siblings(
 /// (siblings have the same name with another one, or nothing else is left of the name), both are
 /// the same, so that nothing is renamed until the user gives a new name. `None` when all ids are
 /// equal.
-pub fn proposed_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, String)> {
+pub fn propose_pattern(dataset: &Dataset, place: &[u32]) -> Option<(String, String)> {
     let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     let mut ids: HashMap<&str, usize> = HashMap::new();
     let mut distinguishing: HashSet<String> = HashSet::new();
-    for (number, (path, _, tortilla)) in at_place(dataset, place).into_iter().enumerate() {
+    for (number, (path, _, tortilla)) in samples_at(dataset, place).into_iter().enumerate() {
         let position = *path.0.last()? as usize;
         let id = &*tortilla.samples.get(position)?.id;
         *ids.entry(id).or_default() += 1;
-        let pair = generalize_id(id);
-        let has_sibling = || has_sibling_of_form(tortilla, position, &pair.0);
-        if number < ROOTS && !distinguishing.contains(&pair.0) && has_sibling() {
-            distinguishing.insert(pair.0.clone());
+        let (pattern, plain) = generalize_id(id);
+        let has_sibling = || has_sibling_of_form(tortilla, position, &pattern);
+        if number < COMPARED_ROOTS && !distinguishing.contains(&pattern) && has_sibling() {
+            distinguishing.insert(pattern.clone());
         }
-        counts.entry(pair.0).or_insert((0, pair.1)).0 += 1;
+        counts.entry(pattern).or_insert((0, plain)).0 += 1;
     }
     if ids.len() < 2 {
         return None;
@@ -318,18 +333,18 @@ fn has_sibling_of_form(tortilla: &Tortilla, position: usize, form: &str) -> bool
         .enumerate()
         .filter(|(index, _)| *index != position);
     others
-        .take(SIBLINGS)
+        .take(COMPARED_SIBLINGS)
         .any(|(_, sibling)| generalize_id(&sibling.id).0 == form)
 }
 
 /// An id with its longest run of digits as a field, and the id without it and the separator before
 /// it; with it where no letter is left before the extension. A date is a field of its own.
 fn generalize_id(id: &str) -> (String, String) {
-    let whole = (id.to_owned(), id.to_owned());
+    let unchanged = (id.to_owned(), id.to_owned());
     let date = find_date(id).map(|range| (range, "{date}"));
     let digits = || Some((find_longest_number(id)?, "{n}"));
     let Some((range, field)) = date.or_else(digits) else {
-        return whole;
+        return unchanged;
     };
     let (before, after) = (&id[..range.start], &id[range.end..]);
     let from = format!("{before}{field}{after}");
@@ -346,19 +361,19 @@ fn generalize_id(id: &str) -> (String, String) {
         ),
     };
     // Of a number alone only the extension would be left.
-    let named = (!before.is_empty() || has_letters_in_stem(after))
+    let is_name = (!before.is_empty() || has_letters_in_stem(after))
         && has_letters_in_stem(&kept)
         && check_sample_id(&kept).is_ok();
-    (from.clone(), if named { kept } else { from })
+    (from.clone(), if is_name { kept } else { from })
 }
 
 /// The first date: eight digits, or a year, month and day with `-` or `_` between them.
 fn find_date(id: &str) -> Option<Range<usize>> {
-    const FORMS: [&[u8]; 2] = [b"dddddddd", b"dddd-dd-dd"];
+    const DATE_FORMS: [&[u8]; 2] = [b"dddddddd", b"dddd-dd-dd"];
     let id = id.as_bytes();
     (0..id.len()).find_map(|start| {
         let rest = &id[start..];
-        let form = FORMS.iter().find(|form| has_date_form(rest, form))?;
+        let form = DATE_FORMS.iter().find(|form| has_date_form(rest, form))?;
         Some(start..start + form.len())
     })
 }
@@ -406,11 +421,11 @@ mod tests {
             "mask_1.tif",
         ]);
         assert_eq!(
-            proposed_pattern(&data, &[1]),
+            propose_pattern(&data, &[1]),
             Some(("label_{n}.tif".into(), "label.tif".into()))
         );
-        assert_eq!(proposed_pattern(&data, &[0]), None);
-        let found = renaming(
+        assert_eq!(propose_pattern(&data, &[0]), None);
+        let found = preview_renaming(
             &data,
             &[1],
             "label_{n}.tif",
@@ -421,7 +436,7 @@ mod tests {
         assert_eq!(
             (
                 found.total,
-                found.names.len(),
+                found.renamed.len(),
                 found.unmatched,
                 found.colliding
             ),
@@ -465,12 +480,13 @@ mod tests {
             ..Dataset::default()
         };
         let before = data.clone();
-        let run = |to: &str| renaming(&before, &[2], "{date}.tif", to, &JobContext::default());
+        let run =
+            |to: &str| preview_renaming(&before, &[2], "{date}.tif", to, &JobContext::default());
         let found = run("t{##}.tif").expect("reads the pattern");
         assert_eq!(
             (
                 found.total,
-                found.names.len(),
+                found.renamed.len(),
                 found.unmatched,
                 found.colliding
             ),
@@ -491,7 +507,7 @@ mod tests {
         };
         assert_eq!(ids(0), ["t00.tif", "t01.tif", "label.tif"]);
         assert_eq!(ids(1), ["t00.tif", "label.tif", "t01.tif", "t02.tif"]);
-        let old: Vec<&str> = found.names.iter().map(|(_, old, _)| &**old).collect();
+        let old: Vec<&str> = found.renamed.iter().map(|renamed| &*renamed.old).collect();
         assert_eq!(
             old,
             [
@@ -504,8 +520,11 @@ mod tests {
         );
         back.apply(&mut data).expect("undoes");
         assert_eq!(data, before);
-        assert_eq!(run("{#}.tif").expect("reads").names[0].2.as_ref(), "0.tif");
-        let colliding = renaming(
+        assert_eq!(
+            run("{#}.tif").expect("reads").renamed[0].new.as_ref(),
+            "0.tif"
+        );
+        let colliding = preview_renaming(
             &before,
             &[0],
             "{date}.tif",
@@ -518,13 +537,14 @@ mod tests {
     #[test]
     fn parts_are_kept_by_name_and_collisions_stop_it() {
         let data = dataset(&["S2_20240131_B4.tif", "S2_20240205_B4.tif"]);
-        let run = |from: &str, to: &str| renaming(&data, &[1], from, to, &JobContext::default());
+        let run =
+            |from: &str, to: &str| preview_renaming(&data, &[1], from, to, &JobContext::default());
         let found = run("S2_{date}_{band}.tif", "{band}.tif").expect("reads the pattern");
         assert_eq!(
             found
-                .names
+                .renamed
                 .iter()
-                .map(|(_, _, new)| &**new)
+                .map(|renamed| &*renamed.new)
                 .collect::<Vec<_>>(),
             ["B4.tif", "B4.tif"]
         );
@@ -540,7 +560,7 @@ mod tests {
             assert!(run(from, to).is_err(), "{from} {to}");
         }
         assert_eq!(
-            proposed_pattern(&data, &[1]),
+            propose_pattern(&data, &[1]),
             Some(("S2_{date}_B4.tif".into(), "S2_B4.tif".into()))
         );
     }
@@ -572,12 +592,12 @@ mod tests {
             (&alone, "{date}.tif"),
         ] {
             assert_eq!(
-                proposed_pattern(data, &[0]),
+                propose_pattern(data, &[0]),
                 Some((from.into(), from.into()))
             );
-            let found = renaming(data, &[0], from, from, &JobContext::default())
+            let found = preview_renaming(data, &[0], from, from, &JobContext::default())
                 .expect("reads the pattern");
-            assert_eq!((found.names.len(), found.edit), (0, None));
+            assert_eq!((found.renamed.len(), found.edit), (0, None));
         }
     }
 }

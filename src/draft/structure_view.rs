@@ -171,7 +171,7 @@ pub struct FixPlan {
     /// Number of changed roots.
     pub roots: u64,
     /// (id of the root, description of the change), old and new id for each renamed sample; of
-    /// about `LISTED` changes.
+    /// about `MAX_LISTED` changes.
     pub changes: Vec<(Arc<str>, String)>,
     /// How much attention it needs: the maximum of the individual fixes.
     pub care: Care,
@@ -182,7 +182,7 @@ pub struct FixPlan {
 }
 
 /// Maximum number of changes listed in a plan.
-const LISTED: usize = 500;
+const MAX_LISTED: usize = 500;
 
 /// A single edit that applies the first fix without removal to every root that violates PIT-1;
 /// `fixes` returns the fixes of a finding.
@@ -361,7 +361,7 @@ fn plan(
             Some((_, count)) => *count += 1,
             None => plan.verbs.push((fix.verb, 1)),
         }
-        if plan.changes.len() < LISTED {
+        if plan.changes.len() < MAX_LISTED {
             plan.listed += 1;
             plan.changes.extend(
                 changes

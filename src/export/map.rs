@@ -15,7 +15,7 @@ use crate::jobs::JobContext;
 /// Maximum number of footprints on a map.
 const SHOWN: usize = 1500;
 /// Maximum number of footprints in the GeoJSON of a README.
-const LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
 
@@ -316,7 +316,7 @@ fn geojson(
 ) -> String {
     let mut features: Vec<Json> = files
         .iter()
-        .take(LISTED)
+        .take(MAX_LISTED)
         .map(|(name, bounds)| encode_feature(name, &make_bounds_polygon(*bounds)))
         .collect();
     if features.is_empty() {
@@ -324,7 +324,7 @@ fn geojson(
             .iter()
             .filter_map(|place| place.geometry.as_ref())
             .collect();
-        let step = placed.len().div_ceil(LISTED).max(1);
+        let step = placed.len().div_ceil(MAX_LISTED).max(1);
         features = placed
             .into_iter()
             .step_by(step)

@@ -1,7 +1,7 @@
 //! STAC 1.1: the Collection, and an Item for each level-0 sample with a time.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
@@ -13,7 +13,7 @@ use super::{Described, DocumentSink, Facts, json_document};
 use crate::error::Result;
 use crate::footprint::SampleTimes;
 use crate::jobs::JobContext;
-use crate::model::is_padding;
+use crate::model::{NameNumbers, is_padding};
 
 /// `stac_version` of Collection and Items.
 pub const VERSION: &str = "1.1.0";
@@ -80,33 +80,17 @@ fn file_name(id: &str) -> String {
 
 /// File names of the Items with these ids, unique even on case-insensitive file systems.
 fn file_names<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut names = UniqueFileNames::default();
-    ids.map(|id| names.name_id(id)).collect()
-}
-
-#[derive(Default)]
-struct UniqueFileNames {
-    /// In lower case.
-    taken: HashSet<String>,
-    /// The next number of each name that several ids have.
-    numbers: HashMap<String, usize>,
-}
-
-impl UniqueFileNames {
-    fn name_id(&mut self, id: &str) -> String {
+    let (mut taken, mut numbers) = (HashSet::new(), NameNumbers::default());
+    let names = ids.map(|id| {
         let plain = file_name(id);
-        if self.taken.insert(plain.to_lowercase()) {
-            return plain;
-        }
-        let number = self.numbers.entry(plain.to_lowercase()).or_insert(2);
-        loop {
-            let name = format!("{plain}_{number}");
-            *number += 1;
-            if self.taken.insert(name.to_lowercase()) {
-                return name;
-            }
-        }
-    }
+        numbers.find_free(
+            plain.to_lowercase(),
+            plain.clone(),
+            |number| format!("{plain}_{number}"),
+            |name| taken.insert(name.to_lowercase()),
+        )
+    });
+    names.collect()
 }
 
 /// The Collection with links to the Items in these files, of which each is made when it is written:

@@ -9,7 +9,7 @@ use arrow::array::StringArray;
 use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
-use super::tortilla::columns::NAMED;
+use super::tortilla::columns::MAX_NAMES;
 use super::typed_text::{TextType, text_type};
 use super::{CallTarget, ExtensionCall};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::model::{
 use crate::table::{JoinRequest, KeyedTable, LevelTable, proposed_field_name};
 
 /// Number of rows in the preview.
-const SHOWN: usize = 8;
+const PREVIEW_ROWS: usize = 8;
 
 /// Preview of a join.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,17 +32,24 @@ pub struct JoinPreview {
     /// The key column.
     pub key: String,
     /// Names of all columns of the table.
-    pub names: Vec<String>,
+    pub column_names: Vec<String>,
     /// True when the key is a path, false when it is an id.
     pub by_path: bool,
     /// Levels with matching rows.
     pub levels: Vec<JoinLevel>,
-    /// Number of rows without a sample, and the first of their keys.
-    pub unmatched: (usize, Vec<String>),
+    pub unmatched: UnmatchedRows,
     /// What the user should know about the reading of the table.
     pub warnings: Vec<String>,
-    /// The first rows.
-    pub head: Vec<JoinRow>,
+    pub first_rows: Vec<JoinRow>,
+}
+
+/// Rows of a table without a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UnmatchedRows {
+    /// Number of rows, with those that have no key.
+    pub count: usize,
+    /// The first of their keys.
+    pub first_keys: Vec<String>,
 }
 
 /// Preview of a join on one level.
@@ -55,53 +62,55 @@ pub struct JoinLevel {
     /// Number of samples with a row.
     pub matched: usize,
     /// Paths of the first samples without a row.
-    pub without: Vec<String>,
+    pub first_unmatched: Vec<String>,
     /// Columns that have a value for at least one sample of the level.
     pub columns: Vec<JoinColumn>,
     /// Names of the columns that the level has already.
-    pub existing: Vec<String>,
+    pub existing_columns: Vec<String>,
 }
 
 /// A column that the join would add.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinColumn {
-    /// Its name.
+    /// Its name in the table.
     pub name: String,
-    /// Its type.
-    pub kind: String,
+    /// Name of its type.
+    pub type_name: String,
     /// The first value of a matched sample, as text.
     pub example: String,
-    /// The level has a column of this name, which would be replaced.
-    pub there: bool,
+    /// True when the level has a column of this name, which the join replaces.
+    pub replaces_column: bool,
     /// Why the column cannot be added under this name.
-    pub refused: Option<String>,
-    /// A name that it can be added under, where its own is refused.
-    pub proposed: Option<String>,
+    pub name_fault: Option<String>,
+    /// A valid name, where the name in the table is not one.
+    pub proposed_name: Option<String>,
     /// The type that its text most likely has.
-    pub offer: Option<JoinOffer>,
+    pub proposed_type: Option<ProposedType>,
 }
 
-/// A text column read as numbers, dates, times or yes and no.
+/// A type other than text that a text column can be read as: number, date, time or truth value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JoinOffer {
-    /// The type.
-    pub kind: String,
+pub struct ProposedType {
+    /// Name of the type.
+    pub type_name: String,
     /// Number of cells of the table that have a value of this type.
     pub values: usize,
-    /// Number of cells that become null: empty ones, those that say so, such as `n/a`, and `lost`.
+    /// Number of cells that become null: empty ones, marks of missing values such as `n/a`, and
+    /// those counted in `lost`.
     pub nulls: usize,
     /// Number of cells with another value, which becomes null.
     pub lost: usize,
     /// The first cells that become null, without empty ones.
     pub examples: Vec<String>,
-    /// True when dates such as `03/04/2020` are read day first without a cell that proves it.
+    /// True when dates such as `03/04/2020` are read day first, and no cell shows that this is
+    /// right.
     pub assumes_day_first: bool,
-    /// True when zeros of the cells are lost, as those of the code `06075`.
+    /// True when leading zeros are lost, as that of the code `06075`.
     pub loses_zeros: bool,
 }
 
-impl JoinOffer {
-    /// True when nothing is lost and nothing assumed.
+impl ProposedType {
+    /// True when no value is lost and no order of day and month assumed.
     pub fn is_certain(&self) -> bool {
         self.lost == 0 && !self.assumes_day_first && !self.loses_zeros
     }
@@ -117,47 +126,50 @@ pub struct JoinRow {
 }
 
 impl JoinColumn {
-    /// The name that it is added under: its own, or the proposed one.
-    pub fn usual_name(&self) -> Option<String> {
-        match self.refused {
+    /// The name that the column gets without a choice of the user: that in the table where it is
+    /// valid, else the proposed one.
+    pub fn default_name(&self) -> Option<String> {
+        match self.name_fault {
             None => Some(self.name.clone()),
-            Some(_) => self.proposed.clone(),
+            Some(_) => self.proposed_name.clone(),
         }
     }
 }
 
-/// Proposes names for the columns whose own are refused, different from those `taken` and from one
-/// another.
+/// Proposes names for the columns whose names are not valid, different from those `taken` and from
+/// one another.
 fn propose_names(columns: &mut [JoinColumn], mut taken: Vec<String>) {
     for column in columns {
-        column.proposed = proposed_field_name(&column.name, &taken);
-        taken.extend(column.proposed.clone());
+        column.proposed_name = proposed_field_name(&column.name, &taken);
+        taken.extend(column.proposed_name.clone());
     }
 }
 
 impl JoinPreview {
-    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)`
-    /// is true, with the offered type where `typed(level, column)` is true, and the name
-    /// `named(level, column)`; without a name, a column is left out.
-    pub fn calls(
+    /// The calls of the extension `columns` that join the columns for which
+    /// `is_included(level, column)` is true, with the proposed type where
+    /// `uses_proposed_type(level, column)` is true, under the name `choose_name(level, column)`;
+    /// without a name, a column is left out.
+    pub fn build_calls(
         &self,
-        wanted: impl Fn(usize, &str) -> bool,
-        typed: impl Fn(usize, &str) -> bool,
-        named: impl Fn(usize, &JoinColumn) -> Option<String>,
+        is_included: impl Fn(usize, &str) -> bool,
+        uses_proposed_type: impl Fn(usize, &str) -> bool,
+        choose_name: impl Fn(usize, &JoinColumn) -> Option<String>,
     ) -> Vec<ExtensionCall> {
         let mut calls = Vec::new();
         for level in &self.levels {
             let mut chosen = Vec::new();
             let columns = level.columns.iter();
-            for column in columns.filter(|column| wanted(level.level, &column.name)) {
-                let Some(name) = named(level.level, column) else {
+            for column in columns.filter(|column| is_included(level.level, &column.name)) {
+                let Some(name) = choose_name(level.level, column) else {
                     continue;
                 };
-                let offer = column.offer.as_ref();
+                let proposed_type = column.proposed_type.as_ref();
                 chosen.push(ChosenColumn {
                     name,
-                    from: &column.name,
-                    offer: offer.filter(|_| typed(level.level, &column.name)),
+                    name_in_table: &column.name,
+                    new_type: proposed_type
+                        .filter(|_| uses_proposed_type(level.level, &column.name)),
                 });
             }
             if !chosen.is_empty() {
@@ -197,25 +209,24 @@ impl JoinPreview {
 /// A column to join, with the name and type that it gets.
 struct ChosenColumn<'a> {
     name: String,
-    /// Its name in the table.
-    from: &'a str,
-    /// The type that its text is read as.
-    offer: Option<&'a JoinOffer>,
+    name_in_table: &'a str,
+    /// The type that its text is read as; `None` keeps the type of the table.
+    new_type: Option<&'a ProposedType>,
 }
 
 impl ChosenColumn<'_> {
     fn keeps_name_and_type(&self) -> bool {
-        self.name == self.from && self.offer.is_none()
+        self.name == self.name_in_table && self.new_type.is_none()
     }
 
     /// Its entry in the option `columns`.
     fn describe_options(&self) -> (String, Json) {
-        let mut options = self.offer.map_or(
-            json!({}),
-            |offer| json!({ "type": offer.kind, "lenient": true }),
-        );
-        if self.name != self.from {
-            options["from"] = json!(self.from);
+        let mut options = match self.new_type {
+            Some(new_type) => json!({ "type": new_type.type_name, "lenient": true }),
+            None => json!({}),
+        };
+        if self.name != self.name_in_table {
+            options["from"] = json!(self.name_in_table);
         }
         (self.name.clone(), options)
     }
@@ -231,7 +242,7 @@ pub fn join_preview(
     request: &JoinRequest,
     ctx: &JobContext,
 ) -> Result<JoinPreview> {
-    // The calls that join its columns hold the path as text.
+    // The calls state the path as text.
     if request.table.to_str().is_none() {
         return Err(Error::usage("the path of the table is not Unicode")
             .at_path(&request.table)
@@ -239,7 +250,7 @@ pub fn join_preview(
     }
     ctx.stage(tr!("Reading the table"), None);
     let keyed = read_for_draft(dataset, request, ctx)?;
-    let names: Vec<String> = keyed
+    let column_names: Vec<String> = keyed
         .table
         .fields()
         .into_iter()
@@ -248,47 +259,52 @@ pub fn join_preview(
     ctx.stage(tr!("Looking for the samples"), None);
     let found = match_rows(&dataset.root, &keyed, ctx)?;
     let table = &keyed.table;
-    let schemas = schemas(&dataset.root);
-    let given = table.fields();
-    let joined = keyed.columns();
+    let level_fields = field_names_by_level(&dataset.root);
+    let table_fields = table.fields();
+    let joined_columns = keyed.columns();
     let levels = found
         .levels
         .iter()
         .enumerate()
         .filter(|(_, level)| level.matched_rows().next().is_some());
     let levels = levels.map(|(level, rows)| {
-        let existing: Vec<String> = schemas
-            .get(level)
+        let existing = level_fields.get(level);
+        let existing_columns: Vec<String> = existing
             .into_iter()
             .flatten()
             .map(|name| (*name).to_owned())
             .collect();
-        let known = schemas.get(level);
-        let mut columns: Vec<JoinColumn> = joined
+        let mut columns: Vec<JoinColumn> = joined_columns
             .iter()
-            .filter_map(|&at| describe_column(table, &given[at], at, rows, known))
+            .filter_map(|&at| describe_column(table, &table_fields[at], at, rows, existing))
             .collect();
-        propose_names(&mut columns, [names.as_slice(), &existing].concat());
+        propose_names(
+            &mut columns,
+            [column_names.as_slice(), &existing_columns].concat(),
+        );
         JoinLevel {
             level,
             samples: rows.samples,
             matched: rows.matched_rows().count(),
             columns,
-            without: rows.without.clone(),
-            existing,
+            first_unmatched: rows.first_unmatched.clone(),
+            existing_columns,
         }
     });
-    let lonely = || list_unmatched_keys(&keyed, &found);
-    let unnamed = table.rows() - keyed.keyed_rows().count();
+    let unmatched_keys = || list_unmatched_keys(&keyed, &found);
+    let rows_without_key = table.rows() - keyed.keyed_rows().count();
     Ok(JoinPreview {
         table: request.table.clone(),
         rows: table.rows(),
         by_path: keyed.by_path,
         levels: levels.collect(),
-        unmatched: (lonely().count() + unnamed, lonely().take(NAMED).collect()),
-        head: keyed
+        unmatched: UnmatchedRows {
+            count: unmatched_keys().count() + rows_without_key,
+            first_keys: unmatched_keys().take(MAX_NAMES).collect(),
+        },
+        first_rows: keyed
             .keyed_rows()
-            .take(SHOWN)
+            .take(PREVIEW_ROWS)
             .map(|(row, key)| JoinRow {
                 key: key.to_owned(),
                 sample: found.samples[row].clone(),
@@ -296,7 +312,7 @@ pub fn join_preview(
             .collect(),
         warnings: keyed.warnings.clone(),
         key: keyed.key().to_owned(),
-        names,
+        column_names,
     })
 }
 
@@ -306,26 +322,26 @@ fn describe_column(
     field: &FieldSpec,
     at: usize,
     rows: &MatchedLevel,
-    known: Option<&HashSet<&str>>,
+    existing: Option<&HashSet<&str>>,
 ) -> Option<JoinColumn> {
     let row = rows
         .matched_rows()
         .find(|&row| !table.value(row, at).is_null())?;
     Some(JoinColumn {
         name: field.name.clone(),
-        kind: dtype_name(&field.dtype),
+        type_name: dtype_name(&field.dtype),
         example: table.text(row, at),
-        there: known.is_some_and(|known| known.contains(field.name.as_str())),
-        refused: check_field_name(&field.name)
+        replaces_column: existing.is_some_and(|names| names.contains(field.name.as_str())),
+        name_fault: check_field_name(&field.name)
             .err()
             .map(crate::model::IdFault::localized_text),
-        proposed: None,
-        offer: table
+        proposed_name: None,
+        proposed_type: table
             .strings(&field.name)
             .ok()
             .flatten()
             .filter(|_| field.dtype == DataType::Utf8)
-            .and_then(|texts| offer_of(&texts)),
+            .and_then(|texts| propose_type(&texts)),
     })
 }
 
@@ -356,7 +372,7 @@ pub struct MatchedLevel {
     /// Number of samples, without padding.
     pub samples: usize,
     /// Paths of the first samples without a row.
-    pub without: Vec<String>,
+    pub first_unmatched: Vec<String>,
 }
 
 impl MatchedLevel {
@@ -371,10 +387,10 @@ impl MatchedLevel {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
 pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Result<MatchedRows> {
-    let rows = table.rows_of_samples(|see| {
+    let rows = table.rows_of_samples(|visit| {
         walk_samples(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
             if !sample.is_padding() {
-                see(path, &sample.id);
+                visit(path, &sample.id);
             }
         })
     })?;
@@ -402,7 +418,9 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
                 Some(row) => {
                     found.samples[row].get_or_insert_with(|| path.to_owned());
                 }
-                None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
+                None if matched.first_unmatched.len() < MAX_NAMES => {
+                    matched.first_unmatched.push(path.to_owned())
+                }
                 None => {}
             }
             matched.rows.push(row);
@@ -411,7 +429,8 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
     Ok(found)
 }
 
-fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
+/// The type that most texts can be read as; `None` when they stay text.
+fn propose_type(texts: &StringArray) -> Option<ProposedType> {
     let TextType {
         dtype,
         values,
@@ -421,8 +440,8 @@ fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
         assumes_day_first,
         loses_zeros,
     } = text_type(texts.iter())?;
-    Some(JoinOffer {
-        kind: dtype_name(&dtype),
+    Some(ProposedType {
+        type_name: dtype_name(&dtype),
         values,
         nulls: missing + lost,
         lost,
@@ -445,36 +464,40 @@ pub fn read_for_draft(
     KeyedTable::read_for_samples(
         request,
         &|_| false,
-        &|see| visit_samples(root, ctx, see),
+        &|visit| visit_samples(root, ctx, visit),
         ctx,
     )
 }
 
-/// Calls `see(path, id)` for every sample but padding.
-fn visit_samples(root: &Tortilla, ctx: &JobContext, see: &mut dyn FnMut(&str, &str)) -> Result<()> {
+/// Calls `visit(path, id)` for every sample but padding.
+fn visit_samples(
+    root: &Tortilla,
+    ctx: &JobContext,
+    visit: &mut dyn FnMut(&str, &str),
+) -> Result<()> {
     walk_samples(root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
         if !sample.is_padding() {
-            see(path, &sample.id);
+            visit(path, &sample.id);
         }
     })
 }
 
-/// Calls `each(level, sample, path)` for every sample, depth first.
+/// Calls `visit(level, sample, path)` for every sample, depth first.
 fn walk_samples(
     tortilla: &Tortilla,
     path: &mut String,
     level: usize,
     ctx: &JobContext,
-    each: &mut impl FnMut(usize, &Sample, &str),
+    visit: &mut impl FnMut(usize, &Sample, &str),
 ) -> Result<()> {
     ctx.check()?;
     let above = path.len();
     for sample in &tortilla.samples {
         path.push_str(&sample.id);
-        each(level, sample, path);
+        visit(level, sample, path);
         if let Some(children) = sample.children().filter(|_| level + 1 < MAX_LEVELS) {
             path.push('/');
-            walk_samples(children, path, level + 1, ctx, each)?;
+            walk_samples(children, path, level + 1, ctx, visit)?;
         }
         path.truncate(above);
     }
@@ -482,7 +505,7 @@ fn walk_samples(
 }
 
 /// Names of the fields of each level.
-fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
+fn field_names_by_level(root: &Tortilla) -> Vec<HashSet<&str>> {
     fn collect_field_names<'a>(
         tortilla: &'a Tortilla,
         level: usize,
@@ -524,7 +547,12 @@ mod tests {
         }
     }
 
-    fn look(name: &str, content: &str, key: Option<&str>, by: JoinBy) -> Result<JoinPreview> {
+    fn preview_join(
+        name: &str,
+        content: &str,
+        key: Option<&str>,
+        by: JoinBy,
+    ) -> Result<JoinPreview> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join(name);
         std::fs::write(&table, content).expect("writes");
@@ -557,7 +585,7 @@ mod tests {
 
     #[test]
     fn key_and_kind_are_chosen_by_the_number_of_matches() {
-        let found = look(
+        let found = preview_join(
             "t.csv",
             "nr,scene,cloud\n1,two,3\n2,one,\n3,four,5\n",
             None,
@@ -572,21 +600,26 @@ mod tests {
             panic!("{:?}", found.levels)
         };
         assert_eq!((level.level, level.samples, level.matched), (0, 3, 2));
-        assert_eq!(level.without, ["three"]);
+        assert_eq!(level.first_unmatched, ["three"]);
         let columns: Vec<_> = level
             .columns
             .iter()
-            .map(|c| (c.name.as_str(), c.example.as_str(), c.there))
+            .map(|c| (c.name.as_str(), c.example.as_str(), c.replaces_column))
             .collect();
         assert_eq!(columns, [("nr", "2", false), ("cloud", "3", true)]);
-        assert_eq!(found.unmatched, (1, vec!["four".to_owned()]));
-        let samples: Vec<_> = found.head.iter().map(|row| row.sample.as_deref()).collect();
+        assert_eq!(found.unmatched.count, 1);
+        assert_eq!(found.unmatched.first_keys, ["four"]);
+        let samples: Vec<_> = found
+            .first_rows
+            .iter()
+            .map(|row| row.sample.as_deref())
+            .collect();
         assert_eq!(samples, [Some("two"), Some("one"), None]);
     }
 
     #[test]
     fn ids_find_every_sample_that_has_them_and_keep_their_zeros() {
-        let found = look(
+        let found = preview_join(
             "t.csv",
             "code;kind\n007;image\nb.tif;label\n",
             None,
@@ -602,7 +635,8 @@ mod tests {
                 .collect::<Vec<_>>(),
             [(1, 6)]
         );
-        let found = look("t.csv", "path,n\none,1\ntwo/007,2\n", None, JoinBy::Auto).expect("looks");
+        let found =
+            preview_join("t.csv", "path,n\none,1\ntwo/007,2\n", None, JoinBy::Auto).expect("looks");
         assert_eq!(
             found
                 .levels
@@ -625,7 +659,7 @@ mod tests {
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
         let ExtensionRun { columns, .. } = run(
             &dataset(),
-            &found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name()),
+            &found.build_calls(|_, _| true, |_, _| true, |_, column| column.default_name()),
             &builtin(),
             &JobContext::default(),
         )
@@ -649,17 +683,17 @@ mod tests {
         );
         assert_eq!(
             found
-                .calls(
+                .build_calls(
                     |level, _| level == 1,
                     |_, _| true,
-                    |_, column| column.usual_name()
+                    |_, column| column.default_name()
                 )
                 .len(),
             1
         );
         assert!(
             found
-                .calls(|_, _| false, |_, _| true, |_, column| column.usual_name())
+                .build_calls(|_, _| false, |_, _| true, |_, column| column.default_name())
                 .is_empty()
         );
     }
@@ -676,21 +710,21 @@ mod tests {
             ..JoinRequest::default()
         };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
-        let offers: Vec<(&str, &str, usize, usize)> = found.levels[0]
+        let proposed: Vec<(&str, &str, usize, usize)> = found.levels[0]
             .columns
             .iter()
             .filter_map(|column| {
-                let offer = column.offer.as_ref()?;
+                let proposed = column.proposed_type.as_ref()?;
                 Some((
                     column.name.as_str(),
-                    offer.kind.as_str(),
-                    offer.values,
-                    offer.nulls,
+                    proposed.type_name.as_str(),
+                    proposed.values,
+                    proposed.nulls,
                 ))
             })
             .collect();
         assert_eq!(
-            offers,
+            proposed,
             [
                 ("cover", "double", 2, 1),
                 ("seen", "bool", 3, 0),
@@ -700,7 +734,7 @@ mod tests {
         let run_with = |typed: bool| {
             run(
                 &dataset(),
-                &found.calls(|_, _| true, |_, _| typed, |_, column| column.usual_name()),
+                &found.build_calls(|_, _| true, |_, _| typed, |_, column| column.default_name()),
                 &builtin(),
                 &JobContext::default(),
             )
@@ -744,7 +778,7 @@ mod tests {
     #[test]
     fn tables_that_can_not_be_joined_say_why() {
         let said = |content: &str, key| {
-            look("t.csv", content, key, JoinBy::Auto)
+            preview_join("t.csv", content, key, JoinBy::Auto)
                 .expect_err("refuses")
                 .report()
         };
@@ -752,7 +786,7 @@ mod tests {
         assert!(said("id,n\n", None).contains("no rows"));
         assert!(said("id,n\none,1\n", Some("name")).contains("name"));
         assert!(
-            look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto)
+            preview_join("t.csv", "id,n\nten,1\n", None, JoinBy::Auto)
                 .expect("looks")
                 .levels
                 .is_empty()
@@ -772,13 +806,13 @@ mod tests {
         let usual: Vec<Option<String>> = found.levels[0]
             .columns
             .iter()
-            .map(JoinColumn::usual_name)
+            .map(JoinColumn::default_name)
             .collect();
         assert_eq!(
             usual,
             ["wolken_2", "wolken_3", "wolken"].map(|name| Some(name.to_owned()))
         );
-        let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
+        let calls = found.build_calls(|_, _| true, |_, _| true, |_, column| column.default_name());
         assert_eq!(
             calls[0].options["columns"]
                 .as_object()
@@ -811,40 +845,40 @@ mod tests {
         );
         let column = JoinColumn {
             name: "Wolken (%)".into(),
-            kind: "double".into(),
+            type_name: "double".into(),
             example: "3".into(),
-            there: false,
-            refused: Some("…".into()),
-            proposed: Some("wolken".into()),
-            offer: None,
+            replaces_column: false,
+            name_fault: Some("…".into()),
+            proposed_name: Some("wolken".into()),
+            proposed_type: None,
         };
         let level = JoinLevel {
             level: 0,
             samples: 1,
             matched: 1,
-            without: Vec::new(),
+            first_unmatched: Vec::new(),
             columns: vec![column],
-            existing: Vec::new(),
+            existing_columns: Vec::new(),
         };
         let found = JoinPreview {
             table: "t.csv".into(),
             rows: 1,
             key: "id".into(),
-            names: Vec::new(),
+            column_names: Vec::new(),
             by_path: false,
             levels: vec![level],
-            unmatched: (0, Vec::new()),
+            unmatched: UnmatchedRows::default(),
             warnings: Vec::new(),
-            head: Vec::new(),
+            first_rows: Vec::new(),
         };
-        let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
+        let calls = found.build_calls(|_, _| true, |_, _| true, |_, column| column.default_name());
         assert_eq!(
             calls[0].options["columns"],
             json!({ "wolken": { "from": "Wolken (%)" } })
         );
         assert!(
             found
-                .calls(|_, _| true, |_, _| true, |_, _| None)
+                .build_calls(|_, _| true, |_, _| true, |_, _| None)
                 .is_empty()
         );
     }

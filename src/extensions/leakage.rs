@@ -149,9 +149,9 @@ pub struct LeakSample {
     /// Location, time and hash from its columns.
     pub facts: LeakFacts,
     /// True when its level is that of the locations, so that a missing location or time counts.
-    pub compares_ground: bool,
+    pub compares_location_and_time: bool,
     /// True when its level is that of the hashes, so that a missing hash counts.
-    pub compares_content: bool,
+    pub compares_hash: bool,
 }
 
 /// Location, time and hash of a sample.
@@ -165,7 +165,8 @@ pub struct LeakFacts {
 }
 
 /// Columns with location and time.
-pub const GROUND_COLUMNS: [&str; footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()] = {
+pub const LOCATION_AND_TIME_COLUMNS: [&str;
+    footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()] = {
     let places = footprint::COLUMNS.len();
     let mut names = [""; footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()];
     let mut at = 0;
@@ -218,10 +219,12 @@ enum Ground {
 }
 
 /// Bounding box of a sample, for the sweep from west to east.
-struct Boxed {
+struct SampleBox {
+    /// Index of the sample.
     sample: usize,
-    /// `[west, south, east, north]` in degrees.
+    /// `[west, south, east, north]` in degrees, after the shift.
     bounds: [f64; 4],
+    /// Degrees by which the sample was moved east: 0, or -360 for a copy across the antimeridian.
     shift: f64,
 }
 
@@ -251,8 +254,8 @@ pub fn leakage(
         .iter()
         .map(|sample| names.binary_search(&sample.part.as_ref()?).ok())
         .collect();
-    let grounds = grounds(samples, ctx)?;
-    let mut found = LeakFinder {
+    let grounds = resolve_grounds(samples, ctx)?;
+    let mut finder = LeakFinder {
         samples,
         parts: &parts,
         names: &names,
@@ -260,34 +263,34 @@ pub fn leakage(
         footprints: BTreeMap::new(),
         times: BTreeMap::new(),
     };
-    let complete = found.sweep(&grounds, ctx)?;
-    let content = found.content();
+    let complete = finder.find_overlaps(&grounds, ctx)?;
+    let content = finder.find_equal_bytes();
     let (footprints, times) = (
-        found.build_leaks(&found.footprints),
-        found.build_leaks(&found.times),
+        finder.build_leaks(&finder.footprints),
+        finder.build_leaks(&finder.times),
     );
-    let summaries = part_summaries(samples, &parts, &grounds, &names);
+    let summaries = summarize_parts(samples, &parts, &grounds, &names);
     let mut unknown = Vec::new();
-    let real: u64 = summaries.iter().map(|part| part.samples).sum();
-    let unplaced = real - summaries.iter().map(|part| part.placed).sum::<u64>();
+    let total: u64 = summaries.iter().map(|part| part.samples).sum();
+    let unplaced = total - summaries.iter().map(|part| part.placed).sum::<u64>();
     if unplaced > 0 {
         unknown.push(tr!(
             "{count} of {total} samples have no location",
             count = unplaced,
-            total = real
+            total = total
         ));
     }
-    let untimed = real - summaries.iter().map(|part| part.timed).sum::<u64>();
+    let untimed = total - summaries.iter().map(|part| part.timed).sum::<u64>();
     if untimed > 0 {
         unknown.push(tr!(
             "{count} of {total} samples have no time",
             count = untimed,
-            total = real
+            total = total
         ));
     }
     let compared: Vec<&LeakSample> = samples
         .iter()
-        .filter(|sample| sample.part.is_some() && sample.compares_content)
+        .filter(|sample| sample.part.is_some() && sample.compares_hash)
         .collect();
     let hashes = compared.iter().filter(|sample| sample.facts.hash.is_some());
     let unhashed = compared.len() - hashes.count();
@@ -323,7 +326,8 @@ pub fn leakage(
     })
 }
 
-fn part_summaries(
+/// Counts the samples of each part.
+fn summarize_parts(
     samples: &[LeakSample],
     parts: &[Option<usize>],
     grounds: &[Option<Ground>],
@@ -337,7 +341,9 @@ fn part_summaries(
         })
         .collect();
     let compared = samples.iter().zip(parts).zip(grounds);
-    for ((sample, part), ground) in compared.filter(|((sample, _), _)| sample.compares_ground) {
+    for ((sample, part), ground) in
+        compared.filter(|((sample, _), _)| sample.compares_location_and_time)
+    {
         let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else {
             continue;
         };
@@ -353,17 +359,17 @@ fn part_summaries(
 }
 
 /// Location of each sample that is in a part.
-fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
+fn resolve_grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
     let stated: Vec<StatedLocation> = samples
         .iter()
         .map(|sample| sample.part.as_ref().map(|_| sample.facts.stated.clone()))
         .map(Option::unwrap_or_default)
         .collect();
-    let found = footprint::resolve(&stated, Detail::Exact, ground_of, ctx)?;
+    let found = footprint::resolve(&stated, Detail::Exact, convert_shape, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
 
-fn ground_of(unfolded: &Unfolded) -> Option<Ground> {
+fn convert_shape(unfolded: &Unfolded) -> Option<Ground> {
     let polygons = unfolded
         .areas
         .iter()
@@ -391,7 +397,7 @@ fn build_line(points: &[[f64; 2]]) -> LineString {
 }
 
 #[derive(Default)]
-struct Pairs {
+struct LeakingPairs {
     pairs: u64,
     members: [HashSet<usize>; 2],
     examples: Vec<LeakPair>,
@@ -402,69 +408,76 @@ struct LeakFinder<'a> {
     parts: &'a [Option<usize>],
     names: &'a [&'a Arc<str>],
     request: &'a LeakageRequest,
-    footprints: BTreeMap<(usize, usize), Pairs>,
-    times: BTreeMap<(usize, usize), Pairs>,
+    footprints: BTreeMap<(usize, usize), LeakingPairs>,
+    times: BTreeMap<(usize, usize), LeakingPairs>,
 }
 
 impl LeakFinder<'_> {
     /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are
     /// compared. Returns false when there were too many pairs.
-    fn sweep(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
-        let boxes = boxes(grounds, self.parts);
-        let mut open: Vec<Vec<&Boxed>> = self.names.iter().map(|_| Vec::new()).collect();
-        let mut looked_at = 0u64;
-        // Copies shifted by 360 degrees may meet twice.
-        let mut shifted: HashSet<(usize, usize)> = HashSet::new();
-        for (at, next) in boxes.iter().enumerate() {
+    fn find_overlaps(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
+        let boxes = build_boxes(grounds, self.parts);
+        // The boxes of each part that reach as far east as the current one begins.
+        let mut open_boxes: Vec<Vec<&SampleBox>> = self.names.iter().map(|_| Vec::new()).collect();
+        let mut compared = 0u64;
+        // A pair of which one is shifted by 360 degrees may be found twice.
+        let mut shifted_pairs: HashSet<(usize, usize)> = HashSet::new();
+        for (at, current) in boxes.iter().enumerate() {
             if at % 256 == 0 {
                 ctx.check()?;
             }
-            let Some(part) = self.parts[next.sample] else {
+            let Some(part) = self.parts[current.sample] else {
                 continue;
             };
-            for (other_part, others) in open.iter_mut().enumerate() {
-                others.retain(|other| other.bounds[2] >= next.bounds[0]);
+            for (other_part, others) in open_boxes.iter_mut().enumerate() {
+                others.retain(|other| other.bounds[2] >= current.bounds[0]);
                 if other_part == part {
                     continue;
                 }
                 for other in others.iter() {
-                    looked_at += 1;
-                    if other.bounds[1] > next.bounds[3] || other.bounds[3] < next.bounds[1] {
+                    compared += 1;
+                    if other.bounds[1] > current.bounds[3] || other.bounds[3] < current.bounds[1] {
                         continue;
                     }
-                    let Some(overlap) = overlap(grounds, other, next, self.request.min_overlap)
+                    let Some(overlap) =
+                        find_overlap(grounds, other, current, self.request.min_overlap)
                     else {
                         continue;
                     };
-                    let pair = (other.sample.min(next.sample), other.sample.max(next.sample));
-                    if (other.shift != 0.0 || next.shift != 0.0 || crosses_parts(grounds, pair))
-                        && !shifted.insert(pair)
+                    let pair = (
+                        other.sample.min(current.sample),
+                        other.sample.max(current.sample),
+                    );
+                    if (other.shift != 0.0
+                        || current.shift != 0.0
+                        || do_both_cross_180(grounds, pair))
+                        && !shifted_pairs.insert(pair)
                     {
                         continue;
                     }
                     let (a, b) = if other_part < part {
-                        (other.sample, next.sample)
+                        (other.sample, current.sample)
                     } else {
-                        (next.sample, other.sample)
+                        (current.sample, other.sample)
                     };
                     let days = self.days_between(a, b);
                     let key = (part.min(other_part), part.max(other_part));
                     let record = LeakPair {
                         one: self.samples[a].path.clone(),
                         other: self.samples[b].path.clone(),
-                        overlap,
+                        overlap: overlap.share,
                         days,
                     };
-                    add(self.footprints.entry(key).or_default(), [a, b], &record);
+                    add_pair(self.footprints.entry(key).or_default(), [a, b], &record);
                     if days.is_some_and(|days| days <= self.request.days) {
-                        add(self.times.entry(key).or_default(), [a, b], &record);
+                        add_pair(self.times.entry(key).or_default(), [a, b], &record);
                     }
                 }
             }
-            if looked_at > PAIRS_LIMIT {
+            if compared > PAIRS_LIMIT {
                 return Ok(false);
             }
-            open[part].push(next);
+            open_boxes[part].push(current);
         }
         Ok(true)
     }
@@ -475,7 +488,7 @@ impl LeakFinder<'_> {
         Some(gap as f64 / 86_400e6)
     }
 
-    fn content(&self) -> Vec<Leak> {
+    fn find_equal_bytes(&self) -> Vec<Leak> {
         let mut by_hash: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, sample) in self.samples.iter().enumerate() {
             if let (Some(hash), Some(_)) = (&sample.facts.hash, self.parts[at]) {
@@ -487,7 +500,7 @@ impl LeakFinder<'_> {
             .filter(|members| members.len() > 1)
             .collect();
         groups.sort_unstable();
-        let mut found: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
+        let mut found: BTreeMap<(usize, usize), LeakingPairs> = BTreeMap::new();
         for group in groups {
             let mut by_part: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
             for at in group {
@@ -519,7 +532,7 @@ impl LeakFinder<'_> {
         self.build_leaks(&found)
     }
 
-    fn build_leaks(&self, found: &BTreeMap<(usize, usize), Pairs>) -> Vec<Leak> {
+    fn build_leaks(&self, found: &BTreeMap<(usize, usize), LeakingPairs>) -> Vec<Leak> {
         let mut leaks = Vec::with_capacity(found.len());
         for (&(a, b), pairs) in found {
             leaks.push(Leak {
@@ -533,7 +546,7 @@ impl LeakFinder<'_> {
     }
 }
 
-fn add(pairs: &mut Pairs, [a, b]: [usize; 2], record: &LeakPair) {
+fn add_pair(pairs: &mut LeakingPairs, [a, b]: [usize; 2], record: &LeakPair) {
     pairs.pairs += 1;
     pairs.members[0].insert(a);
     pairs.members[1].insert(b);
@@ -542,8 +555,9 @@ fn add(pairs: &mut Pairs, [a, b]: [usize; 2], record: &LeakPair) {
     }
 }
 
-/// Boxes sorted by west; a footprint across the antimeridian has a second, shifted box.
-fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
+/// The boxes of the samples that are in a part, sorted by west; a footprint across the antimeridian
+/// has a second, shifted box.
+fn build_boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<SampleBox> {
     let mut boxes = Vec::with_capacity(grounds.len());
     for (sample, ground) in grounds.iter().enumerate() {
         if parts[sample].is_none() {
@@ -572,14 +586,14 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
                 None => continue,
             },
         };
-        boxes.push(Boxed {
+        boxes.push(SampleBox {
             sample,
             bounds,
             shift: 0.0,
         });
         if bounds[2] > 180.0 {
             let [west, south, east, north] = bounds;
-            boxes.push(Boxed {
+            boxes.push(SampleBox {
                 sample,
                 bounds: [west - 360.0, south, east - 360.0, north],
                 shift: -360.0,
@@ -594,7 +608,7 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
     boxes
 }
 
-fn crosses_parts(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
+fn do_both_cross_180(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
     extends_beyond_180(grounds[a].as_ref()) && extends_beyond_180(grounds[b].as_ref())
 }
 
@@ -607,45 +621,51 @@ fn extends_beyond_180(ground: Option<&Ground>) -> bool {
     bounds.is_some_and(|bounds| bounds.max().x > 180.0)
 }
 
-/// `Some` when two locations overlap, with the overlapping share when both are footprints.
-fn overlap(
+/// Two locations overlap.
+struct Overlap {
+    /// Share of the smaller footprint; `None` unless both are areas.
+    share: Option<f64>,
+}
+
+/// The overlap of two locations; two areas have to share at least the part `least` of the smaller.
+fn find_overlap(
     grounds: &[Option<Ground>],
-    one: &Boxed,
-    other: &Boxed,
+    one: &SampleBox,
+    other: &SampleBox,
     least: f64,
-) -> Option<Option<f64>> {
+) -> Option<Overlap> {
     match (
         grounds[one.sample].as_ref()?,
         grounds[other.sample].as_ref()?,
     ) {
         (Ground::Point(a), Ground::Point(b)) => {
             let same = (a[0] - b[0]).abs() <= 1e-6 && (a[1] - b[1]).abs() <= 1e-6;
-            same.then_some(None)
+            same.then_some(Overlap { share: None })
         }
         // Lines have no area: they share ground with an area that they cross, and with a line that
         // is the same.
-        (Ground::Line(a), Ground::Line(b)) => {
-            (a.translate(one.shift, 0.0) == b.translate(other.shift, 0.0)).then_some(None)
-        }
+        (Ground::Line(a), Ground::Line(b)) => (a.translate(one.shift, 0.0)
+            == b.translate(other.shift, 0.0))
+        .then_some(Overlap { share: None }),
         (Ground::Area { shape, .. }, Ground::Line(lines)) => lines
             .translate(other.shift, 0.0)
             .intersects(&shape.translate(one.shift, 0.0))
-            .then_some(None),
+            .then_some(Overlap { share: None }),
         (Ground::Line(lines), Ground::Area { shape, .. }) => lines
             .translate(one.shift, 0.0)
             .intersects(&shape.translate(other.shift, 0.0))
-            .then_some(None),
+            .then_some(Overlap { share: None }),
         (Ground::Line(lines), Ground::Point(place)) => {
-            on_line(lines, one.shift, *place).then_some(None)
+            is_point_on_line(lines, one.shift, *place).then_some(Overlap { share: None })
         }
         (Ground::Point(place), Ground::Line(lines)) => {
-            on_line(lines, other.shift, *place).then_some(None)
+            is_point_on_line(lines, other.shift, *place).then_some(Overlap { share: None })
         }
         (Ground::Area { shape, .. }, Ground::Point(place)) => {
-            contains_shifted_point(shape, one.shift, *place).then_some(None)
+            contains_shifted_point(shape, one.shift, *place).then_some(Overlap { share: None })
         }
         (Ground::Point(place), Ground::Area { shape, .. }) => {
-            contains_shifted_point(shape, other.shift, *place).then_some(None)
+            contains_shifted_point(shape, other.shift, *place).then_some(Overlap { share: None })
         }
         (
             Ground::Area {
@@ -662,7 +682,7 @@ fn overlap(
                 (x, y) => a.translate(x, 0.0).intersection(&b.translate(y, 0.0)),
             };
             let share = (shared.unsigned_area() / area_a.min(*area_b)).min(1.0);
-            (share >= least).then_some(Some(share))
+            (share >= least).then_some(Overlap { share: Some(share) })
         }
     }
 }
@@ -672,7 +692,7 @@ fn contains_shifted_point(shape: &MultiPolygon, shift: f64, [x, y]: [f64; 2]) ->
     shape.contains(&geo::Point::new(x - shift, y))
 }
 
-fn on_line(lines: &MultiLineString, shift: f64, [x, y]: [f64; 2]) -> bool {
+fn is_point_on_line(lines: &MultiLineString, shift: f64, [x, y]: [f64; 2]) -> bool {
     geo::Euclidean.distance(&geo::Point::new(x - shift, y), lines) <= 1e-6
 }
 
@@ -697,11 +717,11 @@ mod place_tests {
                 path: south.to_string(),
                 part: Some(Arc::from("train")),
                 facts,
-                compares_ground: true,
-                compares_content: true,
+                compares_location_and_time: true,
+                compares_hash: true,
             }
         };
-        let grounds = grounds(
+        let grounds = resolve_grounds(
             &[sample(89.0, 91.0), sample(20.0, 21.0)],
             &JobContext::default(),
         )

@@ -24,8 +24,8 @@ fn leak_sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
         path: path.into(),
         part,
         facts,
-        compares_ground: true,
-        compares_content: true,
+        compares_location_and_time: true,
+        compares_hash: true,
     }
 }
 
@@ -231,17 +231,17 @@ fn the_pairs_are_those_of_comparing_every_pair() {
             )
         })
         .collect();
-    let grounds = grounds(&samples, &JobContext::default()).expect("places");
+    let grounds = resolve_grounds(&samples, &JobContext::default()).expect("places");
     let mut pairs = 0;
     for a in 0..300 {
         for b in a + 1..300 {
-            let boxed = |sample| Boxed {
+            let boxed = |sample| SampleBox {
                 sample,
                 bounds: [0.0; 4],
                 shift: 0.0,
             };
             pairs += u64::from(
-                a % 3 != b % 3 && overlap(&grounds, &boxed(a), &boxed(b), 0.001).is_some(),
+                a % 3 != b % 3 && find_overlap(&grounds, &boxed(a), &boxed(b), 0.001).is_some(),
             );
         }
     }
@@ -276,7 +276,7 @@ fn facts_of_a_sample_are_read_from_its_columns() {
     let facts = LeakFacts::from_row_values(&value);
     let place = leak_sample("a", "train", facts.clone());
     let Some(Ground::Area { shape, .. }) =
-        &grounds(&[place], &JobContext::default()).expect("works")[0]
+        &resolve_grounds(&[place], &JobContext::default()).expect("works")[0]
     else {
         panic!("no area")
     };
@@ -316,8 +316,8 @@ fn times_without_unit_are_in_seconds_and_raster_shape_states_the_area() {
         };
         let facts = LeakFacts::from_row_values(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
-        let grounds =
-            grounds(&[leak_sample("a", "train", facts)], &JobContext::default()).expect("works");
+        let grounds = resolve_grounds(&[leak_sample("a", "train", facts)], &JobContext::default())
+            .expect("works");
         assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));
     }
 }

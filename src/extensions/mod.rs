@@ -37,12 +37,12 @@ mod view;
 
 pub use column::ComputedColumn;
 pub use join::{
-    JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRow, MatchedLevel, MatchedRows,
-    join_preview, match_rows, read_for_draft,
+    JoinColumn, JoinLevel, JoinPreview, JoinRow, MatchedLevel, MatchedRows, ProposedType,
+    UnmatchedRows, join_preview, match_rows, read_for_draft,
 };
 pub use leakage::{
-    GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest,
-    OLD_SPLIT_COLUMN, SPLIT_COLUMN, SplitPart, leakage,
+    HASH_COLUMN, LOCATION_AND_TIME_COLUMNS, Leak, LeakFacts, LeakPair, LeakSample, Leakage,
+    LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, SplitPart, leakage,
 };
 use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};

@@ -13,7 +13,7 @@ const MISSING: [&str; 4] = ["?", "missing", "unknown", "no data"];
 /// Share of the cells with a value that have to fit a type for it to be offered.
 const OFFERED_FROM: f64 = 0.6;
 /// Number of cells that are listed.
-const LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// How the cells of one column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         missing += usize::from(is_missing(text));
         if !text.is_empty()
             && value_of_text(text, &dtype, writing).is_none()
-            && examples.len() < LISTED
+            && examples.len() < MAX_LISTED
             && !examples.iter().any(|e| e == text)
         {
             examples.push(text.to_owned());

@@ -30,7 +30,7 @@ impl App {
                     continue;
                 }
                 let now = if own {
-                    self.panels.collection.take_over(action)
+                    self.panels.collection.postpone_while_typing(action)
                 } else {
                     Some(action)
                 };

@@ -282,12 +282,12 @@ fn settings() -> PaletteMatches {
             dialog(),
         ),
         make_settings_entry(
-            tr!("Threads, from the next start").into(),
+            tr!("Threads (after a restart)").into(),
             tr!("processors, cpu, parallel, cores"),
             dialog(),
         ),
         make_settings_entry(
-            tr!("Requests at one time").into(),
+            tr!("Concurrent requests").into(),
             tr!("network, connections, remote"),
             dialog(),
         ),
@@ -297,7 +297,7 @@ fn settings() -> PaletteMatches {
             dialog(),
         ),
         make_settings_entry(
-            tr!("Size of the cache on this disk").into(),
+            tr!("Maximum size of the cache").into(),
             tr!("cache, disk, space, remote"),
             dialog(),
         ),

@@ -250,7 +250,7 @@ impl App {
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));
         // Animations off: a screenshot in the middle of a fade would show neither state.
-        self.view.settings.still = true;
+        self.view.settings.reduced_motion = true;
         verdict
     }
 

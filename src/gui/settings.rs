@@ -10,7 +10,7 @@ use crate::remote::{RemoteLimits, set_limits};
 use crate::text::{self, Language};
 
 /// Zoom factors to choose from.
-pub const SCALES: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
+pub const ZOOM_FACTORS: [f32; 6] = [0.8, 0.9, 1.0, 1.25, 1.5, 2.0];
 
 /// Settings of the user.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -20,21 +20,24 @@ pub struct Settings {
     pub language: Option<Language>,
     /// Zoom factor, 0.5 to 3, multiplied with the display's scale.
     pub scale: f32,
-    /// Reduced motion: no animations.
-    pub still: bool,
-    /// Threads of the worker pool; 0 for one a processor. Takes effect at the next start.
+    /// No animations.
+    #[serde(rename = "still")]
+    pub reduced_motion: bool,
+    /// Threads of the worker pool; 0 for one per processor. Takes effect at the next start.
     pub threads: usize,
     /// Network and cache.
     pub remote: RemoteLimits,
     /// Prices of the checks before publishing; the command line reads them too.
-    #[serde(deserialize_with = "prices_or_none")]
+    #[serde(deserialize_with = "deserialize_prices")]
     pub publish_prices: Prices,
 }
 
-/// Prices, or none where what was written is not understood: the other settings stay.
-fn prices_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Prices, D::Error> {
-    let written = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-    Ok(serde_json::from_value(written).unwrap_or_default())
+/// The stored prices; none when they cannot be read, so that the other settings are kept.
+fn deserialize_prices<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Prices, D::Error> {
+    let stored = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
+    Ok(serde_json::from_value(stored).unwrap_or_default())
 }
 
 impl Default for Settings {
@@ -42,7 +45,7 @@ impl Default for Settings {
         Self {
             language: None,
             scale: 1.0,
-            still: false,
+            reduced_motion: false,
             threads: 0,
             remote: RemoteLimits::default(),
             publish_prices: Prices::default(),
@@ -61,8 +64,12 @@ impl Settings {
         };
         ctx.set_zoom_factor(scale);
         ctx.all_styles_mut(|style| {
-            style.animation_time = if self.still { 0.0 } else { theme::ANIMATION_S };
-            style.scroll_animation = if self.still {
+            style.animation_time = if self.reduced_motion {
+                0.0
+            } else {
+                theme::ANIMATION_S
+            };
+            style.scroll_animation = if self.reduced_motion {
                 ScrollAnimation::none()
             } else {
                 ScrollAnimation::default()

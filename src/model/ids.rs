@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
@@ -182,21 +183,44 @@ pub fn list_numbered_names(stem: &str, ending: &str) -> impl Iterator<Item = Str
 #[derive(Debug, Default)]
 pub struct DistinctFileNames {
     taken: HashSet<String>,
-    /// The next number by name without it: many files that want one name take no longer than as
-    /// many others.
-    numbers: HashMap<String, u64>,
+    numbers: NameNumbers,
 }
 
 impl DistinctFileNames {
     /// Takes `stem` and `ending`, with `-2`, `-3` and so on between them where the name is taken.
     pub fn take(&mut self, stem: &str, ending: &str) -> String {
-        let mut name = format!("{stem}{ending}");
-        let number = self.numbers.entry(name.to_lowercase()).or_insert(2);
-        while !self.taken.insert(name.to_lowercase()) {
-            name = format!("{stem}-{number}{ending}");
-            *number += 1;
+        let name = format!("{stem}{ending}");
+        self.numbers.find_free(
+            name.to_lowercase(),
+            name,
+            |number| format!("{stem}-{number}{ending}"),
+            |name| self.taken.insert(name.to_lowercase()),
+        )
+    }
+}
+
+/// The next number of each repeated name, by a key of the name: many equal names take no longer
+/// than as many different ones.
+#[derive(Debug, Default)]
+pub struct NameNumbers<K = String>(HashMap<K, u64>);
+
+impl<K: Eq + Hash> NameNumbers<K> {
+    /// The first that is free of `name`, `numbered(2)`, `numbered(3)` and so on. Names with the
+    /// same `key` share their numbers. `is_free` is called once for each candidate.
+    pub fn find_free(
+        &mut self,
+        key: K,
+        name: String,
+        numbered: impl Fn(u64) -> String,
+        mut is_free: impl FnMut(&str) -> bool,
+    ) -> String {
+        let next = self.0.entry(key).or_insert(2);
+        let mut free = name;
+        while !is_free(&free) {
+            free = numbered(*next);
+            *next += 1;
         }
-        name
+        free
     }
 }
 

@@ -15,7 +15,7 @@ use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
-use super::sidecars::{Sidecars, burn_in, pack_sidecars};
+use super::sidecars::{Sidecars, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{
@@ -29,7 +29,7 @@ use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 use crate::table::JoinRequest;
 
 /// Paths left out that are named in warnings; the rest are counted.
-const NAMED: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// Builds a dataset from a folder. Left out paths and padded roots are warnings. Plain data.
 ///
@@ -154,7 +154,7 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
         Sidecars::Leave | Sidecars::Pack => None,
     };
     if let Some(copies) = &copies
-        && let Some(edit) = burn_in(&dataset, copies.path(), copies.path(), ctx)?
+        && let Some(edit) = write_burned_in_copies(&dataset, copies.path(), copies.path(), ctx)?
     {
         edit.apply(&mut dataset)?;
     }
@@ -332,16 +332,16 @@ pub fn warn_of_mended_names(proposal: &LayoutProposal, ctx: &JobContext) {
         .contradictions
         .iter()
         .for_each(|found| ctx.warn(found.to_text()));
-    for renamed in proposal.renamed.iter().take(NAMED) {
+    for renamed in proposal.renamed.iter().take(MAX_NAMES) {
         ctx.warn(format!(
             "the id {:?} is written as {}",
             renamed.from, renamed.to
         ));
     }
-    if proposal.renamed.len() > NAMED {
+    if proposal.renamed.len() > MAX_NAMES {
         ctx.warn(format!(
             "{} more ids are mended",
-            proposal.renamed.len() - NAMED
+            proposal.renamed.len() - MAX_NAMES
         ));
     }
 }
@@ -351,11 +351,11 @@ fn warn_of_names(skipped: &[String], ctx: &JobContext) {
     skipped
         .iter()
         .for_each(|skipped| tracing::info!("skips {skipped}"));
-    for skipped in skipped.iter().take(NAMED) {
+    for skipped in skipped.iter().take(MAX_NAMES) {
         ctx.warn(format!("left out {skipped}"));
     }
-    if skipped.len() > NAMED {
-        ctx.warn(format!("left out {} more paths", skipped.len() - NAMED));
+    if skipped.len() > MAX_NAMES {
+        ctx.warn(format!("left out {} more paths", skipped.len() - MAX_NAMES));
     }
 }
 

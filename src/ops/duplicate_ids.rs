@@ -1,25 +1,25 @@
-//! Ids that several datasets share. Each is unique among its siblings where it comes from; written
-//! as one dataset they would not be. Placeholders are numbered anew; samples keep their ids, or get
-//! the name of their dataset in front, or are an error that names them.
+//! Ids that several datasets share. Each id is unique in its dataset, but not once the datasets are
+//! written as one. Placeholders are numbered anew; samples keep their ids, or get the name of their
+//! dataset in front, or are an error that names them.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::container::{Assembly, ContainerReader, JoinedReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{is_padding, padding_id};
+use crate::model::{NameNumbers, is_padding, padding_id};
 use crate::text::list_first;
 
 /// Clashing ids that an error names.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Makes the ids of level 0 of `part` unique. `rows` are the rows of `reader` that it has, in its
-/// order; with `prefix` shared ids get the name of their dataset in front.
-pub(super) fn settle(
+/// order; with `adds_prefix` shared ids get the name of their dataset in front.
+pub(super) fn make_root_ids_unique(
     part: &mut Assembly,
     rows: &[u32],
     reader: &dyn ContainerReader,
-    prefix: bool,
+    adds_prefix: bool,
     ctx: &JobContext,
 ) -> Result<()> {
     let Some(sources) = SourceNames::for_rows(reader, rows, ctx)? else {
@@ -31,11 +31,11 @@ pub(super) fn settle(
     let mut seen: HashMap<&str, Option<u32>> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
     let mut lines = Vec::new();
-    let mut padded = false;
+    let mut has_repeated_padding = false;
     for (row, &source) in (0..level.len() as u32).zip(&sources.of_rows) {
         let id = level.id(row);
         match seen.insert(id, source) {
-            Some(_) if is_padding(id) => padded = true,
+            Some(_) if is_padding(id) => has_repeated_padding = true,
             Some(other) if shared.insert(id) => {
                 lines.push(format!(
                     "{id} ({}, {})",
@@ -47,25 +47,25 @@ pub(super) fn settle(
         }
     }
     drop(seen);
-    if !shared.is_empty() && !prefix {
+    if !shared.is_empty() && !adds_prefix {
         let error = Error::invalid(format!(
             "{} ids are in more than one dataset: {}",
             shared.len(),
-            list_first(&lines, NAMED)
+            list_first(&lines, MAX_NAMES)
         ));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }
-    if shared.is_empty() && !padded {
+    if shared.is_empty() && !has_repeated_padding {
         return Ok(());
     }
-    let prefixes = prefixes(&sources.names);
-    let mut next = 0u64;
+    let prefixes = choose_prefixes(&sources.names);
+    let mut next_padding = 0u64;
     let ids: Vec<String> = (0..level.len() as u32)
         .zip(&sources.of_rows)
         .map(|(row, &source)| match level.id(row) {
             id if is_padding(id) => {
-                next += 1;
-                padding_id(next - 1).to_string()
+                next_padding += 1;
+                padding_id(next_padding - 1).to_string()
             }
             id if shared.contains(id) => format!(
                 "{}_{id}",
@@ -135,13 +135,12 @@ impl SourceNames {
     }
 }
 
-/// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a
-/// number where two would be the same.
-fn prefixes(names: &[String]) -> HashMap<&str, String> {
+/// The prefix of the ids of each dataset: its file name without letters that ids may not have, with
+/// a number where two would be equal.
+fn choose_prefixes(names: &[String]) -> HashMap<&str, String> {
     let mut made: HashMap<&str, String> = HashMap::new();
     let mut taken = HashSet::new();
-    // The next number of each name that several datasets have.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut numbers = NameNumbers::default();
     for name in names {
         if made.contains_key(name.as_str()) {
             continue;
@@ -158,13 +157,13 @@ fn prefixes(names: &[String]) -> HashMap<&str, String> {
             .collect();
         let plain = plain.trim_start_matches('_');
         let plain = if plain.is_empty() { "dataset" } else { plain };
-        let mut free = plain.to_owned();
-        let number = numbers.entry(plain.to_owned()).or_insert(2);
-        while !taken.insert(free.clone()) {
-            free = format!("{plain}_{number}");
-            *number += 1;
-        }
-        made.insert(name, free);
+        let prefix = numbers.find_free(
+            plain.to_owned(),
+            plain.to_owned(),
+            |number| format!("{plain}_{number}"),
+            |prefix| taken.insert(prefix.to_owned()),
+        );
+        made.insert(name, prefix);
     }
     made
 }
@@ -184,7 +183,7 @@ mod tests {
             "c:d",
         ]
         .map(str::to_owned);
-        let made = prefixes(&names);
+        let made = choose_prefixes(&names);
         let of = |name: &str| made[name].as_str();
         assert_eq!(
             [

@@ -97,7 +97,7 @@ pub enum EditWay {
 }
 
 /// Files listed by name in [`EditWay::sentence`].
-const LISTED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 impl EditWay {
     /// Description of the change, one sentence.
@@ -107,7 +107,7 @@ impl EditWay {
                 "no file changes: the dataset has these values already".to_owned()
             }
             EditWay::InPlace { files } => {
-                let more = files.len().saturating_sub(LISTED);
+                let more = files.len().saturating_sub(MAX_LISTED);
                 let more = if more > 0 {
                     format!(" and up to {more} more")
                 } else {
@@ -115,7 +115,7 @@ impl EditWay {
                 };
                 let named = files
                     .iter()
-                    .take(LISTED)
+                    .take(MAX_LISTED)
                     .cloned()
                     .collect::<Vec<_>>()
                     .join(", ");

@@ -140,7 +140,13 @@ fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
         .zip(keep.first().into_iter().flatten())
         .filter_map(|(row, keep)| keep.then_some(row))
         .collect();
-    duplicate_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
+    duplicate_ids::make_root_ids_unique(
+        &mut part,
+        &roots,
+        reader.as_ref(),
+        request.prefix_ids,
+        ctx,
+    )?;
     check_tree(&part.tree, request)?;
     describe(&mut part, ctx)?;
     check_collection(&part, ctx)?;

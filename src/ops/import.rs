@@ -185,7 +185,7 @@ struct Links {
 }
 
 impl Links {
-    const NAMED: usize = 3;
+    const MAX_NAMES: usize = 3;
 
     fn for_folder(folder: &Path) -> Self {
         Self {
@@ -204,7 +204,7 @@ impl Links {
             return;
         }
         self.out += 1;
-        if self.first.len() < Self::NAMED {
+        if self.first.len() < Self::MAX_NAMES {
             self.first.push(link.display().to_string());
         }
     }
@@ -214,7 +214,7 @@ impl Links {
         if self.out == 0 {
             return;
         }
-        let more = if self.out > Self::NAMED as u64 {
+        let more = if self.out > Self::MAX_NAMES as u64 {
             ", …"
         } else {
             ""
@@ -340,7 +340,7 @@ fn name_in_nfc(name: &OsStr) -> Cow<'_, OsStr> {
 }
 
 /// Keys and paths that a warning names.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 fn text_name(
     name: &std::ffi::OsStr,
     path: &Path,
@@ -452,7 +452,7 @@ pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobCont
             };
             ctx.warn(format!(
                 "{samples} in no row of the metadata table, so that values are null: {}",
-                list_first(&level.without, NAMED)
+                list_first(&level.first_unmatched, MAX_NAMES)
             ));
         }
     }

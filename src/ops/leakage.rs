@@ -11,24 +11,24 @@ use super::operation::{Operation, OperationOutput, PathVisitor, visit_read_datas
 use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::{
-    GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN,
-    SPLIT_COLUMN, leakage,
+    HASH_COLUMN, LOCATION_AND_TIME_COLUMNS, LeakFacts, LeakSample, Leakage, LeakageRequest,
+    OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
 };
 use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Sample, SamplePath, Tortilla, Value, is_padding};
 use crate::table::{LevelTable, value_text};
 
-/// The request with the column that is there: `split` was called otherwise in the first generation.
+/// The request with the old name of the column `split`, where the dataset has that one alone.
 fn resolve_split_column(
     request: &LeakageRequest,
     count: usize,
     has: &dyn Fn(usize, &str) -> bool,
 ) -> LeakageRequest {
-    let somewhere = |name: &str| (0..count).any(|level| has(level, name));
-    let old =
-        request.column == SPLIT_COLUMN && !somewhere(SPLIT_COLUMN) && somewhere(OLD_SPLIT_COLUMN);
-    let column = if old {
+    let has_column = |name: &str| (0..count).any(|level| has(level, name));
+    let has_old_name =
+        request.column == SPLIT_COLUMN && !has_column(SPLIT_COLUMN) && has_column(OLD_SPLIT_COLUMN);
+    let column = if has_old_name {
         OLD_SPLIT_COLUMN.to_owned()
     } else {
         request.column.clone()
@@ -64,11 +64,12 @@ impl Levels {
             None => (0..count).find(|&level| has(level, &request.column)),
         };
         let parts = parts.ok_or_else(|| {
-            let place = request.level.map_or("no level has".to_owned(), |level| {
-                format!("level {level} has no")
-            });
+            let missing = match request.level {
+                Some(level) => format!("level {level} has no"),
+                None => "no level has".to_owned(),
+            };
             Error::usage(format!(
-                "{place} column {}, so there is no split to look at",
+                "{missing} column {}, so there is no split to look at",
                 request.column
             ))
             .hint("run the extension split_assignment, or name the column that holds the parts")
@@ -89,8 +90,8 @@ impl Levels {
         })
     }
 
-    /// The levels whose rows are looked at; the parts' own where nothing says anything.
-    fn looked_at(&self) -> Vec<usize> {
+    /// The levels whose rows are compared: those of locations and hashes, or that of the parts.
+    fn levels_to_read(&self) -> Vec<usize> {
         let mut levels: Vec<usize> = self.ground.into_iter().chain(self.hashes).collect();
         levels.sort_unstable();
         levels.dedup();
@@ -103,21 +104,21 @@ impl Levels {
 
     /// True where locations and times are compared: at the level that has locations, or everywhere
     /// when none has.
-    fn compares_ground(&self, level: usize) -> bool {
+    fn compares_location_and_time(&self, level: usize) -> bool {
         self.ground.is_none_or(|ground| ground == level)
     }
 
     /// As [`Self::compares_ground`], of hashes.
-    fn compares_content(&self, level: usize) -> bool {
+    fn compares_hash(&self, level: usize) -> bool {
         self.hashes.is_none_or(|hashes| hashes == level)
     }
 
-    /// The columns that count at `level`.
+    /// The columns that are compared at `level`.
     fn columns(&self, level: usize) -> Vec<&'static str> {
-        let ground = GROUND_COLUMNS
+        let ground = LOCATION_AND_TIME_COLUMNS
             .iter()
             .copied()
-            .filter(|_| self.compares_ground(level));
+            .filter(|_| self.compares_location_and_time(level));
         ground
             .chain((self.hashes == Some(level)).then_some(HASH_COLUMN))
             .collect()
@@ -204,7 +205,7 @@ pub fn leakage_of_container(
         .map(|row| read_partition(&table.value(row, column?), &dtype))
         .collect();
     let mut samples = Vec::new();
-    for level in levels.looked_at() {
+    for level in levels.levels_to_read() {
         let names = levels.columns(level);
         let table = store.columns(level, &names, ctx)?;
         let Some(rows) = tree.levels.get(level) else {
@@ -217,9 +218,9 @@ pub fn leakage_of_container(
             if is_padding(rows.id(row as u32)) {
                 continue;
             }
-            let mut above = Some(row as u32);
+            let mut ancestor = Some(row as u32);
             for depth in (levels.parts..level).rev() {
-                above = above.and_then(|row| {
+                ancestor = ancestor.and_then(|row| {
                     tree.levels
                         .get(depth + 1)?
                         .parents
@@ -227,7 +228,7 @@ pub fn leakage_of_container(
                         .copied()
                 });
             }
-            let part = above
+            let part = ancestor
                 .and_then(|row| parts.get(row as usize))
                 .cloned()
                 .flatten();
@@ -236,12 +237,12 @@ pub fn leakage_of_container(
                 path: tree.archive_path(level, row as u32),
                 part,
                 facts: LeakFacts::from_row_values(&value),
-                compares_ground: levels.compares_ground(level),
-                compares_content: levels.compares_content(level),
+                compares_location_and_time: levels.compares_location_and_time(level),
+                compares_hash: levels.compares_hash(level),
             });
         }
     }
-    expect_parts(&samples, request, levels.parts)?;
+    refuse_unnamed_parts(&samples, request, levels.parts)?;
     leakage(&samples, request, levels.parts, ctx)
 }
 
@@ -258,8 +259,12 @@ fn read_partition(value: &Value, dtype: &DataType) -> Option<Arc<str>> {
     (!part.is_empty()).then_some(part)
 }
 
-/// Refuses samples without any part, where "nothing leaks" would be said of nothing.
-fn expect_parts(samples: &[LeakSample], request: &LeakageRequest, level: usize) -> Result<()> {
+/// Refuses samples of which none has a part: "nothing leaks" would be wrong.
+fn refuse_unnamed_parts(
+    samples: &[LeakSample],
+    request: &LeakageRequest,
+    level: usize,
+) -> Result<()> {
     if samples.is_empty() || samples.iter().any(|sample| sample.part.is_some()) {
         return Ok(());
     }
@@ -299,6 +304,22 @@ fn read_sample_value(
     }
 }
 
+/// Adds the names of the fields on each level.
+fn collect_field_names(tortilla: &Tortilla, level: usize, level_fields: &mut [Vec<String>]) {
+    if let Some(names) = level_fields.get_mut(level) {
+        for field in tortilla.schema.iter() {
+            if !names.contains(&field.name) {
+                names.push(field.name.clone());
+            }
+        }
+    }
+    tortilla
+        .samples
+        .iter()
+        .filter_map(|sample| sample.children())
+        .for_each(|children| collect_field_names(children, level + 1, level_fields));
+}
+
 /// Leakage between the partitions of a draft's split.
 ///
 /// # Errors
@@ -309,41 +330,27 @@ pub fn leakage_of_draft(
     ctx: &JobContext,
 ) -> Result<Leakage> {
     let depth = dataset.depth();
-    let mut known: Vec<Vec<String>> = vec![Vec::new(); depth];
-    fn fields(tortilla: &Tortilla, level: usize, known: &mut [Vec<String>]) {
-        if let Some(names) = known.get_mut(level) {
-            for field in tortilla.schema.iter() {
-                if !names.contains(&field.name) {
-                    names.push(field.name.clone());
-                }
-            }
-        }
-        tortilla
-            .samples
-            .iter()
-            .filter_map(|sample| sample.children())
-            .for_each(|children| fields(children, level + 1, known));
-    }
-    fields(&dataset.root, 0, &mut known);
-    let names = |level: usize| known.get(level).into_iter().flatten();
-    let has = |level: usize, name: &str| names(level).any(|known| known == name);
+    let mut level_fields: Vec<Vec<String>> = vec![Vec::new(); depth];
+    collect_field_names(&dataset.root, 0, &mut level_fields);
+    let names = |level: usize| level_fields.get(level).into_iter().flatten();
+    let has = |level: usize, name: &str| names(level).any(|field| field == name);
     let request = &resolve_split_column(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
     let mut walk = LeakageWalk {
-        looked_at: levels.looked_at(),
+        levels_to_read: levels.levels_to_read(),
         levels,
         column: &request.column,
         samples: Vec::new(),
         ctx,
     };
     walk.collect_samples(&dataset.root, 0, &mut Vec::new(), None)?;
-    expect_parts(&walk.samples, request, walk.levels.parts)?;
+    refuse_unnamed_parts(&walk.samples, request, walk.levels.parts)?;
     leakage(&walk.samples, request, walk.levels.parts, ctx)
 }
 
 struct LeakageWalk<'a> {
     levels: Levels,
-    looked_at: Vec<usize>,
+    levels_to_read: Vec<usize>,
     column: &'a str,
     samples: Vec<LeakSample>,
     ctx: &'a JobContext,
@@ -355,7 +362,7 @@ impl LeakageWalk<'_> {
         tortilla: &Tortilla,
         level: usize,
         ids: &mut Vec<Arc<str>>,
-        above: Option<Arc<str>>,
+        parent_part: Option<Arc<str>>,
     ) -> Result<()> {
         self.ctx.check()?;
         let column = tortilla.field(self.column);
@@ -370,9 +377,9 @@ impl LeakageWalk<'_> {
                 let (value, dtype) = read_sample_value(tortilla, sample, column);
                 read_partition(&value, &dtype)
             } else {
-                above.clone()
+                parent_part.clone()
             };
-            if self.looked_at.contains(&level) {
+            if self.levels_to_read.contains(&level) {
                 let listed = |name: &str| tortilla.field(name).filter(|_| columns.contains(&name));
                 let value = |name: &str| read_sample_value(tortilla, sample, listed(name));
                 let path = SamplePath(ids.clone()).to_archive();
@@ -380,8 +387,8 @@ impl LeakageWalk<'_> {
                     path,
                     part: part.clone(),
                     facts: LeakFacts::from_row_values(&value),
-                    compares_ground: self.levels.compares_ground(level),
-                    compares_content: self.levels.compares_content(level),
+                    compares_location_and_time: self.levels.compares_location_and_time(level),
+                    compares_hash: self.levels.compares_hash(level),
                 });
             }
             if let Some(children) = sample.children() {

@@ -8,7 +8,7 @@ use crate::model::{Finding, Location, Rule, Severity};
 use crate::text::PrintableLine;
 
 /// Names that an error lists.
-const NAMED: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Which parts of a dataset of the first generation are not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +60,11 @@ impl MissingParts {
         let names = self
             .names
             .iter()
-            .take(NAMED)
+            .take(MAX_NAMES)
             .map(|name| name.printable_line().to_string())
             .collect::<Vec<_>>()
             .join(", ");
-        match self.names.len().saturating_sub(NAMED) {
+        match self.names.len().saturating_sub(MAX_NAMES) {
             0 => names,
             n => tr!("{names} and {n} more", names, n),
         }

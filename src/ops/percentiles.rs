@@ -1,7 +1,7 @@
 //! Percentiles out of a tortilla of histograms ([`super::histograms`]), of single samples, of a
 //! selection, or of the whole dataset. Reads the histograms alone. Each is within one bin of the
-//! exact one, because every value is known to within its bin; between two neighbouring values it is
-//! on the straight line, as exact ones do.
+//! exact one, because every value is known to within its bin. Between two neighbouring values it is
+//! interpolated linearly, as exact percentiles are.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ impl BandCounts {
     }
 
     /// The value of `rank`, from 0. Values are assumed to be spread evenly over their bin.
-    fn value_at(&self, rank: u64) -> f64 {
+    fn value_of_rank(&self, rank: u64) -> f64 {
         let width = (self.high - self.low) / BINS as f64;
         let mut before = 0;
         for (bin, &count) in self.bins.iter().enumerate() {
@@ -121,10 +121,13 @@ impl BandCounts {
 
     fn percentile(&self, percent: f64) -> f64 {
         let last = self.total().saturating_sub(1);
-        let place = percent.clamp(0.0, 100.0) / 100.0 * last as f64;
-        let rank = (place as u64).min(last);
-        let (below, above) = (self.value_at(rank), self.value_at((rank + 1).min(last)));
-        below + (above - below) * place.fract()
+        let position = percent.clamp(0.0, 100.0) / 100.0 * last as f64;
+        let rank = (position as u64).min(last);
+        let (below, above) = (
+            self.value_of_rank(rank),
+            self.value_of_rank((rank + 1).min(last)),
+        );
+        below + (above - below) * position.fract()
     }
 }
 
@@ -160,19 +163,18 @@ impl Operation for PercentileRequest {
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Percentiles> {
-        percentiles(self, ctx)
+        compute_percentiles(self, ctx)
     }
 }
 
-fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
-    if let Some(wrong) = request
+fn compute_percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
+    if let Some(invalid) = request
         .percents
         .iter()
         .find(|percent| !(0.0..=100.0).contains(*percent))
     {
-        return Err(
-            Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100")
-        );
+        return Err(Error::usage(format!("{invalid} is not a percentage"))
+            .hint("percentiles are from 0 to 100"));
     }
     let reader = container::open(&request.input, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
@@ -220,13 +222,13 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
                 .map(AsRef::as_ref)
                 .collect::<Vec<&str>>()
                 .join("/");
-            let sample = request.each.then(|| root_of(&tree, depth, row));
+            let sample = request.each.then(|| find_root_row(&tree, depth, row));
             if let (Some(root), Some(id)) = (sample, path.0.first()) {
                 names.insert(root, id.to_string());
             }
             let (rasters, sum) = groups.entry((sample, position)).or_default();
             *rasters += 1;
-            add(sum, counts).map_err(|error| error.at_place(path))?;
+            add_counts(sum, counts).map_err(|error| error.at_place(path))?;
         }
     }
     reader.expect_unchanged()?;
@@ -248,7 +250,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
                         };
                         BandPercentiles {
                             histogram: request.histogram.then_some(histogram),
-                            ..band(at + 1, counts, &request.percents)
+                            ..describe_band(at + 1, counts, &request.percents)
                         }
                     })
                     .collect(),
@@ -261,7 +263,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
     })
 }
 
-fn band(number: usize, counts: &BandCounts, percents: &[f64]) -> BandPercentiles {
+fn describe_band(number: usize, counts: &BandCounts, percents: &[f64]) -> BandPercentiles {
     let count = counts.total();
     let values = percents
         .iter()
@@ -278,13 +280,14 @@ fn band(number: usize, counts: &BandCounts, percents: &[f64]) -> BandPercentiles
 }
 
 /// The row of level 0 above a row.
-fn root_of(tree: &crate::model::Skeleton, depth: usize, row: u32) -> usize {
+fn find_root_row(tree: &crate::model::Skeleton, depth: usize, row: u32) -> usize {
     (1..=depth).rev().fold(row as usize, |row, depth| {
         tree.levels[depth].parents[row] as usize
     })
 }
 
-fn add(sum: &mut Vec<BandCounts>, more: Vec<BandCounts>) -> Result<()> {
+/// Adds the counts of a raster to those before it, which have to have the same scales.
+fn add_counts(sum: &mut Vec<BandCounts>, more: Vec<BandCounts>) -> Result<()> {
     if sum.is_empty() {
         *sum = more;
         return Ok(());
@@ -362,12 +365,12 @@ impl LevelScales {
                 _ => Vec::new(),
             });
         let [low, high] = &ends;
-        let sound = !low.is_empty()
+        let is_valid = !low.is_empty()
             && low.len() == high.len()
             && low.iter().zip(high).all(|(low, high)| low <= high);
-        if !sound {
+        if !is_valid {
             return Err(Error::format(format!(
-                "{MINIMUM} and {MAXIMUM} of row {row} are no scale"
+                "{MINIMUM} and {MAXIMUM} of row {row} are not a scale"
             )));
         }
         Ok(low.iter().copied().zip(high.iter().copied()).collect())

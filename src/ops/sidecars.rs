@@ -110,20 +110,20 @@ pub fn rasters_with_sidecars(
     ctx: &JobContext,
 ) -> Result<Vec<RasterWithSidecars>> {
     ctx.stage(tr!("Looking for sidecars"), None);
-    let mut search = Search {
+    let mut search = SidecarSearch {
         packed: HashSet::new(),
         folder: None,
         others: None,
-        covered: HashSet::new(),
+        files_of_sets: HashSet::new(),
         found: Vec::new(),
         ctx,
     };
     search.remember_files(&dataset.root);
-    search.tortilla(&dataset.root, &mut Vec::new(), &mut Vec::new())?;
+    search.visit_tortilla(&dataset.root, &mut Vec::new(), &mut Vec::new())?;
     Ok(search.found)
 }
 
-struct Search<'a> {
+struct SidecarSearch<'a> {
     /// Files that are samples.
     packed: HashSet<&'a Path>,
     /// The folder of the last raster, with its sidecars. Siblings mostly share one.
@@ -131,12 +131,12 @@ struct Search<'a> {
     /// All files of the folder of the last file without the name of a raster.
     others: Option<(&'a Path, FolderFiles)>,
     /// Files of rasters that were found, besides the first of each.
-    covered: HashSet<PathBuf>,
+    files_of_sets: HashSet<PathBuf>,
     found: Vec<RasterWithSidecars>,
     ctx: &'a JobContext,
 }
 
-fn local_file(sample: &Sample) -> Option<&Path> {
+fn local_path(sample: &Sample) -> Option<&Path> {
     match &sample.payload {
         Payload::Asset {
             path: AssetPath::File(path),
@@ -146,17 +146,17 @@ fn local_file(sample: &Sample) -> Option<&Path> {
     }
 }
 
-impl<'a> Search<'a> {
+impl<'a> SidecarSearch<'a> {
     fn remember_files(&mut self, tortilla: &'a Tortilla) {
         for sample in &tortilla.samples {
-            self.packed.extend(local_file(sample));
+            self.packed.extend(local_path(sample));
             if let Some(children) = sample.children() {
                 self.remember_files(children);
             }
         }
     }
 
-    fn tortilla(
+    fn visit_tortilla(
         &mut self,
         tortilla: &'a Tortilla,
         node: &mut Vec<u32>,
@@ -167,8 +167,8 @@ impl<'a> Search<'a> {
             node.push(position);
             ids.push(&sample.id);
             match sample.children() {
-                Some(children) => self.tortilla(children, node, ids)?,
-                None => self.file(sample, node, ids)?,
+                Some(children) => self.visit_tortilla(children, node, ids)?,
+                None => self.visit_file(sample, node, ids)?,
             }
             node.pop();
             ids.pop();
@@ -176,8 +176,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) -> Result<()> {
-        let Some(file) = local_file(sample) else {
+    fn visit_file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) -> Result<()> {
+        let Some(file) = local_path(sample) else {
             return Ok(());
         };
         let (Some(folder), Some(name)) = (
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         if !claims_raster(name) {
-            return self.set(sample, (file, folder, name), node, ids);
+            return self.visit_file_set(sample, (file, folder, name), node, ids);
         }
         if self
             .folder
@@ -200,22 +200,22 @@ impl<'a> Search<'a> {
             .folder
             .iter()
             .flat_map(|(_, names)| names.iter().map(String::as_str));
-        let own = sidecars_among(name, beside)
+        let unpacked = sidecars_among(name, beside)
             .into_iter()
             .filter(|(name, _)| !self.packed.contains(folder.join(name).as_path()));
-        let own: Vec<(&str, Sidecar)> = own.collect();
-        if own.is_empty() {
+        let unpacked: Vec<(&str, Sidecar)> = unpacked.collect();
+        if unpacked.is_empty() {
             return Ok(());
         }
         let found = RasterWithSidecars {
             sample: NodePath(node.to_vec()),
             path: ids.join("/"),
             file: file.to_owned(),
-            ids: own
+            ids: unpacked
                 .iter()
-                .map(|(sidecar, _)| id_of(sidecar, name, &sample.id))
+                .map(|(sidecar, _)| sidecar_id(sidecar, name, &sample.id))
                 .collect(),
-            sidecars: own
+            sidecars: unpacked
                 .iter()
                 .map(|(name, kind)| (folder.join(name), *kind))
                 .collect(),
@@ -225,15 +225,15 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Looks whether a file without the name of a raster is one together with others.
-    fn set(
+    /// Adds a file without the name of a raster that is a raster or layer together with others.
+    fn visit_file_set(
         &mut self,
         sample: &'a Sample,
         (file, folder, name): (&'a Path, &'a Path, &str),
         node: &[u32],
         ids: &[&str],
     ) -> Result<()> {
-        if self.covered.contains(file) {
+        if self.files_of_sets.contains(file) {
             return Ok(());
         }
         if self
@@ -269,10 +269,10 @@ impl<'a> Search<'a> {
         if sidecars.is_empty() {
             return Ok(());
         }
-        self.covered
+        self.files_of_sets
             .extend(sidecars.iter().map(|(path, _)| path.clone()));
         let named = |(path, _): &(PathBuf, Sidecar)| {
-            Some(id_of(path.file_name()?.to_str()?, name, &sample.id))
+            Some(sidecar_id(path.file_name()?.to_str()?, name, &sample.id))
         };
         self.found.push(RasterWithSidecars {
             sample: NodePath(node.to_vec()),
@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
 
 /// Id of the sidecar `name` of the raster `file`, whose id is `id`: `after.tif.aux.xml` of
 /// `after.tif`, however its file is called.
-fn id_of(name: &str, file: &str, id: &str) -> String {
+fn sidecar_id(name: &str, file: &str, id: &str) -> String {
     // Names of one raster may differ in upper and lower case, not in length.
     match (name.get(file.len()..), name.get(strip_ending(file).len()..)) {
         (Some(rest), _) if rest.starts_with('.') => format!("{id}{rest}"),
@@ -383,15 +383,15 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
 /// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that
 /// holds its mask, metadata and coordinates, every raster of several files by one GeoTIFF, and
 /// every vector layer of several files by one FlatGeobuf. The copies are written into `folder` and
-/// read from `later`, to which the caller renames it. Rasters of other formats keep their bytes,
-/// with a warning. `None` without such files.
+/// read from `final_folder`, to which the caller renames it. Rasters of other formats keep their
+/// bytes, with a warning. `None` without such files.
 ///
 /// # Errors
 /// When the job is cancelled, a raster can't be read, or a copy can't be written.
-pub(super) fn burn_in(
+pub(super) fn write_burned_in_copies(
     dataset: &Dataset,
     folder: &Path,
-    later: &Path,
+    final_folder: &Path,
     ctx: &JobContext,
 ) -> Result<Option<Edit>> {
     let found = rasters_with_sidecars(dataset, ctx)?;
@@ -421,11 +421,11 @@ pub(super) fn burn_in(
             }
         }
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
-        let payload = Sample::from_file_metadata("", later.join(&name), &meta).payload;
+        let payload = Sample::from_file_metadata("", final_folder.join(&name), &meta).payload;
         if let Some(ending) = raster.kind.copy_ending() {
             edits.push(Edit::Rename {
                 sample: raster.sample.clone(),
-                id: id_of_copy(dataset, &raster.sample, ending)?.into(),
+                id: choose_copy_id(dataset, &raster.sample, ending)?.into(),
             });
             replaced.extend(raster.sidecars.into_iter().map(|(path, _)| path));
         }
@@ -437,7 +437,7 @@ pub(super) fn burn_in(
         ctx.step(1);
     }
     let mut samples = Vec::new();
-    samples_of_files(&dataset.root, &replaced, &mut Vec::new(), &mut samples);
+    find_samples_of_files(&dataset.root, &replaced, &mut Vec::new(), &mut samples);
     if !samples.is_empty() {
         edits.push(Edit::RemoveMany { samples });
     }
@@ -452,7 +452,7 @@ pub(super) fn burn_in(
 
 /// Id of the copy in place of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a
 /// sibling has that id.
-fn id_of_copy(dataset: &Dataset, sample: &NodePath, ending: &str) -> Result<String> {
+fn choose_copy_id(dataset: &Dataset, sample: &NodePath, ending: &str) -> Result<String> {
     let (parent, position) = sample
         .parent()
         .ok_or_else(|| Error::internal("a raster without a position"))?;
@@ -482,7 +482,7 @@ fn id_of_copy(dataset: &Dataset, sample: &NodePath, ending: &str) -> Result<Stri
 }
 
 /// The samples whose files are among `files`, in the order of the tree.
-fn samples_of_files(
+fn find_samples_of_files(
     tortilla: &Tortilla,
     files: &HashSet<PathBuf>,
     node: &mut Vec<u32>,
@@ -494,8 +494,8 @@ fn samples_of_files(
     for (position, sample) in (0..).zip(&tortilla.samples) {
         node.push(position);
         if let Some(children) = sample.children() {
-            samples_of_files(children, files, node, found);
-        } else if local_file(sample).is_some_and(|file| files.contains(file)) {
+            find_samples_of_files(children, files, node, found);
+        } else if local_path(sample).is_some_and(|file| files.contains(file)) {
             found.push(NodePath(node.clone()));
         }
         node.pop();
@@ -509,7 +509,7 @@ fn name_copy(raster: &RasterWithSidecars, names: &mut DistinctFileNames) -> Path
         Some(ending) => format!("{}.{ending}", steps.join("/")),
         None => steps.join("/"),
     };
-    // Not at a dot of a folder's name.
+    // The last dot of the file name, not of a folder's name.
     let file = whole.rfind('/').map_or(0, |slash| slash + 1);
     let dot = whole[file..]
         .rfind('.')
@@ -518,11 +518,12 @@ fn name_copy(raster: &RasterWithSidecars, names: &mut DistinctFileNames) -> Path
     PathBuf::from(names.take(stem, ending))
 }
 
-/// As `burn_in`, with the copies in a new folder that stays. Without copies or after a failure,
-/// there is no folder.
+/// As `write_burned_in_copies`, with the copies in a new folder that stays. Without copies or after
+/// a failure, there is no folder.
 ///
 /// # Errors
-/// Those of `burn_in`; for a folder that exists, and for one that is no whole path of this machine.
+/// Those of `write_burned_in_copies`; for a folder that exists, and for one that is not an absolute
+/// path on this machine.
 pub fn burn_in_sidecars(
     dataset: &Dataset,
     copies: &Path,
@@ -534,7 +535,7 @@ pub fn burn_in_sidecars(
         return Err(error.at_path(copies).hint("begin at the root of the disk"));
     }
     let folder = PartialFolder::of_files(copies, false)?;
-    let edit = burn_in(dataset, folder.path(), copies, ctx)?;
+    let edit = write_burned_in_copies(dataset, folder.path(), copies, ctx)?;
     ctx.check()?;
     if edit.is_some() {
         folder.finish()?;
@@ -545,23 +546,23 @@ pub fn burn_in_sidecars(
 /// A folder for the copies that does not exist: beside the folder that has all files of the draft,
 /// so that adding that folder again finds no copies. `None` when the files have no common folder
 /// below the root of the disk.
-pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
-    fn common(tortilla: &Tortilla, known: &mut Option<PathBuf>) {
+pub fn propose_copies_folder(dataset: &Dataset) -> Option<PathBuf> {
+    fn find_common_folder(tortilla: &Tortilla, common: &mut Option<PathBuf>) {
         for sample in &tortilla.samples {
             if let Some(children) = sample.children() {
-                common(children, known);
+                find_common_folder(children, common);
             }
-            let Some(folder) = local_file(sample).and_then(Path::parent) else {
+            let Some(folder) = local_path(sample).and_then(Path::parent) else {
                 continue;
             };
-            match known {
-                Some(known) => while !folder.starts_with(&*known) && known.pop() {},
-                None => *known = Some(folder.to_owned()),
+            match common {
+                Some(common) => while !folder.starts_with(&*common) && common.pop() {},
+                None => *common = Some(folder.to_owned()),
             }
         }
     }
     let mut folder = None;
-    common(&dataset.root, &mut folder);
+    find_common_folder(&dataset.root, &mut folder);
     let folder = folder?;
     let name = folder.file_name()?.to_string_lossy().into_owned();
     list_numbered_names(&format!("{name}-burned-in"), "")
@@ -617,11 +618,11 @@ mod tests {
         let (_folder, mut dataset) = draft(&files);
         let before = dataset.clone();
         let found = rasters_with_sidecars(&dataset, &JobContext::default()).expect("looks");
-        let told: Vec<(&str, usize)> = found
+        let counts: Vec<(&str, usize)> = found
             .iter()
             .map(|raster| (raster.path.as_str(), raster.sidecars.len()))
             .collect();
-        assert_eq!(told, [("a/x.tif", 3), ("c.tif", 1)]);
+        assert_eq!(counts, [("a/x.tif", 3), ("c.tif", 1)]);
         let edit = pack_sidecars(&dataset, &JobContext::default())
             .expect("packs")
             .expect("there are sidecars");
@@ -730,15 +731,15 @@ mod tests {
     fn copies_are_proposed_beside_the_folder_of_all_files() {
         let (folder, dataset) = draft(&["a/x.tif", "b/x.tif"]);
         assert_eq!(
-            proposed_copies(&dataset),
+            propose_copies_folder(&dataset),
             Some(folder.path().join("set-burned-in"))
         );
         std::fs::create_dir(folder.path().join("set-burned-in")).expect("makes a folder");
         assert_eq!(
-            proposed_copies(&dataset),
+            propose_copies_folder(&dataset),
             Some(folder.path().join("set-burned-in-2"))
         );
-        assert_eq!(proposed_copies(&Dataset::default()), None);
+        assert_eq!(propose_copies_folder(&Dataset::default()), None);
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn has_wrong_positions(
 fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
     // A look would be a request for each part and probe.
     if is_remote(index.parts_folder()) {
-        return index.all_tile(ctx);
+        return index.all_ranges_tile(ctx);
     }
     let sources = index.levels().sources(level, ctx)?;
     let positions = index.levels().positions(level, ctx)?;

@@ -182,7 +182,7 @@ pub(super) fn refuse_torn_files(dataset: &Dataset, ctx: &JobContext) -> Result<(
 /// Warns of rasters that can't be opened and of sidecars that stay behind.
 fn warn_of_sources(report: &Report, ctx: &JobContext) {
     /// Findings of a rule that are named.
-    const NAMED: usize = 5;
+    const MAX_NAMES: usize = 5;
     for rule in [Rule::RasterRead, Rule::SidecarLeft] {
         let own: Vec<_> = report
             .findings
@@ -190,9 +190,9 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
             .filter(|finding| finding.rule == rule)
             .collect();
         own.iter()
-            .take(NAMED)
+            .take(MAX_NAMES)
             .for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
-        let rest = report.count(rule).saturating_sub(NAMED);
+        let rest = report.count(rule).saturating_sub(MAX_NAMES);
         if rest > 0 {
             ctx.warn(format!("{rule}: {rest} more"));
         }

@@ -44,7 +44,7 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 /// Elements whose text is a file name or address.
-const NAMED: &[&str] = &[
+const PATH_ELEMENTS: &[&str] = &[
     "SourceFilename",
     "SourceDataset",
     "SrcDataSource",
@@ -84,7 +84,7 @@ pub fn find_references(head: &[u8]) -> Option<References> {
             );
         }
         _ => {
-            for name in NAMED {
+            for name in PATH_ELEMENTS {
                 elements(start, name).for_each(|name| add_reference_name(&mut names, name));
             }
         }

@@ -35,7 +35,7 @@ impl Studio {
         let event = self.change_draft(|draft| {
             let edit = draft.undo_edit().cloned();
             let label = draft.undo()?;
-            let edit = edit.ok_or_else(nothing_there)?;
+            let edit = edit.ok_or_else(missing_edit_error)?;
             Ok(((label, edit.only_sets()), DraftChange::Undo(edit)))
         });
         event.map(Outcome::Done)
@@ -45,7 +45,7 @@ impl Studio {
         let event = self.change_draft(|draft| {
             let edit = draft.redo_edit().cloned();
             let label = draft.redo()?;
-            let edit = edit.ok_or_else(nothing_there)?;
+            let edit = edit.ok_or_else(missing_edit_error)?;
             Ok(((label, edit.only_sets()), DraftChange::Redo(edit)))
         });
         event.map(Outcome::Done)
@@ -84,7 +84,7 @@ impl Studio {
             let inverse = edit.clone().apply_to(&mut content)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
-                studio.take_over(revision, edit, content, inverse)
+                studio.install_edit(revision, edit, content, inverse)
             }) as Finish)
         }))
     }
@@ -103,7 +103,8 @@ impl Studio {
         })
     }
 
-    fn take_over(
+    /// Replaces the draft by the edited one, unless it changed since `revision`.
+    fn install_edit(
         &mut self,
         revision: u64,
         edit: Edit,
@@ -131,6 +132,6 @@ impl Studio {
     }
 }
 
-fn nothing_there() -> Error {
+fn missing_edit_error() -> Error {
     Error::internal("a step of the history has no edit")
 }

@@ -20,7 +20,7 @@ use crate::model::{FieldSpec, check_field_name, find_free_name, in_nfc};
 use crate::text::{PrintableLine, list_first, without_marks};
 
 /// Maximum number of keys in a message.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// A table and its key column.
 #[derive(Clone, Debug)]
@@ -180,7 +180,7 @@ impl KeyedTable {
             return Err(self.nothing_matches(samples));
         }
         if without > 0 {
-            let named = list_first(lonely().map(|(_, key)| key), NAMED);
+            let named = list_first(lonely().map(|(_, key)| key), MAX_NAMES);
             let rows = if without == 1 {
                 "1 row matches".to_owned()
             } else {

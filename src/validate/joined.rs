@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 
 use super::CheckOptions;
-use super::tacocat::take_over;
+use super::tacocat::merge_part_findings;
 use crate::container::{ContainerReader, JoinedPart, JoinedReader};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -26,7 +26,7 @@ pub fn check(
         joined.listed_parts(),
         joined.collection().get("taco:sources"),
     ) {
-        check_list(listed, sources, report);
+        check_listed_facts(listed, sources, report);
     }
     if !deep {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn check(
     for (index, (name, _)) in joined.datasets().enumerate() {
         ctx.check()?;
         let reader = joined.dataset(index, ctx)?;
-        take_over(
+        merge_part_findings(
             name,
             super::check_unfolded(reader.as_ref(), &options, ctx)?,
             report,
@@ -53,9 +53,10 @@ pub fn check(
     Ok(())
 }
 
-fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
-    let at = |key: String| Location::Collection(format!("taco:sources/{key}"));
-    super::tacocat::check_count(Some(sources), report);
+/// Compares the number, ids and extents that `taco:sources` states with the listed parts.
+fn check_listed_facts(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
+    let location_of = |key: String| Location::Collection(format!("taco:sources/{key}"));
+    super::tacocat::check_source_counts(Some(sources), report);
     if sources.get("count").is_none_or(Json::is_null) {
         let files = listed.len();
         let message = tr_n!(
@@ -64,7 +65,7 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
             "taco:sources counts nothing; it lists {files} files.",
             files
         );
-        report.add(Rule::PartFacts, at("count".into()), message);
+        report.add(Rule::PartFacts, location_of("count".into()), message);
     }
     for (index, part) in listed.iter().enumerate() {
         let Some((id, extent)) = &part.says else {
@@ -80,7 +81,11 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
                 name,
                 id = format!("{id:?}")
             );
-            report.add(Rule::PartFacts, at(format!("ids/{index}")), message);
+            report.add(
+                Rule::PartFacts,
+                location_of(format!("ids/{index}")),
+                message,
+            );
         }
         let Some(said) = sources
             .get("extents")
@@ -108,7 +113,7 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
                 };
                 report.add(
                     Rule::PartFacts,
-                    at(format!("extents/{index}/{key}")),
+                    location_of(format!("extents/{index}/{key}")),
                     message,
                 );
             }

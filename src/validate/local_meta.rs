@@ -13,7 +13,7 @@ use super::columns::comparable;
 use super::pit::sample_location;
 
 /// Maximum number of FOLDERs examined unless the check is deep.
-const SHALLOW: usize = 1000;
+const MAX_SHALLOW_FOLDERS: usize = 1000;
 
 /// Compares children, and with `deep` their values.
 ///
@@ -35,16 +35,16 @@ pub fn check(
     let limit = match (deep, is_remote(&reader.info().path)) {
         (true, _) => usize::MAX,
         (false, true) => 0,
-        (false, false) => SHALLOW,
+        (false, false) => MAX_SHALLOW_FOLDERS,
     };
     ctx.stage(tr!("Checking the FOLDERs"), Some(folders.min(limit) as u64));
-    let mut looked = 0;
+    let mut examined = 0;
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
-            if !level.folder[row as usize] || looked == limit {
+            if !level.folder[row as usize] || examined == limit {
                 continue;
             }
-            looked += 1;
+            examined += 1;
             ctx.check()?;
             ctx.step(1);
             check_folder(reader, tree, depth, row, deep, report, ctx)?;
@@ -62,7 +62,7 @@ fn check_folder(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let at = || sample_location(tree, depth, row);
+    let location = || sample_location(tree, depth, row);
     let local = match reader.local_meta(depth, row) {
         Ok(local) => local,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -71,7 +71,7 @@ fn check_folder(
             if error.kind() != Kind::Io && !error.is_caused_by(Cause::MissingMember) {
                 report.add(
                     Rule::LocalMeta,
-                    at(),
+                    location(),
                     format!(
                         "{} {}",
                         tr!("Its __meta__ can't be read."),
@@ -89,12 +89,12 @@ fn check_folder(
     let (Some(ids), Some(kinds)) = (local.strings("id")?, local.strings("type")?) else {
         report.add(
             Rule::LocalMeta,
-            at(),
+            location(),
             tr!("Its __meta__ has no id or no type column."),
         );
         return Ok(());
     };
-    let said: Vec<(&str, &str)> = (0..ids.len())
+    let listed: Vec<(&str, &str)> = (0..ids.len())
         .map(|i| {
             (
                 if ids.is_valid(i) { ids.value(i) } else { "" },
@@ -106,26 +106,26 @@ fn check_folder(
             )
         })
         .collect();
-    let wanted: Vec<(&str, &str)> = children
+    let expected: Vec<(&str, &str)> = children
         .iter()
         .map(|&child| (below.id(child), below.kind(child).as_str()))
         .collect();
-    if said != wanted {
+    if listed != expected {
         let message = tr_n!(
-            said.len(),
+            listed.len(),
             "Its __meta__ lists {listed} child ({names}); the level table has {stored} ({others}).",
             "Its __meta__ lists {listed} children ({names}); the level table has {stored} \
                 ({others}).",
-            listed = said.len(),
-            names = list_first_ids(&said),
-            stored = wanted.len(),
-            others = list_first_ids(&wanted)
+            listed = listed.len(),
+            names = list_first_ids(&listed),
+            stored = expected.len(),
+            others = list_first_ids(&expected)
         );
-        report.add(Rule::LocalMeta, at(), message);
+        report.add(Rule::LocalMeta, location(), message);
         return Ok(());
     }
-    check_types(reader, depth, &local, &at, report);
-    check_places(reader, tree, (depth, children), &local, &at, report)?;
+    check_types(reader, depth, &local, &location, report);
+    check_byte_ranges(reader, tree, (depth, children), &local, &location, report)?;
     if !deep {
         return Ok(());
     }
@@ -134,22 +134,22 @@ fn check_folder(
         if field.name.starts_with("internal:") || matches!(field.name.as_str(), "id" | "type") {
             continue;
         }
-        let consolidated = table.column_index(&field.name);
+        let level_column = table.column_index(&field.name);
         let differs = children.iter().enumerate().find(|&(i, &child)| {
-            let value = consolidated.map_or(crate::model::Value::Null, |column| {
+            let value = level_column.map_or(crate::model::Value::Null, |column| {
                 table.value(child as usize, column)
             });
             local.value(i, column) != value
         });
         if let Some((i, &child)) = differs {
             let at = sample_location(tree, depth + 1, child);
-            let other =
-                consolidated.map_or(String::new(), |column| table.text(child as usize, column));
+            let level_text =
+                level_column.map_or(String::new(), |column| table.text(child as usize, column));
             let message = tr!(
                 "{field} is {here} in __meta__ and {there} in the level table.",
                 field = field.name,
                 here = format!("{:?}", local.text(i, column)),
-                there = format!("{other:?}")
+                there = format!("{level_text:?}")
             );
             report.add(Rule::LocalMetaValues, at, message);
         }
@@ -167,12 +167,12 @@ fn list_first_ids(rows: &[(&str, &str)]) -> String {
 
 /// Checks offsets and sizes in the `__meta__` of an archive, which readers use that descend from
 /// FOLDER to FOLDER.
-fn check_places(
+fn check_byte_ranges(
     reader: &dyn ContainerReader,
     tree: &Skeleton,
     (depth, children): (usize, &[u32]),
     local: &LevelTable,
-    at: &dyn Fn() -> Location,
+    location: &dyn Fn() -> Location,
     report: &mut Report,
 ) -> Result<()> {
     if !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
@@ -185,7 +185,7 @@ fn check_places(
     for (row, &child) in children.iter().enumerate() {
         let read = |column: &Option<Int64Array>| read_unsigned_cell(column.as_ref()?, row);
         let stated = read(&offsets).zip(read(&sizes));
-        let fits = match stated {
+        let is_right = match stated {
             Some(stated) => match reader.asset(depth + 1, child) {
                 Ok((AssetPath::Range { offset, size, .. }, _)) => stated == (offset, size),
                 // A missing member is a separate finding.
@@ -193,14 +193,14 @@ fn check_places(
             },
             None => false,
         };
-        if !fits {
+        if !is_right {
             let id = tree.levels[depth + 1].id(child);
             let message = tr!(
                 "internal:offset or internal:size of {id} in its __meta__ is missing, or not that \
                     of its bytes.",
                 id
             );
-            report.add(Rule::LocalMeta, at(), message);
+            report.add(Rule::LocalMeta, location(), message);
             break;
         }
     }
@@ -213,7 +213,7 @@ fn check_types(
     reader: &dyn ContainerReader,
     depth: usize,
     local: &LevelTable,
-    at: &dyn Fn() -> Location,
+    location: &dyn Fn() -> Location,
     report: &mut Report,
 ) {
     let fields = reader.levels().fields(depth + 1);
@@ -222,22 +222,22 @@ fn check_types(
         .iter()
         .filter(|field| !field.name.starts_with("internal:"))
     {
-        let Some(known) = fields.iter().find(|known| known.name == field.name) else {
+        let Some(level_field) = fields.iter().find(|known| known.name == field.name) else {
             continue;
         };
         let (here, there) = (
             comparable(&dtype_name(&field.dtype)),
-            comparable(&dtype_name(&known.dtype)),
+            comparable(&dtype_name(&level_field.dtype)),
         );
-        if here != there && field.dtype != DataType::Null && known.dtype != DataType::Null {
+        if here != there && field.dtype != DataType::Null && level_field.dtype != DataType::Null {
             let message = tr!(
                 "{field} is {here} in its __meta__ and {there} in level{level}.",
                 field = field.name,
                 here = dtype_name(&field.dtype),
-                there = dtype_name(&known.dtype),
+                there = dtype_name(&level_field.dtype),
                 level = depth + 1
             );
-            report.add(Rule::PitSchemaUniform, at(), message);
+            report.add(Rule::PitSchemaUniform, location(), message);
         }
     }
 }

@@ -24,12 +24,12 @@ pub fn check(
 ) -> Result<()> {
     let parts = index.part_names(ctx)?;
     ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
-    check_list(index.collection(), &parts, report);
-    let rows = rows_by_part(index, &parts, report, ctx)?;
+    check_part_list(index.collection(), &parts, report);
+    let rows = group_rows_by_part(index, &parts, report, ctx)?;
     // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are
     // checked for tiling the data.
     if is_remote(index.parts_folder()) && !deep {
-        if !index.all_tile(ctx)? {
+        if !index.all_ranges_tile(ctx)? {
             let message = tr!(
                 "internal:offset and internal:size leave gaps or overlap, so some are not those of \
                     their samples."
@@ -38,23 +38,23 @@ pub fn check(
         }
         return Ok(());
     }
-    let values = if deep {
+    let indexed_values = if deep {
         Some(IndexRows::read(index, ctx)?)
     } else {
         None
     };
-    for (place, part) in parts.iter().enumerate() {
+    for (number, part) in parts.iter().enumerate() {
         ctx.check()?;
         ctx.step(1);
-        let rows: Vec<&[u32]> = rows.iter().map(|level| level[place].as_slice()).collect();
-        let known = report.count(Rule::PartStale);
-        check_part(index, part, &rows, deep, report, ctx)?;
-        // Rows that are those of other samples have other values.
-        if let Some(values) = values
+        let part_rows: Vec<&[u32]> = rows.iter().map(|level| level[number].as_slice()).collect();
+        let stale_before = report.count(Rule::PartStale);
+        check_part(index, part, &part_rows, deep, report, ctx)?;
+        // Rows of other samples have other values, which would be reported once more.
+        if let Some(indexed_values) = indexed_values
             .as_ref()
-            .filter(|_| report.count(Rule::PartStale) == known)
+            .filter(|_| report.count(Rule::PartStale) == stale_before)
         {
-            check_values(index, values, part, report, ctx)?;
+            check_values(index, indexed_values, part, report, ctx)?;
         }
     }
     Ok(())
@@ -63,7 +63,7 @@ pub fn check(
 /// Compares the values of the index with those of a part that can be read.
 fn check_values(
     index: &TacocatReader,
-    values: &IndexRows<'_>,
+    indexed_values: &IndexRows<'_>,
     name: &str,
     report: &mut Report,
     ctx: &JobContext,
@@ -72,7 +72,8 @@ fn check_values(
         return Ok(());
     };
     // A table that can't be read is reported by the check of the part.
-    let Ok(found) = separate_transient_error(values.first_stale(name, &part, ctx))? else {
+    let Ok(found) = separate_transient_error(indexed_values.find_stale_value(name, &part, ctx))?
+    else {
         return Ok(());
     };
     let Some(stale) = found else { return Ok(()) };
@@ -80,7 +81,7 @@ fn check_values(
         "{field} is {here} in the index and {there} in {part}: the index is older or newer.",
         field = stale.column.printable_line(),
         here = format!("{:?}", stale.indexed),
-        there = format!("{:?}", stale.own),
+        there = format!("{:?}", stale.stored),
         part = name.printable_line()
     );
     report.add(
@@ -100,8 +101,8 @@ fn part_location(part: &str) -> Location {
 }
 
 /// Compares the list in the collection, in either tool's form, with the parts that rows refer to.
-fn check_list(collection: &Collection, parts: &[Arc<str>], report: &mut Report) {
-    check_count(collection.get("taco:sources"), report);
+fn check_part_list(collection: &Collection, parts: &[Arc<str>], report: &mut Report) {
+    check_source_counts(collection.get("taco:sources"), report);
     let Some((key, listed)) = find_part_list(collection, "taco:sources", "files")
         .or_else(|| find_part_list(collection, "_tacocat", "dataset_sources"))
     else {
@@ -113,18 +114,19 @@ fn check_list(collection: &Collection, parts: &[Arc<str>], report: &mut Report) 
         );
     };
     let listed: Vec<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
-    let known: HashSet<&str> = listed.iter().copied().collect();
-    for part in parts.iter().filter(|part| !known.contains(&***part)) {
+    let listed_names: HashSet<&str> = listed.iter().copied().collect();
+    let unlisted = parts.iter();
+    for part in unlisted.filter(|part| !listed_names.contains(&***part)) {
         let message = tr!(
             "{part} is not listed, but samples come from it.",
             part = part.printable_line()
         );
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
-    let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
-    let mut seen = HashSet::new();
-    let names = listed.into_iter();
-    for name in names.filter(|name| !named.contains(name) && seen.insert(*name)) {
+    let used_names: HashSet<&str> = parts.iter().map(|part| &**part).collect();
+    let mut reported = HashSet::new();
+    let unused = listed.into_iter();
+    for name in unused.filter(|name| !used_names.contains(name) && reported.insert(*name)) {
         let message = tr!(
             "{part} is listed, but no sample comes from it.",
             part = name.printable_line()
@@ -145,7 +147,7 @@ fn find_part_list<'a>(
 }
 
 /// Checks that `taco:sources` counts the files that it lists, and has as many ids and extents.
-pub fn check_count(sources: Option<&Json>, report: &mut Report) {
+pub fn check_source_counts(sources: Option<&Json>, report: &mut Report) {
     let Some((sources, files)) =
         sources.and_then(|sources| Some((sources, sources.get("files")?.as_array()?.len())))
     else {
@@ -168,12 +170,12 @@ pub fn check_count(sources: Option<&Json>, report: &mut Report) {
     }
 }
 
-fn add_count_fault(report: &mut Report, files: usize, key: &str, said: String) {
+fn add_count_fault(report: &mut Report, files: usize, key: &str, stated: String) {
     let message = tr_n!(
         files,
         "taco:sources counts {said}; it lists {files} file.",
         "taco:sources counts {said}; it lists {files} files.",
-        said,
+        said = stated,
         files
     );
     report.add(
@@ -183,19 +185,19 @@ fn add_count_fault(report: &mut Report, files: usize, key: &str, said: String) {
     );
 }
 
-/// By level and part, the rows of the part.
-fn rows_by_part(
+/// The rows of each part on each level, as `[level][part][row]`. Reports rows without a part.
+fn group_rows_by_part(
     index: &TacocatReader,
     parts: &[Arc<str>],
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<Vec<Vec<Vec<u32>>>> {
     let levels = index.levels().count();
-    let mut rows = Vec::with_capacity(levels);
-    let place: BTreeMap<&str, usize> = parts
+    let mut rows_by_level = Vec::with_capacity(levels);
+    let part_numbers: BTreeMap<&str, usize> = parts
         .iter()
         .enumerate()
-        .map(|(place, part)| (&**part, place))
+        .map(|(number, part)| (&**part, number))
         .collect();
     for level in 0..levels {
         ctx.check()?;
@@ -204,7 +206,7 @@ fn rows_by_part(
         for row in 0..sources.rows.len() as u32 {
             match sources
                 .part_name(row)
-                .and_then(|name| place.get(&*name).copied())
+                .and_then(|name| part_numbers.get(&*name).copied())
             {
                 Some(part) => by_part[part].push(row),
                 None => {
@@ -218,11 +220,13 @@ fn rows_by_part(
                 }
             }
         }
-        rows.push(by_part);
+        rows_by_level.push(by_part);
     }
-    Ok(rows)
+    Ok(rows_by_level)
 }
 
+/// Compares the rows and byte ranges of an index with one part; `rows` are those of the part on
+/// each level. With `deep`, checks the part itself too.
 fn check_part(
     index: &TacocatReader,
     name: &str,
@@ -231,7 +235,7 @@ fn check_part(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    if let Some(target) = index.part_leads_out(name) {
+    if let Some(target) = index.link_target_outside(name) {
         let target = target.display().to_string();
         let message = tr!(
             "{part} is a link that leads out of the folder of the parts, to {target}.",
@@ -249,20 +253,20 @@ fn check_part(
         }
     };
     if deep {
-        let mut inner = Report::default();
-        super::zip::check(&part, true, &mut inner, ctx)?;
-        take_over(name, inner, report);
+        let mut part_report = Report::default();
+        super::zip::check(&part, true, &mut part_report, ctx)?;
+        merge_part_findings(name, part_report, report);
     }
-    let tree = index.levels().skeleton(ctx)?;
+    let index_tree = index.levels().skeleton(ctx)?;
     // The reason for an unreadable part is reported by the deep check.
-    let Ok(own) = separate_transient_error(part.levels().skeleton(ctx))? else {
+    let Ok(part_tree) = separate_transient_error(part.levels().skeleton(ctx))? else {
         let message =
             tr!("The levels of the part can't be read, so the index can't be compared with it.");
         report.add(Rule::PartStale, part_location(name), message);
         return Ok(());
     };
     for (level, rows) in rows.iter().enumerate() {
-        let count = own.levels.get(level).map_or(0, |level| level.len());
+        let count = part_tree.levels.get(level).map_or(0, |level| level.len());
         if rows.len() != count {
             let message = tr_n!(
                 rows.len(),
@@ -276,94 +280,103 @@ fn check_part(
             continue;
         }
         let positions = index.levels().positions(level, ctx)?;
-        let mut wrong = Vec::new();
-        for (place, &row) in rows.iter().enumerate() {
-            if place % 4096 == 0 {
+        let mut wrong_ranges = Vec::new();
+        for (part_row, &row) in rows.iter().enumerate() {
+            if part_row % 4096 == 0 {
                 ctx.check()?;
             }
-            let path = tree.path(level, row);
-            if own.path(level, place as u32) != path {
-                let here = Location::Sample { level, row, path };
+            let path = index_tree.path(level, row);
+            if part_tree.path(level, part_row as u32) != path {
+                let location = Location::Sample { level, row, path };
                 let message = tr!(
                     "Row {row} of level{level} in {part} is another sample: the index is older or \
                         newer.",
-                    row = place,
+                    row = part_row,
                     level,
                     part = name
                 );
-                report.add(Rule::PartStale, here, message);
+                report.add(Rule::PartStale, location, message);
                 break;
             }
-            let Ok(member) = part.member_name(level, place as u32) else {
+            let Ok(member) = part.member_name(level, part_row as u32) else {
                 continue;
             };
-            let right = match positions.range(row) {
+            let is_range_right = match positions.range(row) {
                 Some((offset, size)) => part.is_data_of(&member, offset, size)?,
                 None => false,
             };
-            if !right {
-                wrong.push((place as u32, row, member));
+            if !is_range_right {
+                wrong_ranges.push(WrongRange { row, member });
             }
         }
-        if let Some(finding) = wrong_positions(index, &part, name, level, &wrong, ctx)? {
+        if let Some(finding) = build_range_finding(index, &part, name, level, &wrong_ranges, ctx)? {
             report.push(finding);
         }
     }
     Ok(())
 }
 
+/// A row of an index whose range is not that of its sample in the part.
+struct WrongRange {
+    /// Row in the index.
+    row: u32,
+    /// Name of the sample's member in the part.
+    member: String,
+}
+
 /// A single finding for all rows of a level with wrong ranges, as an index over a part with wrong
 /// ranges has them in every row.
-fn wrong_positions(
+fn build_range_finding(
     index: &TacocatReader,
     part: &ZipReader,
     name: &str,
     level: usize,
-    wrong: &[(u32, u32, String)],
+    wrong_ranges: &[WrongRange],
     ctx: &JobContext,
 ) -> Result<Option<Finding>> {
-    let Some((_, first, _)) = wrong.first() else {
+    let Some(first) = wrong_ranges.first() else {
         return Ok(None);
     };
     let positions = index.levels().positions(level, ctx)?;
-    let own: HashSet<(u64, u64)> = wrong
+    let member_ranges: HashSet<(u64, u64)> = wrong_ranges
         .iter()
-        .filter_map(|(_, _, member)| part.member_range(member).ok())
+        .filter_map(|wrong| part.member_range(&wrong.member).ok())
         .collect();
     // The ranges belong to other samples of the part.
     let swapped = level > 0
-        && wrong.iter().all(|(_, row, _)| {
+        && wrong_ranges.iter().all(|wrong| {
             positions
-                .range(*row)
-                .is_some_and(|range| own.contains(&range))
+                .range(wrong.row)
+                .is_some_and(|range| member_ranges.contains(&range))
         });
     let rule = if swapped {
         Rule::ZipOffsetOther
     } else {
         Rule::ZipOffset
     };
-    let path = index.levels().skeleton(ctx)?.path(level, *first);
+    let path = index.levels().skeleton(ctx)?.path(level, first.row);
     let message = tr_n!(
-        wrong.len(),
+        wrong_ranges.len(),
         "internal:offset and internal:size of level{level} of {path} are not those of the samples' \
             bytes in {part}.",
         "internal:offset and internal:size of level{level} of {n} samples, {path} the first, are \
             not those of the samples' bytes in {part}.",
         level,
-        n = wrong.len(),
+        n = wrong_ranges.len(),
         path,
         part = name
     );
     Ok(Some(Finding::new(rule, part_location(name), message)))
 }
 
-/// Adds the findings of a part to the report, with one finding for each rule about ranges. `inner`
-/// is not folded, so that its counts are added too.
-pub fn take_over(part: &str, mut inner: Report, report: &mut Report) {
-    let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
-    for finding in inner.findings {
+/// Adds the findings of a part to the report, with one finding for each rule about ranges.
+/// `part_report` is not folded, so that its counts are added too.
+pub fn merge_part_findings(part: &str, mut part_report: Report, report: &mut Report) {
+    // The number of findings of a rule, and the first of them.
+    let mut range_findings: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
+    for finding in part_report.findings {
         if matches!(finding.rule, Rule::ZipOffset | Rule::ZipOffsetOther) {
-            positions
+            range_findings
                 .entry(finding.rule)
                 .or_insert_with(|| (0, finding))
                 .0 += 1;
@@ -371,8 +384,8 @@ pub fn take_over(part: &str, mut inner: Report, report: &mut Report) {
             report.push(convert_part_finding(part, finding));
         }
     }
-    for (rule, (stored, mut finding)) in positions {
-        let count = stored + inner.more.remove(&rule).unwrap_or_default();
+    for (rule, (stored, mut finding)) in range_findings {
+        let count = stored + part_report.more.remove(&rule).unwrap_or_default();
         if count > 1 {
             finding.message.push(' ');
             finding
@@ -382,7 +395,7 @@ pub fn take_over(part: &str, mut inner: Report, report: &mut Report) {
         report.push(convert_part_finding(part, finding));
     }
     report.absorb(Report {
-        more: inner.more,
+        more: part_report.more,
         ..Report::default()
     });
 }
@@ -401,14 +414,14 @@ mod tests {
     use crate::model::FINDINGS_KEPT;
 
     #[test]
-    fn findings_of_a_part_that_were_only_counted_are_taken_over() {
-        let mut inner = Report::default();
+    fn counts_of_findings_of_a_part_are_merged() {
+        let mut part_report = Report::default();
         for row in 0..FINDINGS_KEPT + 500 {
-            inner.add(Rule::ZipOffset, Location::Level(row % 3), "Wrong.");
-            inner.add(Rule::ZipCrc, Location::Level(row % 3), "Damaged.");
+            part_report.add(Rule::ZipOffset, Location::Level(row % 3), "Wrong.");
+            part_report.add(Rule::ZipCrc, Location::Level(row % 3), "Damaged.");
         }
         let mut report = Report::default();
-        take_over("a.tacozip", inner, &mut report);
+        merge_part_findings("a.tacozip", part_report, &mut report);
         assert_eq!(report.findings.len(), FINDINGS_KEPT + 1);
         let last = report.findings.last().expect("that of the ranges");
         assert_eq!(
@@ -431,7 +444,7 @@ mod tests {
         let sources = serde_json::json!({ "count": files.len(), "files": files });
         collection.set("taco:sources", Some(sources));
         let mut report = Report::default();
-        check_list(&collection, &[Arc::from("own.tacozip")], &mut report);
+        check_part_list(&collection, &[Arc::from("own.tacozip")], &mut report);
         let found: Vec<&str> = report
             .findings
             .iter()

@@ -18,7 +18,7 @@ const FILES_MAX: usize = 100_000;
 /// Number of files of each FOLDER whose headers are read.
 const READ: usize = 5;
 /// Names and FOLDERs that the message lists.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 /// Contents of a file: of a raster by its header, of others by the extension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +114,7 @@ pub(super) fn check(
                 one FOLDER for each name, with its file of every kind.",
             folders = described.join(", "),
             n = common.len(),
-            names = list_first(&common, NAMED)
+            names = list_first(&common, MAX_NAMES)
         ),
     );
     Ok(())

@@ -202,7 +202,7 @@ fn histograms_are_counted_and_give_percentiles() {
             .get_by_label("Compute")
             .accesskit_node()
             .is_disabled(),
-        "101 is no percentage"
+        "101 is not a percentage"
     );
     fill(&mut harness, "Percentages", "5, 50");
     run(&mut harness, "Compute");

@@ -877,7 +877,7 @@ impl ContainerReader for Taco3Reader {
             Error::format("the sample has no position in its archive").at_place(path)
         })?;
         let archive = parts.path(&source)?;
-        if let Some(target) = parts.leads_out(&source) {
+        if let Some(target) = parts.link_target_outside(&source) {
             return Err(Outside::LeadsOut(target).into_error("open the archive", &archive));
         }
         let file = LocalFile::open(&archive)?;

@@ -48,7 +48,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let root = output.path();
     make_folders(root, &plan)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    let step = sources.batch(&plan, assembly);
+    let step = sources.batch_length(&plan, assembly);
     for first in (0..plan.files.len()).step_by(step) {
         let batch = first..plan.files.len().min(first + step);
         sources.prefetch(&plan, assembly, &batch);
@@ -428,7 +428,7 @@ fn copy(
             let mut output = File::create_new(target).io_at("write the output", target)?;
             let copied =
                 std::io::copy(&mut input.file, &mut output).io_at("copy the sample", &**from)?;
-            input.end(from)?;
+            input.finish(from)?;
             ctx.bytes(copied);
             Ok(())
         }

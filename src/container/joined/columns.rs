@@ -76,7 +76,7 @@ impl fmt::Display for JoinedColumnChange {
     }
 }
 
-/// Column input of [`join`]: the level tables' schemas of one dataset.
+/// Column input of [`join_columns`]: the level tables' schemas of one dataset.
 pub struct SourceColumns {
     /// Name of the dataset in messages.
     pub name: String,
@@ -91,7 +91,7 @@ pub struct SourceColumns {
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or
 /// [`JoinMode::FillMissing`] when types do not match, and
 /// [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
-pub fn join(
+pub fn join_columns(
     sources: &[&SourceColumns],
     mode: JoinMode,
 ) -> Result<(Vec<Schema>, Vec<JoinedColumnChange>)> {
@@ -110,13 +110,13 @@ pub fn join(
             }
         }
         names.retain(|name| !name.starts_with("internal:"));
-        for needed in ["id", "type"] {
+        for mandatory in ["id", "type"] {
             if let Some(source) = sources
                 .iter()
-                .find(|source| field_of(source, level, needed).is_none())
+                .find(|source| find_field(source, level, mandatory).is_none())
             {
                 return Err(Error::format(format!(
-                    "level{level} of {} has no column {needed}",
+                    "level{level} of {} has no column {mandatory}",
                     source.name
                 )));
             }
@@ -127,7 +127,7 @@ pub fn join(
             if matches!(name, "id" | "type") {
                 fields.push(Field::new(name, DataType::Utf8, true));
             } else if let Some(field) =
-                joined_field(sources, level, name, mode, &mut changes, &mut faults)
+                join_field(sources, level, name, mode, &mut changes, &mut faults)
             {
                 fields.push(field);
             }
@@ -152,13 +152,13 @@ pub fn join(
     }))
 }
 
-fn field_of<'a>(source: &'a SourceColumns, level: usize, name: &str) -> Option<&'a Field> {
+fn find_field<'a>(source: &'a SourceColumns, level: usize, name: &str) -> Option<&'a Field> {
     source.levels.get(level)?.field_with_name(name).ok()
 }
 
 /// The column `name` of the joined level; `None` when it is left out. What the mode refuses is
 /// added to `faults`.
-fn joined_field(
+fn join_field(
     sources: &[&SourceColumns],
     level: usize,
     name: &str,
@@ -166,30 +166,31 @@ fn joined_field(
     changes: &mut Vec<JoinedColumnChange>,
     faults: &mut Vec<String>,
 ) -> Option<Field> {
+    // The first dataset with the column, and the type that all datasets so far can be read as.
     let mut found: Option<(&str, DataType)> = None;
     let mut lacking = Vec::new();
     // One fault for each other type.
     let mut other_types: Vec<&DataType> = Vec::new();
     for source in sources {
-        let Some(field) = field_of(source, level, name) else {
+        let Some(field) = find_field(source, level, name) else {
             lacking.push(source.name.clone());
             continue;
         };
         let dtype = field.data_type();
-        let Some((first, known)) = found.take() else {
+        let Some((first, joined_type)) = found.take() else {
             found = Some((&source.name, dtype.clone()));
             continue;
         };
-        let both = if mode == JoinMode::Strict {
-            (known == *dtype).then(|| known.clone())
+        let common_type = if mode == JoinMode::Strict {
+            (joined_type == *dtype).then(|| joined_type.clone())
         } else {
-            exact_type(&known, dtype)
+            exact_type(&joined_type, dtype)
         };
-        if let Some(both) = both {
-            found = Some((first, both));
+        if let Some(common_type) = common_type {
+            found = Some((first, common_type));
             continue;
         }
-        let types = (dtype_name(&known), dtype_name(dtype));
+        let types = (dtype_name(&joined_type), dtype_name(dtype));
         if mode == JoinMode::Intersection {
             let column = name.to_owned();
             changes.push(JoinedColumnChange {
@@ -208,7 +209,7 @@ fn joined_field(
                 types.0, types.1, source.name
             ));
         }
-        found = Some((first, known));
+        found = Some((first, joined_type));
     }
     let (_, dtype) = found?;
     if lacking.is_empty() {
@@ -272,24 +273,24 @@ mod tests {
             &[("both", DataType::Int64), ("only_b", DataType::Utf8)],
         );
         let both = [&a, &b];
-        let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
+        let (levels, changes) = join_columns(&both, JoinMode::Intersection).expect("joins");
         assert_eq!(names(&levels), ["id", "type", "both"]);
         assert_eq!(levels[0].field(2).data_type(), &DataType::Int64);
-        let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = changes.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            texts,
             [
                 "only_a of level0 is left out: not in b",
                 "only_b of level0 is left out: not in a"
             ]
         );
-        let (levels, changes) = join(&both, JoinMode::FillMissing).expect("joins");
+        let (levels, changes) = join_columns(&both, JoinMode::FillMissing).expect("joins");
         assert_eq!(names(&levels), ["id", "type", "both", "only_a", "only_b"]);
         assert!(
             changes.len() == 2
                 && changes[0].to_string() == "only_a of level0 is null for b, which lacks it"
         );
-        let error = join(&both, JoinMode::Strict)
+        let error = join_columns(&both, JoinMode::Strict)
             .expect_err("differ")
             .to_string();
         assert!(
@@ -305,7 +306,7 @@ mod tests {
             source("b", &[("x", DataType::Int64)]),
         );
         let both = [&a, &b];
-        let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
+        let (levels, changes) = join_columns(&both, JoinMode::Intersection).expect("joins");
         assert_eq!(names(&levels), ["id", "type"]);
         assert!(
             changes[0]
@@ -314,7 +315,7 @@ mod tests {
             "{}",
             changes[0]
         );
-        let error = join(&both, JoinMode::FillMissing)
+        let error = join_columns(&both, JoinMode::FillMissing)
             .expect_err("differ")
             .to_string();
         assert!(error.contains("string in a and int64 in b"), "{error}");
@@ -334,7 +335,7 @@ mod tests {
             "c",
             &[("both", DataType::Int64), ("only_b", DataType::Utf8)],
         );
-        let report = join(&[&a, &b, &c], JoinMode::Strict)
+        let report = join_columns(&[&a, &b, &c], JoinMode::Strict)
             .expect_err("differ")
             .report();
         assert!(report.contains("differ in 3 ways"), "{report}");
@@ -350,7 +351,7 @@ mod tests {
             1,
             "{report}"
         );
-        let one = join(
+        let one = join_columns(
             &[&b, &source("d", &[("both", DataType::Int64)])],
             JoinMode::Strict,
         )

@@ -8,8 +8,8 @@ use arrow::datatypes::{Field, Schema};
 use rayon::prelude::*;
 use tempfile::{SpooledData, SpooledTempFile};
 
-use super::columns::{JoinMode, JoinedColumnChange, SourceColumns, join};
-use super::rows::{LevelRows, with_internal};
+use super::columns::{JoinMode, JoinedColumnChange, SourceColumns, join_columns};
+use super::rows::{LevelRows, add_internal_columns};
 use super::sources::JoinedSources;
 use crate::container::merge_collections::{
     PartFacts, merge_collection_fields, sources_of, sum_pit_schemas,
@@ -229,7 +229,7 @@ impl JoinedReader {
                 other.levels.len()
             )));
         }
-        let (planned, changes) = join(&columns, mode)?;
+        let (planned, changes) = join_columns(&columns, mode)?;
         changes
             .iter()
             .for_each(|change| ctx.warn(change.to_string()));
@@ -249,7 +249,7 @@ impl JoinedReader {
         let mut heads = Vec::with_capacity(planned.len());
         for (level, columns) in planned.iter().enumerate() {
             let has = |name: &str| has_column(looked, level, name);
-            let schema = with_internal(columns, &has);
+            let schema = add_internal_columns(columns, &has);
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);

@@ -20,30 +20,33 @@ pub const SOURCE_FILE: &str = "internal:source_file";
 /// Column: path or address of the row's source dataset.
 pub const SOURCE_PATH: &str = "internal:source_path";
 /// Column: GDAL path of the sample.
-const VSI: &str = "internal:gdal_vsi";
+const VSI_COLUMN: &str = "internal:gdal_vsi";
 /// Maximum number of rows of a level whose stored byte range is compared with the reader's before
 /// the stored ranges of the level are used.
-const PROBES: usize = 64;
+const MAX_COMPARED_ROWS: usize = 64;
 
 /// Schema of a joined level: `columns`, then the `internal:*` columns; `internal:offset`,
-/// `internal:size` and `internal:relative_path` only if `has` returns true for the name.
-pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
+/// `internal:size` and `internal:relative_path` only if `has_column` returns true for the name.
+pub fn add_internal_columns(columns: &Schema, has_column: &dyn Fn(&str) -> bool) -> Schema {
     let mut fields: Vec<Field> = columns
         .fields()
         .iter()
         .map(|field| field.as_ref().clone())
         .collect();
-    let places = ["internal:offset", "internal:size"]
+    let range_columns = ["internal:offset", "internal:size"]
         .into_iter()
-        .filter(|name| has(name));
+        .filter(|name| has_column(name));
     for name in ["internal:current_id", "internal:parent_id"]
         .into_iter()
-        .chain(places)
+        .chain(range_columns)
     {
         fields.push(Field::new(name, DataType::Int64, true));
     }
-    let path = Some("internal:relative_path").filter(|name| has(name));
-    for name in path.into_iter().chain([SOURCE_FILE, SOURCE_PATH, VSI]) {
+    let path = Some("internal:relative_path").filter(|name| has_column(name));
+    for name in path
+        .into_iter()
+        .chain([SOURCE_FILE, SOURCE_PATH, VSI_COLUMN])
+    {
         fields.push(Field::new(name, DataType::Utf8, true));
     }
     Schema::new(fields)
@@ -76,13 +79,14 @@ impl LevelRows<'_> {
         ctx: &JobContext,
         sink: &mut dyn FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
-        let place = make_path_absolute(self.reader.info().path.clone());
-        let trusted = self.positions_hold(ctx)?;
+        let dataset_path = make_path_absolute(self.reader.info().path.clone());
+        let uses_stored_ranges = self.are_ranges_right(ctx)?;
         let mut first = 0;
-        let mut each =
-            |batch: RecordBatch| sink(&self.batch(&batch, &mut first, &place, trusted, ctx)?);
+        let mut convert = |batch: RecordBatch| {
+            sink(&self.convert_batch(&batch, &mut first, &dataset_path, uses_stored_ranges, ctx)?)
+        };
         match self.reader.levels().head(self.level) {
-            Some(head) => head.for_each_batch(ctx, &mut each),
+            Some(head) => head.for_each_batch(ctx, &mut convert),
             None => self
                 .reader
                 .levels()
@@ -90,19 +94,19 @@ impl LevelRows<'_> {
                 .batches()
                 .iter()
                 .cloned()
-                .try_for_each(each),
+                .try_for_each(convert),
         }
     }
 
     /// True when the level's stored byte ranges agree with the reader's. A ZIP reader compares them
     /// with the archive; for other containers, at most 64 evenly spaced rows are compared.
-    fn positions_hold(&self, ctx: &JobContext) -> Result<bool> {
+    fn are_ranges_right(&self, ctx: &JobContext) -> Result<bool> {
         if let Physical::Zip(zip) = self.reader.physical() {
             return zip.positions_hold(self.level, ctx);
         }
         let positions = self.reader.levels().positions(self.level, ctx)?;
         let rows = self.reader.levels().rows(self.level);
-        let step = rows.div_ceil(PROBES).max(1);
+        let step = rows.div_ceil(MAX_COMPARED_ROWS).max(1);
         for row in (0..rows as u32).step_by(step) {
             ctx.check()?;
             match self.reader.asset(self.level, row) {
@@ -114,19 +118,20 @@ impl LevelRows<'_> {
         Ok(true)
     }
 
-    fn batch(
+    /// Converts the rows of a batch that begin at row `first` of the level; advances `first`.
+    fn convert_batch(
         &self,
         batch: &RecordBatch,
         first: &mut usize,
-        place: &Path,
-        trusted: bool,
+        dataset_path: &Path,
+        uses_stored_ranges: bool,
         ctx: &JobContext,
     ) -> Result<RecordBatch> {
         ctx.check()?;
         let count = batch.num_rows();
         let rows = *first..*first + count;
         *first = rows.end;
-        let paths = self.paths(batch, rows.clone(), place, trusted, ctx)?;
+        let paths = self.locate_rows(batch, rows.clone(), dataset_path, uses_stored_ranges, ctx)?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         for field in self.schema.fields() {
             columns.push(match field.name().as_str() {
@@ -134,18 +139,22 @@ impl LevelRows<'_> {
                     rows.clone().map(|row| i64::from(self.start) + row as i64),
                 )),
                 "internal:parent_id" => Arc::new(self.number_parents(rows.clone())),
-                "internal:offset" if !trusted => Arc::new(positions_of(&paths, |range| range.0)),
-                "internal:size" if !trusted => Arc::new(positions_of(&paths, |range| range.1)),
+                "internal:offset" if !uses_stored_ranges => {
+                    Arc::new(collect_ranges(&paths, |range| range.0))
+                }
+                "internal:size" if !uses_stored_ranges => {
+                    Arc::new(collect_ranges(&paths, |range| range.1))
+                }
                 SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => Arc::new(
                     StringArray::from_iter_values(std::iter::repeat_n(self.name, count)),
                 ),
                 SOURCE_PATH => {
-                    let text = place.display().to_string();
+                    let text = dataset_path.display().to_string();
                     Arc::new(StringArray::from_iter_values(std::iter::repeat_n(
                         text, count,
                     )))
                 }
-                VSI => {
+                VSI_COLUMN => {
                     let mut texts = StringBuilder::with_capacity(count, count * 48);
                     paths
                         .iter()
@@ -197,22 +206,22 @@ impl LevelRows<'_> {
     }
 
     /// Location of each row's data; `None` when it can't be determined.
-    fn paths(
+    fn locate_rows(
         &self,
         batch: &RecordBatch,
         rows: std::ops::Range<usize>,
-        place: &Path,
-        trusted: bool,
+        dataset_path: &Path,
+        uses_stored_ranges: bool,
         ctx: &JobContext,
     ) -> Result<Vec<Option<AssetPath>>> {
         let positions = self.reader.levels().positions(self.level, ctx)?;
         Ok(match self.reader.physical() {
-            Physical::Zip(_) if trusted => {
-                let container: Arc<Path> = place.into();
+            Physical::Zip(_) if uses_stored_ranges => {
+                let container: Arc<Path> = dataset_path.into();
                 rows.map(|row| locate_row(&positions, row, &container))
                     .collect()
             }
-            Physical::Tacocat(index) if trusted => {
+            Physical::Tacocat(index) if uses_stored_ranges => {
                 let parts = self.reader.levels().sources(self.level, ctx)?;
                 let paths: Vec<Option<Arc<Path>>> = parts
                     .names
@@ -225,7 +234,7 @@ impl LevelRows<'_> {
             }
             Physical::Joined(_) => {
                 let stored = batch
-                    .column_by_name(VSI)
+                    .column_by_name(VSI_COLUMN)
                     .and_then(|column| arrow::compute::cast(column, &DataType::Utf8).ok());
                 let stored = stored
                     .as_ref()
@@ -258,10 +267,11 @@ fn make_path_absolute(path: PathBuf) -> PathBuf {
     }
 }
 
-fn positions_of(paths: &[Option<AssetPath>], part: impl Fn((u64, u64)) -> u64) -> Int64Array {
+/// One number of the byte range of each path: its offset or its size.
+fn collect_ranges(paths: &[Option<AssetPath>], number: impl Fn((u64, u64)) -> u64) -> Int64Array {
     paths
         .iter()
-        .map(|path| Some(part(stored_range(path.as_ref()?)?) as i64))
+        .map(|path| Some(number(stored_range(path.as_ref()?)?) as i64))
         .collect()
 }
 

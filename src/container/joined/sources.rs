@@ -44,7 +44,7 @@ impl FirstVersion {
     /// Compares the dataset as it was opened again.
     fn expect(&self, reader: &dyn ContainerReader) -> Result<()> {
         match (&self.archive, reader.physical()) {
-            (Some(stamp), Physical::Zip(zip)) => zip.file().expect(stamp),
+            (Some(stamp), Physical::Zip(zip)) => zip.file().expect_version(stamp),
             _ => self.files.expect_unchanged(),
         }
     }

@@ -87,11 +87,11 @@ impl TacocatReader {
     fn of_parts(
         info: ContainerInfo,
         heads: Vec<TableHead>,
-        read: Result<Collection>,
+        collection: Result<Collection>,
         base: Option<&Path>,
     ) -> Result<Self> {
         let folder = base.map_or_else(|| folder_beside(&info.path), |base| Ok(base.to_owned()))?;
-        let opening = OpeningFacts::new(info, LevelSet::of_parts(heads), read, Vec::new());
+        let opening = OpeningFacts::new(info, LevelSet::of_parts(heads), collection, Vec::new());
         Ok(Self {
             opening,
             parts: PartFiles::new(folder),
@@ -117,15 +117,15 @@ impl TacocatReader {
     /// When the name or a symbolic link leads out of the folder of the parts.
     pub fn part_path(&self, name: &str) -> Result<PathBuf> {
         let path = self.parts.path(name)?;
-        match self.parts.leads_out(name) {
+        match self.parts.link_target_outside(name) {
             Some(target) => Err(Outside::LeadsOut(target).into_error("open the part", &path)),
             None => Ok(path),
         }
     }
 
-    /// Target of a part that is a symbolic link out of the folder of the parts.
-    pub fn part_leads_out(&self, name: &str) -> Option<PathBuf> {
-        self.parts.leads_out(name)
+    /// Target of a part that is a symbolic link to outside the folder of the parts.
+    pub fn link_target_outside(&self, name: &str) -> Option<PathBuf> {
+        self.parts.link_target_outside(name)
     }
 
     /// The reader of the part `name`, opened on first use.
@@ -143,11 +143,11 @@ impl TacocatReader {
     pub fn member(&self, level: usize, row: u32) -> Result<(Arc<str>, String)> {
         let ctx = JobContext::default();
         let tree = self.opening.levels.skeleton(&ctx)?;
-        let known = tree
+        let has_row = tree
             .levels
             .get(level)
             .is_some_and(|table| (row as usize) < table.len());
-        if !known {
+        if !has_row {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
         let source = self.opening.levels.sources(level, &ctx)?.part_name(row);
@@ -160,15 +160,15 @@ impl TacocatReader {
                 .at_place(path)
                 .hint("validate the dataset"));
         }
-        let folder = tree.levels[level].kind(row) == SampleKind::Folder;
+        let is_folder = tree.levels[level].kind(row) == SampleKind::Folder;
         Ok((
             source,
-            crate::container::zip::member_of(&path.to_archive(), folder),
+            crate::container::zip::member_of(&path.to_archive(), is_folder),
         ))
     }
 
-    /// Byte range of the sample in its part.
-    fn range(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
+    /// Byte range of the sample in its part, and its size.
+    fn locate_data(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (source, name) = self.member(level, row)?;
         let stated = self
             .opening
@@ -178,7 +178,7 @@ impl TacocatReader {
         let path = self.parts.path(&source)?;
         // A remote part is opened only when the index's ranges cannot be right.
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
-            && self.tiles(&source, &JobContext::default())?
+            && self.do_part_ranges_tile(&source, &JobContext::default())?
         {
             let stamp = self.parts.version_of(&source);
             return Ok((
@@ -196,9 +196,9 @@ impl TacocatReader {
         Ok((part.file().range(offset, size), size))
     }
 
-    fn tiling(&self, ctx: &JobContext) -> Result<&[bool]> {
-        if let Some(known) = self.tiling.get() {
-            return Ok(known);
+    fn find_tiling_parts(&self, ctx: &JobContext) -> Result<&[bool]> {
+        if let Some(tiling) = self.tiling.get() {
+            return Ok(tiling);
         }
         // Parts are numbered by level 0; deeper levels may have another order.
         let names = &self.opening.levels.sources(0, ctx)?.names;
@@ -211,14 +211,20 @@ impl TacocatReader {
         for level in 0..self.opening.levels.count() {
             by_level.push(self.opening.levels.sources(level, ctx)?);
         }
-        let of_row =
+        let part_of_row =
             |level: usize, row: u32| numbers.get(&*by_level.get(level)?.part_name(row)?).copied();
-        let found = tiling_parts(&self.opening.levels, names.len(), HEADER_END, &of_row, ctx)?;
+        let found = tiling_parts(
+            &self.opening.levels,
+            names.len(),
+            HEADER_END,
+            &part_of_row,
+            ctx,
+        )?;
         Ok(self.tiling.get_or_init(|| found))
     }
 
     /// True when the index's ranges for this part tile its data, which proves them right.
-    fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
+    fn do_part_ranges_tile(&self, part: &str, ctx: &JobContext) -> Result<bool> {
         let number = self
             .opening
             .levels
@@ -229,13 +235,13 @@ impl TacocatReader {
         let Some(number) = number else {
             return Ok(false);
         };
-        Ok(separate_transient_error(self.tiling(ctx))?
+        Ok(separate_transient_error(self.find_tiling_parts(ctx))?
             .is_ok_and(|tiling| tiling.get(number) == Some(&true)))
     }
 
     /// True when the ranges of every part tile.
-    pub fn all_tile(&self, ctx: &JobContext) -> Result<bool> {
-        Ok(self.tiling(ctx)?.iter().all(|tiles| *tiles))
+    pub fn all_ranges_tile(&self, ctx: &JobContext) -> Result<bool> {
+        Ok(self.find_tiling_parts(ctx)?.iter().all(|tiles| *tiles))
     }
 }
 
@@ -254,7 +260,7 @@ impl ContainerReader for TacocatReader {
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let (asset, size) = self.range(level, row)?;
+        let (asset, size) = self.locate_data(level, row)?;
         let AssetPath::Range { offset, .. } = asset else {
             return Err(Error::internal("an archive gave no range"));
         };
@@ -263,7 +269,7 @@ impl ContainerReader for TacocatReader {
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
-        self.range(level, row)
+        self.locate_data(level, row)
     }
 
     fn physical(&self) -> Physical<'_> {

@@ -5,16 +5,18 @@ use crate::error::{Result, separate_transient_error};
 use crate::zip_format::{CentralDirectory, LocalHeader, is_written_extra};
 
 /// Size of a local header in bytes, without name and extra field.
-const FIXED: u64 = 30;
+const FIXED_HEADER_BYTES: u64 = 30;
 /// Numbers of bytes before the data that are searched for the local header: first the smaller, then
 /// the larger.
-const ROOM: [u64; 2] = [512, 16 << 10];
+const SEARCHED_BYTES: [u64; 2] = [512, 16 << 10];
 
 /// One stored (uncompressed) member.
 struct StoredMember {
-    local: u64,
+    /// Offset of the local header.
+    header: u64,
     size: u64,
-    name: u32,
+    /// Length of the name in bytes.
+    name_length: u32,
     crc: u32,
 }
 
@@ -36,16 +38,16 @@ impl Checksums {
         let version = CentralDirectory::for_each(file, &mut |entry| {
             if entry.method == 0 && entry.flags & 1 == 0 {
                 members.push(StoredMember {
-                    local: entry.local,
+                    header: entry.local,
                     size: entry.size,
-                    name: entry.name.len() as u32,
+                    name_length: entry.name.len() as u32,
                     crc: entry.crc,
                 });
             }
         })?;
         members.shrink_to_fit();
-        if !members.is_sorted_by_key(|member| member.local) {
-            members.sort_by_key(|member| member.local);
+        if !members.is_sorted_by_key(|member| member.header) {
+            members.sort_by_key(|member| member.header);
         }
         Ok(Self {
             members,
@@ -58,25 +60,30 @@ impl Checksums {
     /// # Errors
     /// When a needed local header cannot be read for now (a failed request or a cancelled job).
     pub fn stored_crc(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
-        let end = self.members.partition_point(|member| member.local < offset);
-        let Some(local) = end
+        let end = self
+            .members
+            .partition_point(|member| member.header < offset);
+        let Some(header) = end
             .checked_sub(1)
             .and_then(|last| self.members.get(last))
-            .map(|last| last.local)
+            .map(|last| last.header)
         else {
             return Ok(None);
         };
-        let first = self.members.partition_point(|member| member.local < local);
+        let first = self
+            .members
+            .partition_point(|member| member.header < header);
         for member in self.members[first..end]
             .iter()
             .filter(|member| member.size == size)
         {
-            let name_end = local.saturating_add(FIXED + u64::from(member.name));
+            let name_end =
+                header.saturating_add(FIXED_HEADER_BYTES + u64::from(member.name_length));
             let extra = offset.checked_sub(name_end);
             // With the extra fields of other tools only the local header gives the data's offset.
             if extra.is_some_and(|extra| is_written_extra(name_end, extra, size))
-                || separate_transient_error(LocalHeader::read(file, local))?
-                    .is_ok_and(|header| header.data == offset)
+                || separate_transient_error(LocalHeader::read(file, header))?
+                    .is_ok_and(|found| found.data == offset)
             {
                 return Ok(Some(member.crc));
             }
@@ -90,13 +97,13 @@ impl Checksums {
 ///
 /// # Errors
 /// When the header cannot be read for now (a failed request or a cancelled job).
-pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
-    for room in ROOM {
+pub fn crc_in_header_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
+    for room in SEARCHED_BYTES {
         let start = offset.saturating_sub(room);
         let Ok(bytes) = separate_transient_error(file.read(start, offset - start))? else {
             continue;
         };
-        let Some(last) = bytes.len().checked_sub(FIXED as usize) else {
+        let Some(last) = bytes.len().checked_sub(FIXED_HEADER_BYTES as usize) else {
             continue;
         };
         for at in (0..=last)
@@ -107,8 +114,8 @@ pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option
             else {
                 continue;
             };
-            let whole = header.size == u32::MAX || u64::from(header.size) == size;
-            if header.data == offset && whole && header.flags & 8 == 0 {
+            let has_size = header.size == u32::MAX || u64::from(header.size) == size;
+            if header.data == offset && has_size && header.flags & 8 == 0 {
                 return Ok(Some(header.crc));
             }
         }
@@ -117,14 +124,14 @@ pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option
 }
 
 /// Bytes before a member's data that contain its local header in most archives.
-pub const HEADER_ROOM: u64 = ROOM[0];
+pub const HEADER_ROOM: u64 = SEARCHED_BYTES[0];
 
 /// True when the file begins with a local header.
 ///
 /// # Errors
 /// When it cannot be read for now (a failed request or a cancelled job).
 pub fn is_archive(file: &ByteSource) -> Result<bool> {
-    Ok(file.size_bytes() >= FIXED
+    Ok(file.size_bytes() >= FIXED_HEADER_BYTES
         && separate_transient_error(file.read(0, 4))?
             .is_ok_and(|start| start[..] == *b"PK\x03\x04"))
 }
@@ -158,7 +165,7 @@ mod tests {
                     "{name}"
                 );
                 assert_eq!(
-                    stated_before(&file, data, entry.size).expect("is told"),
+                    crc_in_header_before(&file, data, entry.size).expect("is told"),
                     Some(entry.crc),
                     "{name}"
                 );
@@ -177,7 +184,7 @@ mod tests {
                     "{name}"
                 );
                 assert_eq!(
-                    stated_before(&file, data, entry.size + 1).expect("is told"),
+                    crc_in_header_before(&file, data, entry.size + 1).expect("is told"),
                     None,
                     "{name}"
                 );

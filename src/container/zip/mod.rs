@@ -25,7 +25,7 @@ mod rezipped;
 mod tail;
 mod writer;
 
-pub(super) use checksums::{Checksums, HEADER_ROOM, is_archive, stated_before};
+pub(super) use checksums::{Checksums, HEADER_ROOM, crc_in_header_before, is_archive};
 pub(super) use header::HEADER_END;
 pub use header::{HeaderEntry, TacoHeader};
 pub(super) use member_name::member_of;

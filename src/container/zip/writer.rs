@@ -243,7 +243,7 @@ impl Copying<'_> {
             self.plan.source(self.assembly, &self.plan.files[index]),
             || self.plan.sample(self.assembly, index),
         );
-        let first = self.sources.checksum(source, &name, self.ctx)?;
+        let first = self.sources.find_checksum(source, &name, self.ctx)?;
         let written = written_file(first);
         let mut header = Vec::new();
         planned_member(self.plan, &self.plan.files[index], written).put_local(&mut header);

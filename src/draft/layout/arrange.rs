@@ -7,7 +7,7 @@ use super::refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
 use super::words::{TextToken, joined_words, singular, words_of};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::{TokenKind, natural_key};
-use crate::model::{check_sample_id, portable_name};
+use crate::model::{NameNumbers, check_sample_id, portable_name};
 
 /// A position and how many roots have it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -881,27 +881,28 @@ fn mend_ids(arrangement: &mut ArrangedFiles) {
 fn mend_sibling_ids(ids: Vec<&mut String>, renamed: &mut Vec<RenamedId>) {
     let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
     let mut used: HashSet<String> = HashSet::new();
-    // The next number of each id that several have, without the case of its letters.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut numbers = NameNumbers::default();
     for id in ids {
-        let mut to = if check_sample_id(id).is_ok() {
+        let mut plain = if check_sample_id(id).is_ok() {
             id.clone()
         } else {
             portable_name(id.trim_start_matches('_'))
         };
-        if check_sample_id(&to).is_err() || to.is_empty() {
-            to = format!("sample_{}", used.len());
+        if check_sample_id(&plain).is_err() || plain.is_empty() {
+            plain = format!("sample_{}", used.len());
         }
-        let base = to.clone();
-        while used.contains(&to.to_lowercase()) || (to != *id && taken.contains(&to.to_lowercase()))
-        {
-            let number = numbers.entry(base.to_lowercase()).or_insert(2);
-            to = match base.rsplit_once('.') {
+        let to = numbers.find_free(
+            plain.to_lowercase(),
+            plain.clone(),
+            |number| match plain.rsplit_once('.') {
                 Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
-                _ => format!("{base}_{number}"),
-            };
-            *number += 1;
-        }
+                _ => format!("{plain}_{number}"),
+            },
+            |to| {
+                let lower = to.to_lowercase();
+                !used.contains(&lower) && (to == id.as_str() || !taken.contains(&lower))
+            },
+        );
         used.insert(to.to_lowercase());
         taken.insert(to.to_lowercase());
         if to != *id {

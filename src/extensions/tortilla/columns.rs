@@ -31,7 +31,7 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
 };
 
 /// Maximum number of names listed in a report of unmatched rows.
-pub(in crate::extensions) const NAMED: usize = 20;
+pub(in crate::extensions) const MAX_NAMES: usize = 20;
 
 fn options() -> Vec<OptionSpec> {
     vec![
@@ -396,7 +396,7 @@ impl TortillaExtension for TortillaCommandColumns {
                         tortilla.leave(at);
                     }
                     without_count += 1;
-                    if without.len() < NAMED {
+                    if without.len() < MAX_NAMES {
                         without.push(path);
                     }
                 }
@@ -433,7 +433,7 @@ impl TortillaExtension for TortillaCommandColumns {
                 rows: unused.len() as u64,
                 row_keys: unused
                     .iter()
-                    .take(NAMED)
+                    .take(MAX_NAMES)
                     .map(|key| (*key).to_owned())
                     .collect(),
                 samples: without_count,

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 
 use super::super::sample::command::OF_TORTILLA;
 use super::super::{
-    Extension, ExtensionEntry, ExtensionScope, GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample,
-    Leakage, LeakageRequest, OptionKind, OptionSpec, RunNote, SampleView, TortillaExtension,
-    TortillaView, leakage, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, HASH_COLUMN, LOCATION_AND_TIME_COLUMNS, LeakFacts,
+    LeakSample, Leakage, LeakageRequest, OptionKind, OptionSpec, RunNote, SampleView,
+    TortillaExtension, TortillaView, leakage, parse_options,
 };
 use super::majortom::MajorTomGrid;
 use super::spatial_grouping::{GroupLimits, group_name, groups};
@@ -332,8 +332,9 @@ impl TortillaExtension for SplitAssignment {
     }
 
     fn reads(&self, column: &str) -> bool {
-        let of_leakage =
-            GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || COLUMNS.contains(&column);
+        let of_leakage = LOCATION_AND_TIME_COLUMNS.contains(&column)
+            || column == HASH_COLUMN
+            || COLUMNS.contains(&column);
         of_leakage || self.options.column.as_deref() == Some(column)
     }
 }
@@ -355,7 +356,7 @@ impl SplitAssignment {
 fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> Result<Leakage> {
     let mut samples = Vec::with_capacity(tortilla.len());
     let has = |names: &[&str]| names.iter().any(|name| tortilla.field(name).is_some());
-    let here = has(&GROUND_COLUMNS) || has(&[HASH_COLUMN]);
+    let here = has(&LOCATION_AND_TIME_COLUMNS) || has(&[HASH_COLUMN]);
     for (view, part) in tortilla.samples.iter().zip(parts) {
         ctx.check()?;
         let part = if let Value::Text(part) = part {
@@ -372,8 +373,8 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
                     path: view.path().to_archive(),
                     part,
                     facts: LeakFacts::from_row_values(&|name| read_typed_value(view, name)),
-                    compares_ground: true,
-                    compares_content: true,
+                    compares_location_and_time: true,
+                    compares_hash: true,
                 });
             }
         }
@@ -403,7 +404,7 @@ fn collect_leak_samples(
     tortilla: &Tortilla,
     samples: &mut Vec<LeakSample>,
 ) {
-    let here = GROUND_COLUMNS
+    let here = LOCATION_AND_TIME_COLUMNS
         .iter()
         .chain(&[HASH_COLUMN])
         .any(|name| tortilla.field(name).is_some());
@@ -422,8 +423,8 @@ fn collect_leak_samples(
                     path,
                     part: part.clone(),
                     facts,
-                    compares_ground: true,
-                    compares_content: true,
+                    compares_location_and_time: true,
+                    compares_hash: true,
                 });
             }
         }

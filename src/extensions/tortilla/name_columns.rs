@@ -13,7 +13,7 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, NamePart, NamePattern, PartKind, Value, check_field_name};
 
 /// Ids that a warning names.
-const NAMED: usize = 3;
+const MAX_NAMES: usize = 3;
 
 pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "name_columns",
@@ -122,7 +122,7 @@ impl TortillaExtension for NameColumns {
             let values = self.values(&sample.id);
             if values.is_none() && !sample.is_padding() {
                 unlike += 1;
-                if examples.len() < NAMED {
+                if examples.len() < MAX_NAMES {
                     examples.push(sample.id.to_string());
                 }
             }

@@ -9,7 +9,7 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
 
 use super::frame::{Next, foot_ui, head_ui};
 use super::view::{DialogEvent, DialogView, Reply, close_with_document};
-use crate::extensions::{JoinColumn, JoinLevel, JoinOffer, JoinPreview, join_preview};
+use crate::extensions::{JoinColumn, JoinLevel, JoinPreview, ProposedType, join_preview};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -24,26 +24,26 @@ use crate::table::{JoinBy, JoinRequest};
 use crate::text::list_first;
 
 const WIDTH: f32 = 700.0;
-const ROW: f32 = 24.0;
+const ROW_HEIGHT: f32 = 24.0;
 /// Most names in a note.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
 pub struct JoinDialog {
     request: JoinRequest,
     preview: AsyncValue<(DocumentKey, JoinRequest), Arc<JoinPreview>>,
     /// Excluded columns, by level and name.
-    left_out: BTreeSet<(usize, String)>,
-    /// Columns whose offered type was switched on or off, by level and name.
-    typed: BTreeMap<(usize, String), bool>,
-    /// Typed names of columns whose own name is refused, by level and name.
-    renamed: BTreeMap<(usize, String), String>,
+    excluded: BTreeSet<(usize, String)>,
+    /// Whether the user wants the proposed type of a column, by level and name.
+    type_choices: BTreeMap<(usize, String), bool>,
+    /// Typed names of columns whose names are not valid, by level and name in the table.
+    typed_names: BTreeMap<(usize, String), String>,
     /// The command that imports the file instead; `None` when the user asked for a table.
-    otherwise: Option<Command>,
+    import_command: Option<Command>,
 }
 
 impl JoinDialog {
-    /// Opens the dialog for a table; `otherwise` imports a dropped file instead.
-    pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
+    /// Opens the dialog for a table; `import_command` imports a dropped file instead.
+    pub fn new(table: PathBuf, import_command: Option<Command>) -> Self {
         let request = JoinRequest {
             table,
             ..JoinRequest::default()
@@ -51,10 +51,10 @@ impl JoinDialog {
         Self {
             request,
             preview: AsyncValue::default(),
-            left_out: BTreeSet::new(),
-            typed: BTreeMap::new(),
-            renamed: BTreeMap::new(),
-            otherwise,
+            excluded: BTreeSet::new(),
+            type_choices: BTreeMap::new(),
+            typed_names: BTreeMap::new(),
+            import_command,
         }
     }
 
@@ -68,9 +68,9 @@ impl JoinDialog {
                 &preview.key,
                 200.0,
                 true,
-                &preview.names,
+                &preview.column_names,
             ) {
-                self.request.key = Some(preview.names[picked].clone());
+                self.request.key = Some(preview.column_names[picked].clone());
             }
             ui.label(tr!("which is"));
             let mut by = if preview.by_path {
@@ -78,11 +78,11 @@ impl JoinDialog {
             } else {
                 JoinBy::Id
             };
-            let kinds = [
+            let choices = [
                 Segment::new(JoinBy::Path, tr!("the path")),
                 Segment::new(JoinBy::Id, tr!("the id")),
             ];
-            draw_segments(ui, "join-by", &mut by, &kinds);
+            draw_segments(ui, "join-by", &mut by, &choices);
             if (by == JoinBy::Path) != preview.by_path {
                 (self.request.by, self.request.key) = (by, Some(preview.key.clone()));
             }
@@ -107,12 +107,12 @@ impl JoinDialog {
         if !preview.warnings.is_empty() {
             note_ui(ui, &FieldNote::Warning(preview.warnings.join("\n")));
         }
-        let (lonely, keys) = &preview.unmatched;
-        if *lonely > 0 && !preview.levels.is_empty() {
-            let n = paint::format_grouped_number(*lonely as u64);
-            let names = list_first(keys, NAMED);
+        let unmatched = &preview.unmatched;
+        if unmatched.count > 0 && !preview.levels.is_empty() {
+            let n = paint::format_grouped_number(unmatched.count as u64);
+            let names = list_first(&unmatched.first_keys, MAX_NAMES);
             let text = tr_n!(
-                *lonely,
+                unmatched.count,
                 "{n} row finds no sample: {names}",
                 "{n} rows find no sample: {names}",
                 n,
@@ -127,7 +127,7 @@ impl JoinDialog {
         {
             let count = level.samples - level.matched;
             let n = paint::format_grouped_number(count as u64);
-            let names = list_first(&level.without, NAMED);
+            let names = list_first(&level.first_unmatched, MAX_NAMES);
             let depth = level.level;
             let text = tr_n!(
                 count,
@@ -139,48 +139,49 @@ impl JoinDialog {
             );
             note_ui(ui, &FieldNote::Warning(text));
         }
-        head_rows_ui(ui, t, preview);
+        first_rows_ui(ui, t, preview);
     }
 
-    /// True when the column gets the offered type: by choice, or by default where no value is lost.
-    fn is_typed(&self, level: usize, column: &JoinColumn) -> bool {
-        let Some(offer) = &column.offer else {
+    /// True when the column gets the proposed type: by choice, or by default where no value is
+    /// lost.
+    fn uses_proposed_type(&self, level: usize, column: &JoinColumn) -> bool {
+        let Some(proposed) = &column.proposed_type else {
             return false;
         };
-        self.typed
+        self.type_choices
             .get(&(level, column.name.clone()))
             .copied()
-            .unwrap_or(offer.is_certain())
+            .unwrap_or(proposed.is_certain())
     }
 
-    fn is_named_column_typed(&self, preview: &JoinPreview, level: usize, name: &str) -> bool {
+    fn uses_proposed_type_by_name(&self, preview: &JoinPreview, level: usize, name: &str) -> bool {
         let columns = preview
             .levels
             .iter()
-            .filter(|known| known.level == level)
+            .filter(|candidate| candidate.level == level)
             .flat_map(|level| &level.columns);
         columns
             .into_iter()
-            .any(|column| column.name == name && self.is_typed(level, column))
+            .any(|column| column.name == name && self.uses_proposed_type(level, column))
     }
 
-    /// The name that is asked for a column: the typed one, or the usual one.
-    fn asked_name(&self, level: usize, column: &JoinColumn) -> Option<String> {
+    /// The name that the user typed for a column, or its default name.
+    fn chosen_name(&self, level: usize, column: &JoinColumn) -> Option<String> {
         let typed = self
-            .renamed
+            .typed_names
             .get(&(level, column.name.clone()))
-            .filter(|_| column.refused.is_some());
-        typed.cloned().or_else(|| column.usual_name())
+            .filter(|_| column.name_fault.is_some());
+        typed.cloned().or_else(|| column.default_name())
     }
 
-    /// The name that a column is joined under, or what is wrong with the typed one.
-    fn name_of(&self, level: &JoinLevel, column: &JoinColumn) -> Result<String, String> {
-        let Some(refused) = &column.refused else {
+    /// The name that a column gets, or why the chosen one is not possible.
+    fn validate_name(&self, level: &JoinLevel, column: &JoinColumn) -> Result<String, String> {
+        let Some(name_fault) = &column.name_fault else {
             return Ok(column.name.clone());
         };
         let name = self
-            .asked_name(level.level, column)
-            .ok_or_else(|| refused.clone())?
+            .chosen_name(level.level, column)
+            .ok_or_else(|| name_fault.clone())?
             .trim()
             .to_owned();
         check_field_name(&name).map_err(|fault| fault.localized_text())?;
@@ -188,10 +189,10 @@ impl JoinDialog {
             .columns
             .iter()
             .filter(|other| other.name != column.name);
-        let is_asked = others
-            .filter_map(|other| self.asked_name(level.level, other))
+        let is_taken = others
+            .filter_map(|other| self.chosen_name(level.level, other))
             .any(|other| other.trim() == name);
-        if is_asked || level.existing.contains(&name) {
+        if is_taken || level.existing_columns.contains(&name) {
             Err(tr!("There is a field {name} already", name))
         } else {
             Ok(name)
@@ -216,7 +217,8 @@ impl JoinDialog {
         });
         for column in &level.columns {
             let key = (depth, column.name.clone());
-            let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+            let (rect, _) =
+                ui.allocate_exact_size(vec2(ui.available_width(), ROW_HEIGHT), Sense::hover());
             ui.painter()
                 .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
             let mut row = ui.new_child(
@@ -224,13 +226,13 @@ impl JoinDialog {
                     .max_rect(rect)
                     .layout(egui::Layout::left_to_right(egui::Align::Center)),
             );
-            let mut on = !self.left_out.contains(&key);
+            let mut is_included = !self.excluded.contains(&key);
             row.scope(|ui| {
-                if widgets::checkbox(ui, &mut on, &column.name).changed() {
-                    if on {
-                        self.left_out.remove(&key)
+                if widgets::checkbox(ui, &mut is_included, &column.name).changed() {
+                    if is_included {
+                        self.excluded.remove(&key)
                     } else {
-                        self.left_out.insert(key.clone())
+                        self.excluded.insert(key.clone())
                     };
                 }
             });
@@ -238,13 +240,19 @@ impl JoinDialog {
                 egui::pos2(rect.left() + rect.width() * 0.42, rect.top()),
                 rect.max,
             );
-            let (kind, rest) = right.split_left_right_at_fraction(0.3);
-            paint::text_left(ui.painter(), kind, &column.kind, font::mono(12.0), t.tx2);
-            if column.refused.is_some() {
-                self.new_name_ui(ui, rest, level, column, key);
+            let (type_area, value_area) = right.split_left_right_at_fraction(0.3);
+            paint::text_left(
+                ui.painter(),
+                type_area,
+                &column.type_name,
+                font::mono(12.0),
+                t.tx2,
+            );
+            if column.name_fault.is_some() {
+                self.new_name_ui(ui, value_area, level, column, key);
                 continue;
             }
-            let (text, color) = if column.there {
+            let (text, color) = if column.replaces_column {
                 (
                     tr!("{example}  (replaces the column)", example = column.example),
                     t.warn,
@@ -252,32 +260,32 @@ impl JoinDialog {
             } else {
                 (column.example.clone(), t.tx)
             };
-            paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
-            if let Some(offer) = column.offer.as_ref().filter(|_| on) {
-                self.offer_ui(ui, t, depth, column, offer);
+            paint::text_left(ui.painter(), value_area, &text, font::mono(12.0), color);
+            if let Some(proposed) = column.proposed_type.as_ref().filter(|_| is_included) {
+                self.proposed_type_ui(ui, t, depth, column, proposed);
             }
         }
     }
 
-    /// Draws the field for the name of a column whose own is refused.
+    /// Draws the field for a new name of a column whose name is not valid.
     fn new_name_ui(
         &mut self,
         ui: &mut Ui,
-        rest: Rect,
+        value_area: Rect,
         level: &JoinLevel,
         column: &JoinColumn,
         key: (usize, String),
     ) {
-        let mut name = self.asked_name(level.level, column).unwrap_or_default();
-        let wrong = self.name_of(level, column).err();
-        let place = rest.expand2(vec2(0.0, 1.0));
+        let mut name = self.chosen_name(level.level, column).unwrap_or_default();
+        let fault = self.validate_name(level, column).err();
+        let field_area = value_area.expand2(vec2(0.0, 1.0));
         ui.scope_builder(
             egui::UiBuilder::new()
-                .max_rect(place)
+                .max_rect(field_area)
                 .id_salt(("join-name", &key)),
             |ui| {
                 let title = tr!("Name for {column}", column = column.name);
-                let width = (place.width() * 0.5).round();
+                let width = (field_area.width() * 0.5).round();
                 if TextField::new(&title, &mut name)
                     .hide_label()
                     .mono()
@@ -285,13 +293,13 @@ impl JoinDialog {
                     .show(ui)
                     .changed()
                 {
-                    self.renamed.insert(key, name);
+                    self.typed_names.insert(key, name);
                 }
                 let t = theme::tokens(ui);
-                let beside = rest.with_min_x(place.left() + width + 8.0);
-                match &wrong {
-                    Some(wrong) => {
-                        paint::text_left(ui.painter(), beside, wrong, font::regular(12.0), t.err)
+                let beside = value_area.with_min_x(field_area.left() + width + 8.0);
+                match &fault {
+                    Some(fault) => {
+                        paint::text_left(ui.painter(), beside, fault, font::regular(12.0), t.err)
                     }
                     None => paint::text_left(
                         ui.painter(),
@@ -305,41 +313,43 @@ impl JoinDialog {
         );
     }
 
-    /// Draws the offer to read a text column as another type, with what becomes null.
-    fn offer_ui(
+    /// Draws the choice to read a text column as the proposed type, with the values that become
+    /// null.
+    fn proposed_type_ui(
         &mut self,
         ui: &mut Ui,
         t: &ThemeTokens,
         level: usize,
         column: &JoinColumn,
-        offer: &JoinOffer,
+        proposed: &ProposedType,
     ) {
-        let mut typed = self.is_typed(level, column);
+        let mut is_chosen = self.uses_proposed_type(level, column);
         ui.horizontal(|ui| {
-            ui.set_height(ROW);
+            ui.set_height(ROW_HEIGHT);
             ui.add_space(24.0);
             let (n, total) = (
-                paint::format_grouped_number(offer.values as u64),
-                paint::format_grouped_number((offer.values + offer.nulls) as u64),
+                paint::format_grouped_number(proposed.values as u64),
+                paint::format_grouped_number((proposed.values + proposed.nulls) as u64),
             );
             let text = tr!(
                 "as {kind}: {n} of {total} rows",
-                kind = offer.kind,
+                kind = proposed.type_name,
                 n,
                 total
             );
-            if widgets::checkbox(ui, &mut typed, &text).changed() {
-                self.typed.insert((level, column.name.clone()), typed);
+            if widgets::checkbox(ui, &mut is_chosen, &text).changed() {
+                self.type_choices
+                    .insert((level, column.name.clone()), is_chosen);
             }
             let mut notes = Vec::new();
-            if offer.nulls > 0 {
-                let n = paint::format_grouped_number(offer.nulls as u64);
-                let names = list_first(&offer.examples, NAMED);
+            if proposed.nulls > 0 {
+                let n = paint::format_grouped_number(proposed.nulls as u64);
+                let names = list_first(&proposed.examples, MAX_NAMES);
                 notes.push(if names.is_empty() {
-                    tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n)
+                    tr_n!(proposed.nulls, "{n} is empty", "{n} are empty", n)
                 } else {
                     tr_n!(
-                        offer.nulls,
+                        proposed.nulls,
                         "{n} becomes null: {names}",
                         "{n} become null: {names}",
                         n,
@@ -347,13 +357,13 @@ impl JoinDialog {
                     )
                 });
             }
-            if offer.assumes_day_first {
+            if proposed.assumes_day_first {
                 notes.push(tr!("read day first").to_owned());
             }
-            if offer.loses_zeros {
+            if proposed.loses_zeros {
                 notes.push(tr!("zeros before or behind numbers are lost").to_owned());
             }
-            let color = if !offer.is_certain() { t.warn } else { t.tx2 };
+            let color = if proposed.is_certain() { t.tx2 } else { t.warn };
             ui.add(egui::Label::new(theme::style_small_text(notes.join("; "), color)).truncate());
         });
     }
@@ -410,23 +420,25 @@ impl DialogView for JoinDialog {
                 }
             }
         });
-        let ready = found.ok().flatten();
-        let calls = ready.as_ref().map(|preview| {
-            let wanted =
-                |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
-            let is_typed =
-                |level: usize, name: &str| self.is_named_column_typed(preview, level, name);
-            preview.calls(wanted, is_typed, |level, column| {
-                let level = preview.levels.iter().find(|known| known.level == level)?;
-                self.name_of(level, column).ok()
+        let preview = found.ok().flatten();
+        let calls = preview.as_ref().map(|preview| {
+            let is_included =
+                |level: usize, name: &str| !self.excluded.contains(&(level, name.to_owned()));
+            let uses_proposed_type =
+                |level: usize, name: &str| self.uses_proposed_type_by_name(preview, level, name);
+            preview.build_calls(is_included, uses_proposed_type, |level, column| {
+                let mut levels = preview.levels.iter();
+                let level = levels.find(|candidate| candidate.level == level)?;
+                self.validate_name(level, column).ok()
             })
         });
-        let replaces = ready
+        let replaces_columns = preview
             .iter()
             .flat_map(|preview| &preview.levels)
             .any(|level| {
                 level.columns.iter().any(|column| {
-                    column.there && !self.left_out.contains(&(level.level, column.name.clone()))
+                    column.replaces_column
+                        && !self.excluded.contains(&(level.level, column.name.clone()))
                 })
             });
         let blocked = match &calls {
@@ -437,7 +449,7 @@ impl DialogView for JoinDialog {
             Some(_) => None,
         };
         let (join, add, cancel) = foot_ui(ui, |ui| {
-            let text = if replaces {
+            let text = if replaces_columns {
                 tr!("Join and replace columns")
             } else {
                 tr!("Join columns")
@@ -451,18 +463,18 @@ impl DialogView for JoinDialog {
                 )
                 .clicked();
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
-            let add = self.otherwise.is_some()
+            let add = self.import_command.is_some()
                 && ui
                     .add(Button::ghost(tr!("Add as a file")).large())
                     .clicked();
             (join, add, cancel)
         });
-        match (calls, &self.otherwise) {
+        match (calls, &self.import_command) {
             (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend {
                 calls,
                 replace: true,
             })),
-            (_, Some(otherwise)) if add => Next::Do(Request::Run(otherwise.clone())),
+            (_, Some(import_command)) if add => Next::Do(Request::Run(import_command.clone())),
             _ if cancel || close => Next::Close,
             _ => Next::Stay,
         }
@@ -474,7 +486,7 @@ impl DialogView for JoinDialog {
 }
 
 /// Draws the first rows with the samples they match.
-fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
+fn first_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
     let rows = paint::format_grouped_number(preview.rows as u64);
     ui.label(
         theme::rich_text(tr!("The first of {rows} rows", rows))
@@ -482,7 +494,7 @@ fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
             .color(t.tx2),
     );
     ui.spacing_mut().item_spacing.y = 0.0;
-    for row in &preview.head {
+    for row in &preview.first_rows {
         let (rect, response) =
             ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
         let found = row.sample.as_deref().unwrap_or(tr!("no sample"));

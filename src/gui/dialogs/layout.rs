@@ -31,7 +31,7 @@ const POSITIONS_HEIGHT: f32 = 240.0;
 /// Largest height of what is below it.
 const REST_HEIGHT: f32 = 170.0;
 /// Most names in a note.
-const NAMED: usize = 4;
+const MAX_NAMES: usize = 4;
 
 /// How the layout is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -324,7 +324,7 @@ impl LayoutDialog {
                         .iter()
                         .map(|renamed| format!("{} → {}", renamed.from, renamed.to));
                     let n = paint::format_grouped_number(proposal.renamed.len() as u64);
-                    let names = list_first(names, NAMED);
+                    let names = list_first(names, MAX_NAMES);
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(
@@ -338,7 +338,7 @@ impl LayoutDialog {
                 }
                 if !proposal.left_over.is_empty() {
                     let n = paint::format_grouped_number(proposal.left_over.len() as u64);
-                    let names = list_first(&proposal.left_over, NAMED);
+                    let names = list_first(&proposal.left_over, MAX_NAMES);
                     note_ui(
                         ui,
                         &FieldNote::Warning(tr_n!(
@@ -352,7 +352,7 @@ impl LayoutDialog {
                 }
                 if !proposal.left_out.is_empty() {
                     let n = paint::format_grouped_number(proposal.left_out.len() as u64);
-                    let names = list_first(&proposal.left_out, NAMED);
+                    let names = list_first(&proposal.left_out, MAX_NAMES);
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(

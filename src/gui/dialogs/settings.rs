@@ -6,16 +6,16 @@ use super::frame::{Next, head_ui};
 use super::view::DialogView;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::settings::{SCALES, Settings};
+use crate::gui::settings::{Settings, ZOOM_FACTORS};
 use crate::gui::theme::{self, Theme, font};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, draw_segments, paint};
 use crate::jobs::AsyncValue;
-use crate::ops::publish::{LISTED, Prices};
+use crate::ops::publish::{LIST_PRICES_DATE, Prices};
 use crate::remote::{CacheState, cache_state, clear_cache};
 use crate::text::Language;
 
-const THREADS: [usize; 6] = [0, 1, 2, 4, 8, 16];
-const REQUESTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
+const THREAD_COUNTS: [usize; 6] = [0, 1, 2, 4, 8, 16];
+const REQUEST_COUNTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
 const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
 const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
 /// Width of the label and of the choice, in points.
@@ -26,14 +26,14 @@ pub struct SettingsDialog {
     theme: Theme,
     settings: Settings,
     cache: AsyncValue<u32, CacheState>,
-    /// Number of times the cache was emptied.
-    emptied: u32,
+    /// How often the cache was emptied: the key of its measured state.
+    times_emptied: u32,
     /// Prices as they are typed, in the order of [`PRICES`].
     prices: [String; 6],
 }
 
-/// Prices in rows of two: name of the row, names of its fields. A month without settings has one
-/// full read and no limit.
+/// Prices in rows of two: label of the row, accessible names of its fields. Without settings, a
+/// month has one full read and no limit.
 const PRICES: [(&str, [&str; 2]); 3] = [
     (
         mark!("1 GB: a month of storage, egress"),
@@ -66,7 +66,7 @@ impl SettingsDialog {
             full_reads_month,
             limit_month,
         } = settings.publish_prices;
-        let written = [
+        let values = [
             storage_gb_month,
             egress_gb,
             read_1000,
@@ -74,12 +74,12 @@ impl SettingsDialog {
             full_reads_month,
             limit_month,
         ];
-        let prices = written.map(|price| price.map_or(String::new(), |price| price.to_string()));
+        let prices = values.map(|price| price.map_or(String::new(), |price| price.to_string()));
         Self {
             theme,
             settings,
             cache: AsyncValue::default(),
-            emptied: 0,
+            times_emptied: 0,
             prices,
         }
     }
@@ -111,36 +111,36 @@ impl SettingsDialog {
             ui,
             tr!("Size of everything"),
             &mut self.settings.scale,
-            &SCALES,
+            &ZOOM_FACTORS,
             percent,
         );
         widgets::checkbox(
             ui,
-            &mut self.settings.still,
+            &mut self.settings.reduced_motion,
             tr!("Less motion: nothing slides, fades or spins"),
         );
     }
 
     fn work_ui(&mut self, ui: &mut Ui) {
-        group_ui(ui, tr!("Work"));
+        group_ui(ui, tr!("Processing"));
         choice_ui(
             ui,
-            tr!("Threads, from the next start"),
+            tr!("Threads (after a restart)"),
             &mut self.settings.threads,
-            &THREADS,
+            &THREAD_COUNTS,
             describe_thread_count,
         );
     }
 
     fn remote_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        group_ui(ui, tr!("Other machines"));
+        group_ui(ui, tr!("Remote access"));
         let remote = &mut self.settings.remote;
         choice_ui(
             ui,
-            tr!("Requests at one time"),
+            tr!("Concurrent requests"),
             &mut remote.connections,
-            &REQUESTS,
+            &REQUEST_COUNTS,
             |number| number.to_string(),
         );
         choice_ui(
@@ -152,7 +152,7 @@ impl SettingsDialog {
         );
         choice_ui(
             ui,
-            tr!("Size of the cache on this disk"),
+            tr!("Maximum size of the cache"),
             &mut remote.cache_mb,
             &CACHE_MB,
             describe_cache_size,
@@ -169,18 +169,21 @@ impl SettingsDialog {
             ui,
             &tr_n!(
                 cache.files,
-                "Kept now: {size} of {n} file",
-                "Kept now: {size} of {n} files",
+                "Cached: {n} file, {size}",
+                "Cached: {n} files, {size}",
                 size,
                 n
             ),
             |ui| {
-                let nothing = (cache.files == 0).then_some(tr!("Nothing is kept"));
+                let disabled_reason = (cache.files == 0).then_some(tr!("The cache is empty"));
                 if ui
-                    .add(Button::secondary(tr!("Empty the cache")).with_disabled_reason(nothing))
+                    .add(
+                        Button::secondary(tr!("Empty the cache"))
+                            .with_disabled_reason(disabled_reason),
+                    )
                     .clicked()
                 {
-                    self.emptied += 1;
+                    self.times_emptied += 1;
                 }
             },
         );
@@ -197,10 +200,10 @@ impl SettingsDialog {
     fn prices_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         group_ui(ui, tr!("Prices before publishing, in $"));
-        let listed = tr!("as listed" in "a price");
+        let list_price = tr!("list price" in "a price");
         let hints = [
-            [listed, listed],
-            [listed, listed],
+            [list_price, list_price],
+            [list_price, list_price],
             ["1", tr!("none" in "a limit")],
         ];
         for (((label, names), fields), hints) in
@@ -208,12 +211,13 @@ impl SettingsDialog {
         {
             row_ui(ui, crate::text::translate_text(label), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
-                    let wrong = !field.trim().is_empty() && Prices::parse_price(field).is_none();
+                    let is_invalid =
+                        !field.trim().is_empty() && Prices::parse_price(field).is_none();
                     let field = TextField::new(crate::text::translate_text(name), field)
                         .hide_label()
                         .mono()
                         .hint(hint);
-                    let note = if wrong {
+                    let note = if is_invalid {
                         FieldNote::Error(tr!("Type a number that is not negative").into())
                     } else {
                         FieldNote::None
@@ -234,13 +238,13 @@ impl SettingsDialog {
         let text = tr!(
             "Empty: the list prices of the stores of about {date}, which are approximate. The \
                 command line reads these settings, too.",
-            date = LISTED
+            date = LIST_PRICES_DATE
         );
         ui.add(egui::Label::new(theme::style_small_text(text, t.tx3)).wrap());
     }
 
-    /// The price in the field at this position: none when it is empty, and the one before while the
-    /// text is no price.
+    /// The price in a field: `None` when the field is empty, `before` while its text is not a
+    /// price.
     fn parse_typed_price(&self, at: usize, before: Option<f64>) -> Option<f64> {
         let text = self.prices.get(at).filter(|text| !text.trim().is_empty())?;
         Prices::parse_price(text).or(before)
@@ -267,7 +271,7 @@ fn describe_thread_count(threads: usize) -> String {
 
 fn describe_cache_size(mb: u64) -> String {
     match mb {
-        0 => tr!("Keep nothing").to_owned(),
+        0 => tr!("No cache").to_owned(),
         mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
         mb => format!("{mb} MB"),
     }
@@ -275,15 +279,19 @@ fn describe_cache_size(mb: u64) -> String {
 
 impl DialogView for SettingsDialog {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let emptied = self.emptied;
-        self.cache
-            .update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
-                Ok(if emptied > 0 {
+        let times_emptied = self.times_emptied;
+        self.cache.update(
+            cx.jobs,
+            times_emptied,
+            tr!("Measure the cache"),
+            move |_| {
+                Ok(if times_emptied > 0 {
                     clear_cache()
                 } else {
                     cache_state()
                 })
-            });
+            },
+        );
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
@@ -336,7 +344,7 @@ fn row_ui(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// Draws a choice among `values`; another present value is shown until one is chosen.
+/// Draws a choice among `values`. A value that is not one of them is shown until one is chosen.
 fn choice_ui<T: PartialEq + Copy>(
     ui: &mut Ui,
     label: &str,

@@ -3,7 +3,7 @@
 
 use geo::{Coord, LineString, MultiPolygon, Polygon, TriangulateEarcut};
 
-use super::view::{x_of, y_of};
+use super::view::{plane_x, plane_y};
 use crate::error::Result;
 use crate::extensions::tortilla::countries::countries;
 use crate::jobs::JobContext;
@@ -33,14 +33,14 @@ pub struct LandPiece {
 }
 
 /// The scale step of a base map.
-pub fn bucket_of(scale: f64) -> u32 {
+pub fn scale_step(scale: f64) -> u32 {
     (scale.max(1.0).log2().ceil() as u32).clamp(8, FINEST)
 }
 
 /// The base map for a step of scale.
-pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<BaseMap> {
-    let scale = f64::from(1u32 << bucket.min(FINEST));
-    let tolerance = if bucket >= FINEST {
+pub fn build_base_map(step: u32, ctx: &JobContext) -> Result<BaseMap> {
+    let scale = f64::from(1u32 << step.min(FINEST));
+    let tolerance = if step >= FINEST {
         0.0
     } else {
         TOLERANCE / scale
@@ -113,8 +113,8 @@ fn thin_ring(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> 
     let mut points: Vec<Coord<f64>> = Vec::with_capacity(ring.0.len());
     for at in &ring.0 {
         let at = Coord {
-            x: x_of(at.x),
-            y: y_of(at.y),
+            x: plane_x(at.x),
+            y: plane_y(at.y),
         };
         let far = points
             .last()
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn the_world_is_small_from_afar_and_whole_from_near() {
         let ctx = JobContext::default();
-        let far = base_of(bucket_of(800.0), &ctx).expect("is made");
-        let near = base_of(bucket_of(1e7), &ctx).expect("is made");
+        let far = build_base_map(scale_step(800.0), &ctx).expect("is made");
+        let near = build_base_map(scale_step(1e7), &ctx).expect("is made");
         let count = |base: &BaseMap| {
             base.pieces
                 .iter()

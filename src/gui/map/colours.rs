@@ -13,17 +13,17 @@ use crate::ops::{as_numbers, bar_text};
 use crate::raster::ColourMap;
 
 /// Most values with their own colour; the rest share one.
-const NAMED: usize = 7;
+const MAX_CLASSES: usize = 7;
 /// Steps of a column of numbers.
-const STEPS: usize = 8;
+const COLOUR_STEPS: usize = 8;
 /// The class of rows without a value, and of values beyond the named ones.
-pub const OTHER: u8 = 255;
+pub const OTHER_CLASS: u8 = 255;
 
 /// The class of each row of a level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowClasses {
-    /// In row order; [`OTHER`] for null and for the rest.
-    pub of: Vec<u8>,
+    /// In row order; [`OTHER_CLASS`] for null and for the rest.
+    pub by_row: Vec<u8>,
     pub legend: Legend,
 }
 
@@ -41,18 +41,19 @@ impl Legend {
     pub fn len(&self) -> usize {
         match self {
             Legend::Values(values) => values.len(),
-            Legend::Steps(..) => STEPS,
+            Legend::Steps(..) => COLOUR_STEPS,
         }
     }
 
     /// The colour of a class.
     pub fn colour(&self, class: u8, t: &ThemeTokens) -> Color32 {
         match self {
-            _ if class == OTHER => t.ctl,
+            _ if class == OTHER_CLASS => t.ctl,
             Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2]
-                [usize::from(class) % NAMED],
+                [usize::from(class) % MAX_CLASSES],
             Legend::Steps(..) => {
-                let [r, g, b] = ColourMap::Viridis.colour(f32::from(class) / (STEPS - 1) as f32);
+                let [r, g, b] =
+                    ColourMap::Viridis.colour(f32::from(class) / (COLOUR_STEPS - 1) as f32);
                 Color32::from_rgb(r, g, b)
             }
         }
@@ -60,7 +61,7 @@ impl Legend {
 }
 
 /// Computes classes by a column of a level. Run it in a job.
-pub fn classes_of(
+pub fn classify_rows(
     levels: &LevelSet,
     level: usize,
     column: &str,
@@ -75,21 +76,21 @@ pub fn classes_of(
         });
         if low > high {
             return Ok(RowClasses {
-                of: vec![OTHER; array.len()],
+                by_row: vec![OTHER_CLASS; array.len()],
                 legend: Legend::Values(Vec::new()),
             });
         }
         let scale = if high > low {
-            STEPS as f64 / (high - low)
+            COLOUR_STEPS as f64 / (high - low)
         } else {
             0.0
         };
-        let of = numbers
+        let by_row = numbers
             .iter()
             .map(|number| classify_number(number, low, scale))
             .collect();
         return Ok(RowClasses {
-            of,
+            by_row,
             legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)),
         });
     }
@@ -104,35 +105,35 @@ pub fn classes_of(
     }
     let mut values: Vec<(String, u64)> = counts.into_iter().collect();
     values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    values.truncate(NAMED);
-    let places: HashMap<&str, u8> = values
+    values.truncate(MAX_CLASSES);
+    let class_of_value: HashMap<&str, u8> = values
         .iter()
         .enumerate()
         .map(|(at, (value, _))| (value.as_str(), at as u8))
         .collect();
-    let of = (0..array.len())
-        .map(|row| classify_row(&array, row, &places))
+    let by_row = (0..array.len())
+        .map(|row| classify_row(&array, row, &class_of_value))
         .collect();
     Ok(RowClasses {
-        of,
+        by_row,
         legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()),
     })
 }
 
 fn classify_number(number: Option<f64>, low: f64, scale: f64) -> u8 {
     match number.filter(|number| number.is_finite()) {
-        Some(number) => (((number - low) * scale) as usize).min(STEPS - 1) as u8,
-        None => OTHER,
+        Some(number) => (((number - low) * scale) as usize).min(COLOUR_STEPS - 1) as u8,
+        None => OTHER_CLASS,
     }
 }
 
-fn classify_row(array: &ArrayRef, row: usize, places: &HashMap<&str, u8>) -> u8 {
+fn classify_row(array: &ArrayRef, row: usize, class_of_value: &HashMap<&str, u8>) -> u8 {
     if array.is_valid(row) {
-        places
+        class_of_value
             .get(crate::table::cell_text(array, row).as_str())
             .copied()
-            .unwrap_or(OTHER)
+            .unwrap_or(OTHER_CLASS)
     } else {
-        OTHER
+        OTHER_CLASS
     }
 }

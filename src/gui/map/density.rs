@@ -6,23 +6,23 @@ use std::collections::HashMap;
 
 use egui::{Color32, Rect, vec2};
 
-use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
+use super::scene::{HoverTarget, MARGIN, MapScene, PlacedRow, SceneRequest, visit_placed_rows};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::raster::ColourMap;
 
 /// The smallest side of a cell, in points.
-const SMALLEST: f64 = 9.0;
+const MIN_CELL_SIDE: f64 = 9.0;
 /// Colours of the legend.
-pub const STEPS: u8 = 6;
+pub const DENSITY_STEPS: u8 = 6;
 
 /// The side of a cell on the plane: a power of two that is 9 to 18 points of the screen.
-fn side_of(scale: f64) -> f64 {
-    (SMALLEST / scale).log2().ceil().exp2()
+fn cell_side(scale: f64) -> f64 {
+    (MIN_CELL_SIDE / scale).log2().ceil().exp2()
 }
 
 /// The colour of a count among counts up to `most`.
-pub fn colour_of(count: u32, most: u32) -> Color32 {
+pub fn density_colour(count: u32, most: u32) -> Color32 {
     let part = if most > 1 {
         f64::from(count.max(1)).ln() / f64::from(most).ln()
     } else {
@@ -34,18 +34,18 @@ pub fn colour_of(count: u32, most: u32) -> Color32 {
 }
 
 /// Computes the cells. Checks for cancellation every few thousand rows.
-pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
+pub fn build_density_scene(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     let mut scene = MapScene {
         view: Some(request.view),
         ..MapScene::default()
     };
-    let side = side_of(request.view.scale);
+    let side = cell_side(request.view.scale);
     let half = vec2(
         request.size.x * (0.5 + MARGIN),
         request.size.y * (0.5 + MARGIN),
     ) + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
     let mut cells: HashMap<(i64, i64), (u32, u32)> = HashMap::new();
-    each_place(
+    visit_placed_rows(
         request,
         &mut scene,
         ctx,
@@ -76,8 +76,8 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> 
         let rect = Rect::from_min_max(min, max);
         scene
             .mesh
-            .add_colored_rect(rect, colour_of(count, scene.densest));
-        scene.spots.push(Spot { row, count, rect });
+            .add_colored_rect(rect, density_colour(count, scene.densest));
+        scene.targets.push(HoverTarget { row, count, rect });
     }
     Ok(scene)
 }
@@ -86,8 +86,8 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> 
 mod tests {
     use std::sync::Arc;
 
-    use super::super::scene::Ink;
-    use super::super::view::{MapView, Projected};
+    use super::super::scene::SceneColours;
+    use super::super::view::{MapView, ProjectedFootprints};
     use super::*;
     use crate::ops::Footprints;
 
@@ -101,8 +101,8 @@ mod tests {
             ]
         };
         let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
-        let projected = Arc::new(Projected::new(&footprints));
-        let ink = Ink {
+        let projected = Arc::new(ProjectedFootprints::new(&footprints));
+        let colours = SceneColours {
             classes: Vec::new(),
             other: Color32::GRAY,
             hidden: Color32::BLUE,
@@ -115,7 +115,7 @@ mod tests {
             density: true,
             view,
             size: vec2(800.0, 600.0),
-            ink,
+            colours,
         }
     }
 
@@ -129,36 +129,41 @@ mod tests {
             middle: [0.5, 0.5],
             scale: 700.0,
         };
-        let scene = density_of(&request(&places, view), &JobContext::default()).expect("is made");
-        assert_eq!(scene.spots.iter().map(|spot| spot.count).sum::<u32>(), 5001);
+        let scene =
+            build_density_scene(&request(&places, view), &JobContext::default()).expect("is made");
+        assert_eq!(
+            scene.targets.iter().map(|target| target.count).sum::<u32>(),
+            5001
+        );
         assert_eq!(
             (scene.matching, scene.densest),
             (
                 5001,
                 scene
-                    .spots
+                    .targets
                     .iter()
-                    .map(|spot| spot.count)
+                    .map(|target| target.count)
                     .max()
                     .expect("cells")
             )
         );
         assert!(
             scene
-                .spots
+                .targets
                 .iter()
-                .all(|spot| (9.0..=18.1).contains(&spot.rect.width()))
+                .all(|target| (9.0..=18.1).contains(&target.rect.width()))
         );
         let moved = MapView {
             middle: [0.51, 0.495],
             scale: 700.0,
         };
-        let again = density_of(&request(&places, moved), &JobContext::default()).expect("is made");
+        let again =
+            build_density_scene(&request(&places, moved), &JobContext::default()).expect("is made");
         let counts = |scene: &MapScene| {
             scene
-                .spots
+                .targets
                 .iter()
-                .map(|spot| (spot.row, spot.count))
+                .map(|target| (target.row, target.count))
                 .collect::<Vec<_>>()
         };
         assert_eq!(counts(&scene), counts(&again));
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn colours_go_up_with_the_count() {
-        assert_ne!(colour_of(1, 1000), colour_of(1000, 1000));
-        assert_eq!(colour_of(1, 1), colour_of(1000, 1000));
+        assert_ne!(density_colour(1, 1000), density_colour(1000, 1000));
+        assert_eq!(density_colour(1, 1), density_colour(1000, 1000));
     }
 }

@@ -7,36 +7,42 @@ use egui::{Color32, Mesh, Pos2, Rect, Vec2, pos2, vec2};
 
 use geo::{LineString, Polygon, TriangulateEarcut};
 
-use super::colours::OTHER;
-use super::density::density_of;
-use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
-use super::view::{MapView, x_of, y_of};
+use super::colours::OTHER_CLASS;
+use super::density::build_density_scene;
+use super::scene::{HoverTarget, MARGIN, MapScene, PlacedRow, SceneRequest, visit_placed_rows};
+use super::view::{MapView, plane_x, plane_y};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::ops::OutlineKind;
 
 /// Size in points from which an outline replaces the mark.
 const OUTLINED_FROM: f32 = 5.0;
-/// Vertices of an area that is filled at the most.
-const FILLED_VERTICES: usize = 2_000;
-/// Most outlines.
-const OUTLINES: usize = 12_000;
-/// Most marks.
-const MARKS: usize = 24_000;
+/// Maximum number of vertices of a filled area.
+const MAX_FILLED_VERTICES: usize = 2_000;
+/// Maximum number of outlines.
+const MAX_OUTLINES: usize = 12_000;
+/// Maximum number of marks.
+const MAX_MARKS: usize = 24_000;
 /// The smallest cell, in points.
-const CELL: f32 = 5.0;
+const MIN_CELL: f32 = 5.0;
+
+/// A small cell of the screen whose rows share a mark.
 #[derive(Clone, Copy)]
 struct MarkCell {
+    /// The first row, which has the other fields.
     row: u32,
+    /// Number of rows.
     count: u32,
     class: u8,
+    /// Position in points from the centre of the view.
     at: [f32; 2],
 }
 
-/// Computes the scene. Checks for cancellation every few thousand rows.
-pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
+/// Computes the mesh of the footprints or of their density. Checks for cancellation every few
+/// thousand rows.
+pub fn build_scene(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     if request.density {
-        return density_of(request, ctx);
+        return build_density_scene(request, ctx);
     }
     let mut scene = MapScene {
         view: Some(request.view),
@@ -47,10 +53,10 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
         request.size.y * (0.5 + MARGIN),
     );
     let mut cells: HashMap<(i32, i32), MarkCell> = HashMap::new();
-    let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
+    let mut hidden_marks: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
-    let mut cell = CELL;
-    each_place(
+    let mut cell = MIN_CELL;
+    visit_placed_rows(
         request,
         &mut scene,
         ctx,
@@ -63,7 +69,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
          }| {
             let extent = request
                 .projected
-                .halves
+                .half_extents
                 .get(row as usize)
                 .copied()
                 .unwrap_or_default();
@@ -71,7 +77,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
             if x.abs() > half.x + reach || y.abs() > half.y + reach {
                 return;
             }
-            if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
+            if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < MAX_OUTLINES {
                 // Once on every turn of the map that shows a part of it, as the land.
                 let period = request.view.scale as f32;
                 let is_near = |more: &f32| (x + more * period).abs() <= half.x + reach;
@@ -85,11 +91,15 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
             }
             let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
             if !matches {
-                faint.entry(key).or_insert([x, y]);
+                hidden_marks.entry(key).or_insert([x, y]);
                 return;
             }
             let class = request.classes.as_ref().map_or(0, |classes| {
-                classes.of.get(row as usize).copied().unwrap_or(OTHER)
+                classes
+                    .by_row
+                    .get(row as usize)
+                    .copied()
+                    .unwrap_or(OTHER_CLASS)
             });
             cells
                 .entry(key)
@@ -100,7 +110,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
                     class,
                     at: [x, y],
                 });
-            if cells.len() > MARKS {
+            if cells.len() > MAX_MARKS {
                 // Too many cells: merge them into larger ones.
                 cell *= 1.5;
                 let mut larger: HashMap<(i32, i32), MarkCell> =
@@ -116,7 +126,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
                         .or_insert(one);
                 }
                 cells = larger;
-                faint = std::mem::take(&mut faint)
+                hidden_marks = std::mem::take(&mut hidden_marks)
                     .into_values()
                     .map(|at| {
                         (
@@ -128,22 +138,27 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
             }
         },
     )?;
-    faint.retain(|key, _| !cells.contains_key(key));
-    for at in faint.values().take(MARKS) {
-        ring(&mut scene.mesh, pos2(at[0], at[1]), 2.5, request.ink.hidden);
+    hidden_marks.retain(|key, _| !cells.contains_key(key));
+    for at in hidden_marks.values().take(MAX_MARKS) {
+        add_square_frame(
+            &mut scene.mesh,
+            pos2(at[0], at[1]),
+            2.5,
+            request.colours.hidden,
+        );
     }
     for &(row, turn) in &outlined {
-        outline(&mut scene, request, row, turn);
+        add_outline(&mut scene, request, row, turn);
     }
     let mut marks: Vec<MarkCell> = cells.into_values().collect();
     // A fixed order, so that marks do not flicker between scenes.
     marks.sort_unstable_by_key(|mark| mark.row);
     for mark in marks {
-        let color = request.ink.colour_of_class(mark.class);
+        let color = request.colours.colour_of_class(mark.class);
         let side = (3.0 + (mark.count as f32).log10() * 1.2).clamp(4.0, 9.0);
         let rect = Rect::from_center_size(pos2(mark.at[0], mark.at[1]), Vec2::splat(side));
-        square(&mut scene.mesh, rect, color);
-        scene.spots.push(Spot {
+        scene.mesh.add_colored_rect(rect, color);
+        scene.targets.push(HoverTarget {
             row: mark.row,
             count: mark.count,
             rect,
@@ -152,11 +167,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     Ok(scene)
 }
 
-fn square(mesh: &mut Mesh, rect: Rect, color: Color32) {
-    mesh.add_colored_rect(rect, color);
-}
-
-fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
+fn add_square_frame(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
     let outer = Rect::from_center_size(at, Vec2::splat(2.0 * half));
     for side in [
         outer.with_max_y(outer.top() + 1.0),
@@ -168,12 +179,16 @@ fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
     }
 }
 
-/// An outline: areas with a faint fill and a thin line, lines, and points as small squares.
-fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
+/// Draws a footprint: areas with a faint fill and a thin line, lines, and points as small squares.
+fn add_outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
     let class = request.classes.as_ref().map_or(0, |classes| {
-        classes.of.get(row as usize).copied().unwrap_or(OTHER)
+        classes
+            .by_row
+            .get(row as usize)
+            .copied()
+            .unwrap_or(OTHER_CLASS)
     });
-    let color = request.ink.colour_of_class(class);
+    let color = request.colours.colour_of_class(class);
     let place = |degrees: &[f32; 2]| place_in_view(&request.view, *degrees, turn);
     let all: Vec<Pos2> = request
         .footprints
@@ -184,7 +199,7 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
     if all.is_empty() {
         return;
     }
-    scene.spots.push(Spot {
+    scene.targets.push(HoverTarget {
         row,
         count: 1,
         rect: Rect::from_points(&all),
@@ -199,27 +214,24 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
                     rings.push(hole.iter().map(place).collect());
                 }
                 fill_area(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
-                match around_pole(outer) {
-                    Some(around) => open_line(
+                match edge_around_pole(outer) {
+                    Some(around) => add_line(
                         &mut scene.mesh,
                         &around.iter().map(place).collect::<Vec<_>>(),
                         color,
                     ),
-                    None => closed_line(&mut scene.mesh, &rings[0], color),
+                    None => add_closed_line(&mut scene.mesh, &rings[0], color),
                 }
                 rings[1..]
                     .iter()
-                    .for_each(|ring| closed_line(&mut scene.mesh, ring, color));
+                    .for_each(|ring| add_closed_line(&mut scene.mesh, ring, color));
             }
-            OutlineKind::Hole => closed_line(&mut scene.mesh, &points, color),
-            OutlineKind::Line => open_line(&mut scene.mesh, &points, color),
+            OutlineKind::Hole => add_closed_line(&mut scene.mesh, &points, color),
+            OutlineKind::Line => add_line(&mut scene.mesh, &points, color),
             OutlineKind::Point => {
                 for at in points {
-                    square(
-                        &mut scene.mesh,
-                        Rect::from_center_size(at, Vec2::splat(4.0)),
-                        color,
-                    );
+                    let square = Rect::from_center_size(at, Vec2::splat(4.0));
+                    scene.mesh.add_colored_rect(square, color);
                 }
             }
         }
@@ -228,15 +240,15 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
 
 /// Position in points from the centre of the view; `turn` is in whole turns of the plane.
 fn place_in_view(view: &MapView, [lon, lat]: [f32; 2], turn: f32) -> Pos2 {
-    let x = x_of(f64::from(lon)) + f64::from(turn);
-    view.measure_offset_from_middle([x, y_of(f64::from(lat))])
+    let x = plane_x(f64::from(lon)) + f64::from(turn);
+    view.measure_offset_from_middle([x, plane_y(f64::from(lat))])
         .to_pos2()
 }
 
 /// The edge of an area that holds a pole, from one end of its turn around the Earth to the other:
 /// its ring is closed along the pole and the antimeridian, where the area has no edge. `None` for
 /// other rings.
-pub fn around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
+pub fn edge_around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
     const POLE: f32 = 89.999;
     let (west, east) = ring
         .iter()
@@ -263,7 +275,7 @@ pub fn around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
 /// Fills an area: the triangles of its outer ring without its holes.
 fn fill_area(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
     let count: usize = rings.iter().map(Vec::len).sum();
-    if count > FILLED_VERTICES {
+    if count > MAX_FILLED_VERTICES {
         return;
     }
     let mut lines = rings.iter().map(|ring| convert_ring(ring));
@@ -291,7 +303,7 @@ fn convert_ring(ring: &[Pos2]) -> LineString<f64> {
 }
 
 /// A thin line with a rectangle for each of its edges.
-fn open_line(mesh: &mut Mesh, line: &[Pos2], color: Color32) {
+fn add_line(mesh: &mut Mesh, line: &[Pos2], color: Color32) {
     for pair in line.windows(2) {
         let across = (pair[1] - pair[0]).normalized().rot90() * 0.7;
         let first = mesh.vertices.len() as u32;
@@ -309,7 +321,7 @@ fn open_line(mesh: &mut Mesh, line: &[Pos2], color: Color32) {
 }
 
 /// A thin closed line with two vertices per ring vertex, which keeps thousands of outlines small.
-fn closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
+fn add_closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
     let count = ring.len();
     let first = mesh.vertices.len() as u32;
     let normal = |from: Pos2, to: Pos2| (to - from).normalized().rot90();
@@ -334,8 +346,8 @@ fn closed_line(mesh: &mut Mesh, ring: &[Pos2], color: Color32) {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::scene::Ink;
-    use super::super::view::{MapView, Projected};
+    use super::super::scene::SceneColours;
+    use super::super::view::{MapView, ProjectedFootprints};
     use super::*;
     use crate::ops::Footprints;
 
@@ -349,8 +361,8 @@ mod tests {
             ]
         };
         let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
-        let projected = Arc::new(Projected::new(&footprints));
-        let ink = Ink {
+        let projected = Arc::new(ProjectedFootprints::new(&footprints));
+        let colours = SceneColours {
             classes: vec![Color32::RED],
             other: Color32::GRAY,
             hidden: Color32::BLUE,
@@ -363,7 +375,7 @@ mod tests {
             density: false,
             view,
             size: vec2(800.0, 600.0),
-            ink,
+            colours,
         }
     }
 
@@ -382,13 +394,17 @@ mod tests {
             scale: 800.0,
         };
         let scene =
-            scene_of(&request(&places, 0.01, view), &JobContext::default()).expect("is made");
-        assert!(scene.spots.len() <= MARKS, "{} marks", scene.spots.len());
+            build_scene(&request(&places, 0.01, view), &JobContext::default()).expect("is made");
+        assert!(
+            scene.targets.len() <= MAX_MARKS,
+            "{} marks",
+            scene.targets.len()
+        );
         assert_eq!(
             scene
-                .spots
+                .targets
                 .iter()
-                .map(|spot| u64::from(spot.count))
+                .map(|target| u64::from(target.count))
                 .sum::<u64>(),
             200_000
         );
@@ -435,13 +451,16 @@ mod tests {
             [180.0, 90.0],
             [-180.0, 90.0],
         ];
-        assert_eq!(around_pole(&ring).as_deref(), Some(&ring[..5]));
+        assert_eq!(edge_around_pole(&ring).as_deref(), Some(&ring[..5]));
         let mut turned = ring;
         turned.rotate_left(2);
-        assert_eq!(around_pole(&turned).as_deref(), Some(&ring[..5]));
-        assert_eq!(around_pole(&[[0.0, 0.0], [1.0, 0.0], [1.0, 90.0]]), None);
+        assert_eq!(edge_around_pole(&turned).as_deref(), Some(&ring[..5]));
         assert_eq!(
-            around_pole(&[
+            edge_around_pole(&[[0.0, 0.0], [1.0, 0.0], [1.0, 90.0]]),
+            None
+        );
+        assert_eq!(
+            edge_around_pole(&[
                 [-180.0, -90.0],
                 [180.0, -90.0],
                 [180.0, 90.0],
@@ -450,7 +469,7 @@ mod tests {
             None,
             "the whole Earth"
         );
-        assert_eq!(around_pole(&[]), None);
+        assert_eq!(edge_around_pole(&[]), None);
     }
 
     #[test]
@@ -460,15 +479,15 @@ mod tests {
             middle: [0.5, 0.5],
             scale: 700.0,
         };
-        let scene = scene_of(
+        let scene = build_scene(
             &request(&[[180.0, 0.0], [0.0, 0.0]], 9.0, view),
             &JobContext::default(),
         )
         .expect("is made");
         let mut found: Vec<(u32, i32)> = scene
-            .spots
+            .targets
             .iter()
-            .map(|spot| (spot.row, spot.rect.center().x.round() as i32))
+            .map(|target| (target.row, target.rect.center().x.round() as i32))
             .collect();
         found.sort_unstable();
         assert_eq!(found, [(0, -350), (0, 350), (1, 0)]);
@@ -481,24 +500,30 @@ mod tests {
             middle: [1.0, 0.5],
             scale: 40_000.0,
         };
-        let scene = scene_of(
+        let scene = build_scene(
             &request(&[[179.9, 0.0], [-179.9, 0.0], [0.0, 0.0]], 0.05, view),
             &JobContext::default(),
         )
         .expect("is made");
-        assert_eq!(scene.spots.len(), 2, "the one at Greenwich is out of sight");
+        assert_eq!(
+            scene.targets.len(),
+            2,
+            "the one at Greenwich is out of sight"
+        );
         let at = |row: u32| {
             scene
-                .spots
+                .targets
                 .iter()
-                .find(|spot| spot.row == row)
+                .find(|target| target.row == row)
                 .expect("is there")
                 .rect
         };
         assert!(at(0).center().x < 0.0 && at(1).center().x > 0.0);
         assert!((at(0).width() - (0.1 / 360.0 * 40_000.0) as f32).abs() < 0.1);
         assert_eq!(
-            scene.spot_at(at(1).center(), 2.0).map(|spot| spot.row),
+            scene
+                .target_at(at(1).center(), 2.0)
+                .map(|target| target.row),
             Some(1)
         );
     }

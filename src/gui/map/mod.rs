@@ -9,10 +9,12 @@ mod scene;
 mod times;
 mod view;
 
-pub use base::{BaseMap, base_of, bucket_of};
-pub use colours::{Legend, RowClasses, classes_of};
-pub use density::{STEPS as DENSITY_STEPS, colour_of as density_colour};
-pub use marks::{around_pole, scene_of};
-pub use scene::{Ink, MapScene, SceneRequest};
-pub use times::{TimeBars, bars_of, days_between, parse as parse_day, text_of as day_text};
-pub use view::{MapView, Projected, lat_of, lon_of, wrap_longitude, x_of, y_of};
+pub use base::{BaseMap, build_base_map, scale_step};
+pub use colours::{Legend, RowClasses, classify_rows};
+pub use density::{DENSITY_STEPS, density_colour};
+pub use marks::{build_scene, edge_around_pole};
+pub use scene::{MapScene, SceneColours, SceneRequest};
+pub use times::{TimeBars, axis_labels, count_by_day, day_text, parse_day};
+pub use view::{
+    MapView, ProjectedFootprints, latitude_at, longitude_at, plane_x, plane_y, wrap_longitude,
+};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use egui::{Color32, Mesh, Pos2, Rect, Vec2};
 
-use super::colours::{OTHER, RowClasses};
-use super::view::{MapView, Projected};
+use super::colours::{OTHER_CLASS, RowClasses};
+use super::view::{MapView, ProjectedFootprints};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::ops::{Footprints, KeptRows};
@@ -16,7 +16,7 @@ pub(super) const MARGIN: f32 = 0.25;
 
 /// Colours of a scene.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ink {
+pub struct SceneColours {
     /// Rows that match, by class; one without classes.
     pub classes: Vec<Color32>,
     /// Rows without a class.
@@ -25,9 +25,9 @@ pub struct Ink {
     pub hidden: Color32,
 }
 
-impl Ink {
+impl SceneColours {
     pub(super) fn colour_of_class(&self, class: u8) -> Color32 {
-        if class == OTHER {
+        if class == OTHER_CLASS {
             self.other
         } else {
             self.classes
@@ -44,7 +44,7 @@ pub struct SceneRequest {
     /// Footprints of the rows, in degrees.
     pub footprints: Arc<Footprints>,
     /// The same in plane coordinates.
-    pub projected: Arc<Projected>,
+    pub projected: Arc<ProjectedFootprints>,
     /// Rows that match the filter.
     pub kept: Option<Arc<KeptRows>>,
     /// Classes of colour.
@@ -55,12 +55,12 @@ pub struct SceneRequest {
     /// The size of the map in points.
     pub size: Vec2,
     /// Colours.
-    pub ink: Ink,
+    pub colours: SceneColours,
 }
 
 /// An outline or mark under the pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct HoverTarget {
     /// Its row; the first row of a mark.
     pub row: u32,
     /// Number of rows it represents.
@@ -77,7 +77,7 @@ pub struct MapScene {
     /// Points from the middle of the view.
     pub mesh: Mesh,
     /// Hover targets: outlines, then marks.
-    pub spots: Vec<Spot>,
+    pub targets: Vec<HoverTarget>,
     /// Number of rows of the level that match and have a location.
     pub matching: u64,
     /// Number of rows with a location that the filter hides.
@@ -88,11 +88,11 @@ pub struct MapScene {
 
 impl MapScene {
     /// The smallest target at a position, in points from the centre of the scene's own view.
-    pub fn spot_at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
+    pub fn target_at(&self, position: Pos2, reach: f32) -> Option<&HoverTarget> {
         let hit = self
-            .spots
+            .targets
             .iter()
-            .filter(|spot| spot.rect.expand(reach).contains(place));
+            .filter(|target| target.rect.expand(reach).contains(position));
         hit.min_by(|a, b| a.rect.area().total_cmp(&b.rect.area()))
     }
 }
@@ -110,21 +110,21 @@ pub(super) struct PlacedRow {
     pub at: [f32; 2],
 }
 
-/// Calls `see` for every row with a footprint, and counts them. Checks for cancellation every few
+/// Calls `visit` for every row with a footprint, and counts them. Checks for cancellation every few
 /// thousand rows.
-pub(super) fn each_place(
+pub(super) fn visit_placed_rows(
     request: &SceneRequest,
     scene: &mut MapScene,
     ctx: &JobContext,
-    mut see: impl FnMut(PlacedRow),
+    mut visit: impl FnMut(PlacedRow),
 ) -> Result<()> {
-    let mut stays = make_row_filter(request);
+    let mut is_kept = make_row_filter(request);
     for (row, middle) in request.projected.middles.iter().enumerate() {
         if row % 8192 == 0 {
             ctx.check()?;
         }
         let row = row as u32;
-        let matches = stays(row);
+        let matches = is_kept(row);
         if middle[0].is_nan() {
             continue;
         }
@@ -138,7 +138,7 @@ pub(super) fn each_place(
         let plane = [x + turn, y];
         let at = [0, 1]
             .map(|axis| ((plane[axis] - request.view.middle[axis]) * request.view.scale) as f32);
-        see(PlacedRow {
+        visit(PlacedRow {
             row,
             matches,
             turn,
@@ -149,14 +149,15 @@ pub(super) fn each_place(
     Ok(())
 }
 
-/// Says of each row, asked in rising order, whether the filter keeps it.
+/// A function that tells whether the filter keeps a row. The rows have to be asked in ascending
+/// order.
 fn make_row_filter(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request
         .kept
         .as_ref()
         .and_then(|kept| kept.rows(request.footprints.level));
-    let mut stays = kept.map(|rows| rows.iter().copied().peekable());
-    move |row| match &mut stays {
+    let mut kept_rows = kept.map(|rows| rows.iter().copied().peekable());
+    move |row| match &mut kept_rows {
         None => true,
         Some(rows) => {
             while rows.next_if(|&next| next < row).is_some() {}

@@ -6,9 +6,9 @@ use crate::jobs::JobContext;
 use crate::ops::KeptRows;
 
 /// Maximum number of bars.
-const BARS: usize = 120;
+const MAX_BARS: usize = 120;
 /// A day in microseconds.
-const DAY: i64 = 86_400_000_000;
+const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Histogram of rows by day.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,11 +32,11 @@ impl TimeBars {
 
 /// Days since 1970-01-01 of a time in microseconds since then.
 pub fn day_of(micros: i64) -> i64 {
-    micros.div_euclid(DAY)
+    micros.div_euclid(DAY_MICROS)
 }
 
 /// Formats a day as `YYYY-MM-DD`.
-pub fn text_of(day: i64) -> String {
+pub fn day_text(day: i64) -> String {
     date(day).map_or_else(
         || day.to_string(),
         |date| date.format("%Y-%m-%d").to_string(),
@@ -44,7 +44,7 @@ pub fn text_of(day: i64) -> String {
 }
 
 /// Parses the first ten characters as `YYYY-MM-DD`; `None` for other text.
-pub fn parse(text: &str) -> Option<i64> {
+pub fn parse_day(text: &str) -> Option<i64> {
     let date = NaiveDate::parse_from_str(text.trim().get(..10)?, "%Y-%m-%d").ok()?;
     Some(
         date.and_hms_opt(0, 0, 0)?
@@ -59,7 +59,7 @@ fn date(day: i64) -> Option<NaiveDate> {
 }
 
 /// Axis labels from `first` to `end`: first days of months or years, about `most` of them.
-pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
+pub fn axis_labels(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
     let Some((from, to)) = date(first).zip(date(end)) else {
         return Vec::new();
     };
@@ -69,32 +69,32 @@ pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
         .find(|step| months / step <= most.max(1) as i32)
         .unwrap_or(2400);
     let start = from.year() * 12 + from.month0() as i32;
-    let mut found = Vec::new();
+    let mut labels = Vec::new();
     let mut month = start.div_euclid(step) * step;
-    while found.len() <= most + 1 {
+    while labels.len() <= most + 1 {
         let (year, number) = (month.div_euclid(12), month.rem_euclid(12) as u32 + 1);
         let Some(date) = NaiveDate::from_ymd_opt(year, number, 1) else {
             break;
         };
-        let Some(day) = parse(&date.format("%Y-%m-%d").to_string()) else {
+        let Some(day) = parse_day(&date.format("%Y-%m-%d").to_string()) else {
             break;
         };
         if day > end {
             break;
         }
         if day >= first {
-            let word = if step >= 12 {
+            let label = if step >= 12 {
                 date.format("%Y").to_string()
             } else if number == 1 {
                 format!("{} {}", month_name(number), date.format("%Y"))
             } else {
                 month_name(number).to_owned()
             };
-            found.push((day, word));
+            labels.push((day, label));
         }
         month += step;
     }
-    found
+    labels
 }
 
 /// Abbreviated name of a month, 1 to 12.
@@ -119,7 +119,7 @@ fn month_name(number: u32) -> &'static str {
 ///
 /// # Errors
 /// On cancellation.
-pub fn bars_of(
+pub fn count_by_day(
     level: usize,
     times: &[Option<i64>],
     kept: Option<&KeptRows>,
@@ -132,7 +132,7 @@ pub fn bars_of(
         return Ok(None);
     };
     ctx.check()?;
-    let step = ((last - first) / BARS as i64 + 1).max(1);
+    let step = ((last - first) / MAX_BARS as i64 + 1).max(1);
     let count = ((last - first) / step + 1) as usize;
     let mut bars = TimeBars {
         first,
@@ -141,9 +141,9 @@ pub fn bars_of(
         matching: vec![0; count],
     };
     let rows = kept.and_then(|kept| kept.rows(level));
-    let place = |micros: i64| ((day_of(micros) - first) / step) as usize;
+    let bar_of = |micros: i64| ((day_of(micros) - first) / step) as usize;
     for &micros in times.iter().flatten() {
-        bars.all[place(micros)] += 1;
+        bars.all[bar_of(micros)] += 1;
     }
     ctx.check()?;
     match rows {
@@ -153,7 +153,7 @@ pub fn bars_of(
                 .iter()
                 .filter_map(|&row| times.get(row as usize).copied().flatten())
             {
-                bars.matching[place(micros)] += 1;
+                bars.matching[bar_of(micros)] += 1;
             }
         }
     }
@@ -166,8 +166,14 @@ mod tests {
 
     #[test]
     fn rows_are_counted_by_day() {
-        let times = [Some(0), Some(DAY - 1), Some(3 * DAY), None, Some(-1)];
-        let bars = bars_of(0, &times, None, &JobContext::default())
+        let times = [
+            Some(0),
+            Some(DAY_MICROS - 1),
+            Some(3 * DAY_MICROS),
+            None,
+            Some(-1),
+        ];
+        let bars = count_by_day(0, &times, None, &JobContext::default())
             .expect("is made")
             .expect("has times");
         assert_eq!(
@@ -176,18 +182,18 @@ mod tests {
         );
         assert_eq!((bars.end(), bars.matching), (4, bars.all));
         assert_eq!(
-            bars_of(0, &[None], None, &JobContext::default()).expect("is made"),
+            count_by_day(0, &[None], None, &JobContext::default()).expect("is made"),
             None
         );
     }
 
     #[test]
-    fn words_stand_at_firsts_of_months_and_years() {
-        let day = |text: &str| parse(text).expect("a day");
+    fn labels_are_first_days_of_months_and_years() {
+        let day = |text: &str| parse_day(text).expect("a day");
         let words = |from: &str, to: &str| {
-            days_between(day(from), day(to), 12)
+            axis_labels(day(from), day(to), 12)
                 .into_iter()
-                .map(|(_, word)| word)
+                .map(|(_, label)| label)
                 .collect::<Vec<_>>()
         };
         assert_eq!(
@@ -200,6 +206,6 @@ mod tests {
                 "2016", "2017", "2018", "2019", "2020", "2021", "2022", "2023", "2024"
             ]
         );
-        assert_eq!(text_of(day("1969-12-31")), "1969-12-31");
+        assert_eq!(day_text(day("1969-12-31")), "1969-12-31");
     }
 }

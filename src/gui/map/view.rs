@@ -8,26 +8,26 @@ use egui::{Pos2, Rect, Vec2, vec2};
 use crate::ops::Footprints;
 
 /// The latitude at which the plane ends.
-const EDGE: f64 = 85.051_128;
+const MAX_LATITUDE: f64 = 85.051_128;
 
 /// Plane x of a longitude in degrees; continues beyond ±180.
-pub fn x_of(lon: f64) -> f64 {
+pub fn plane_x(lon: f64) -> f64 {
     lon / 360.0 + 0.5
 }
 
 /// Plane y of a latitude in degrees.
-pub fn y_of(lat: f64) -> f64 {
-    let lat = lat.clamp(-EDGE, EDGE).to_radians();
+pub fn plane_y(lat: f64) -> f64 {
+    let lat = lat.clamp(-MAX_LATITUDE, MAX_LATITUDE).to_radians();
     0.5 - (PI / 4.0 + lat / 2.0).tan().ln() / (2.0 * PI)
 }
 
 /// Longitude in degrees of a plane x, not wrapped.
-pub fn lon_of(x: f64) -> f64 {
+pub fn longitude_at(x: f64) -> f64 {
     (x - 0.5) * 360.0
 }
 
 /// Latitude in degrees of a plane y.
-pub fn lat_of(y: f64) -> f64 {
+pub fn latitude_at(y: f64) -> f64 {
     (2.0 * ((0.5 - y) * 2.0 * PI).exp().atan() - PI / 2.0).to_degrees()
 }
 
@@ -56,7 +56,7 @@ impl MapView {
     /// All of the Earth.
     pub fn whole(size: Vec2) -> Self {
         Self {
-            middle: [0.5, y_of(12.0)],
+            middle: [0.5, plane_y(12.0)],
             scale: f64::from(size.x.max(size.y * 1.2)),
         }
     }
@@ -127,29 +127,30 @@ impl MapView {
 /// Footprints in plane coordinates: centre and half of the larger extent by row; NaN without a
 /// footprint.
 #[derive(Clone, Debug, Default)]
-pub struct Projected {
+pub struct ProjectedFootprints {
+    /// Centres.
     pub middles: Vec<[f32; 2]>,
     /// Half extents.
-    pub halves: Vec<f32>,
+    pub half_extents: Vec<f32>,
     /// Bounds of all footprints: left, top, right, bottom. Right is above 1 where they cross the
     /// antimeridian.
     pub bounds: Option<[f64; 4]>,
 }
 
-impl Projected {
+impl ProjectedFootprints {
     /// Projects every row. Slow for a million rows: run it in a job.
     pub fn new(footprints: &Footprints) -> Self {
-        let mut made = Self {
+        let mut projected = Self {
             middles: Vec::with_capacity(footprints.rows()),
-            halves: Vec::with_capacity(footprints.rows()),
+            half_extents: Vec::with_capacity(footprints.rows()),
             bounds: None,
         };
         let mut boxes: Vec<[f64; 4]> = Vec::with_capacity(footprints.rows());
         for row in 0..footprints.rows() as u32 {
             let ring = footprints.points_of_row(row);
             if ring.is_empty() {
-                made.middles.push([f32::NAN; 2]);
-                made.halves.push(0.0);
+                projected.middles.push([f32::NAN; 2]);
+                projected.half_extents.push(0.0);
                 continue;
             }
             let mut b = [
@@ -159,17 +160,19 @@ impl Projected {
                 f64::NEG_INFINITY,
             ];
             for &[lon, lat] in ring {
-                let (x, y) = (x_of(f64::from(lon)), y_of(f64::from(lat)));
+                let (x, y) = (plane_x(f64::from(lon)), plane_y(f64::from(lat)));
                 b = [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
             }
-            made.middles
+            projected
+                .middles
                 .push([((b[0] + b[2]) / 2.0) as f32, ((b[1] + b[3]) / 2.0) as f32]);
-            made.halves
+            projected
+                .half_extents
                 .push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
             boxes.push(b);
         }
-        made.bounds = enclose_boxes(&boxes);
-        made
+        projected.bounds = enclose_boxes(&boxes);
+        projected
     }
 }
 
@@ -177,41 +180,45 @@ impl Projected {
 /// antimeridian by custom.
 const SAVED_SHARE: f64 = 0.8;
 /// Steps of longitude in which gaps between footprints are looked for.
-const STEPS: usize = 1024;
+const GAP_STEPS: usize = 1024;
 
 /// The box around boxes `[left, top, right, bottom]` on the plane, whose x goes round.
 fn enclose_boxes(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
-    let usual = bounds_from(boxes, 0.0)?;
-    let mut taken = [false; STEPS];
+    let in_order = shifted_bounds(boxes, 0.0)?;
+    let mut taken = [false; GAP_STEPS];
     for [left, _, right, _] in boxes {
-        let first = (left * STEPS as f64).floor();
-        let count = ((right * STEPS as f64).floor() - first).min(STEPS as f64) as usize + 1;
-        let first = first.rem_euclid(STEPS as f64) as usize;
-        (0..count.min(STEPS)).for_each(|step| taken[(first + step) % STEPS] = true);
+        let first = (left * GAP_STEPS as f64).floor();
+        let count = ((right * GAP_STEPS as f64).floor() - first).min(GAP_STEPS as f64) as usize + 1;
+        let first = first.rem_euclid(GAP_STEPS as f64) as usize;
+        (0..count.min(GAP_STEPS)).for_each(|step| taken[(first + step) % GAP_STEPS] = true);
     }
     // Twice around, so that a gap at the end and the beginning is one.
     let (mut longest, mut length, mut middle) = (0, 0, 0.0);
-    for step in 0..2 * STEPS {
-        length = if taken[step % STEPS] { 0 } else { length + 1 };
-        if length > longest && length < STEPS {
+    for step in 0..2 * GAP_STEPS {
+        length = if taken[step % GAP_STEPS] {
+            0
+        } else {
+            length + 1
+        };
+        if length > longest && length < GAP_STEPS {
             (longest, middle) = (
                 length,
-                (step as f64 + 1.0 - length as f64 / 2.0) / STEPS as f64,
+                (step as f64 + 1.0 - length as f64 / 2.0) / GAP_STEPS as f64,
             );
         }
     }
-    let across = bounds_from(boxes, middle.rem_euclid(1.0))?;
+    let across = shifted_bounds(boxes, middle.rem_euclid(1.0))?;
     Some(
-        if longest > 0 && across[2] - across[0] < SAVED_SHARE * (usual[2] - usual[0]) {
+        if longest > 0 && across[2] - across[0] < SAVED_SHARE * (in_order[2] - in_order[0]) {
             across
         } else {
-            usual
+            in_order
         },
     )
 }
 
 /// The box around boxes that are moved by whole turns until their left side is in `from..from + 1`.
-fn bounds_from(boxes: &[[f64; 4]], from: f64) -> Option<[f64; 4]> {
+fn shifted_bounds(boxes: &[[f64; 4]], from: f64) -> Option<[f64; 4]> {
     boxes
         .iter()
         .map(|&[left, top, right, bottom]| {
@@ -236,10 +243,10 @@ mod tests {
     #[test]
     fn degrees_and_plane_agree() {
         for (lon, lat) in [(0.0, 0.0), (-77.03, -12.05), (179.9, 71.0), (-180.0, -84.0)] {
-            assert!((lon_of(x_of(lon)) - lon).abs() < 1e-9);
-            assert!((lat_of(y_of(lat)) - lat).abs() < 1e-9, "{lat}");
+            assert!((longitude_at(plane_x(lon)) - lon).abs() < 1e-9);
+            assert!((latitude_at(plane_y(lat)) - lat).abs() < 1e-9, "{lat}");
         }
-        assert!(y_of(90.0) < 1e-6 && y_of(-90.0) > 1.0 - 1e-6);
+        assert!(plane_y(90.0) < 1e-6 && plane_y(-90.0) > 1.0 - 1e-6);
         assert_eq!(
             (
                 wrap_longitude(190.0),
@@ -255,10 +262,10 @@ mod tests {
         let bounds = |boxes: &[[f64; 2]]| {
             let boxes: Vec<[f64; 4]> = boxes
                 .iter()
-                .map(|&[west, east]| [x_of(west), 0.4, x_of(east), 0.6])
+                .map(|&[west, east]| [plane_x(west), 0.4, plane_x(east), 0.6])
                 .collect();
             enclose_boxes(&boxes).map(|[left, _, right, _]| {
-                [lon_of(left), lon_of(right)].map(|lon| (lon * 1e6).round() / 1e6)
+                [longitude_at(left), longitude_at(right)].map(|lon| (lon * 1e6).round() / 1e6)
             })
         };
         assert_eq!(bounds(&[]), None);

@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, ThemeTokens, font};
 
-/// Meaning of a badge's colour; icon or text repeat it.
+/// Meaning of a badge's colour. Icon or text have to tell it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Kinds of containers, counts, rules.
@@ -22,17 +22,24 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// Text, fill and border.
-    pub fn colors(self, t: &ThemeTokens) -> (Color32, Color32, Color32) {
-        match self {
+    pub fn colors(self, t: &ThemeTokens) -> ToneColors {
+        let (text, fill, border) = match self {
             Tone::Neutral => (t.tx2, t.bg3, Color32::TRANSPARENT),
             Tone::Accent => (t.acc, t.accbg, t.accline),
             Tone::Ok => (t.ok, t.okbg, t.okline),
             Tone::Warning => (t.warn, t.warnbg, t.warnline),
             Tone::Error => (t.err, t.errbg, t.errline),
             Tone::Info => (t.info, t.infobg, t.infoline),
-        }
+        };
+        ToneColors { text, fill, border }
     }
+}
+
+/// Colours of a badge.
+pub struct ToneColors {
+    pub text: Color32,
+    pub fill: Color32,
+    pub border: Color32,
 }
 
 /// The width that [`badge`] takes.
@@ -45,7 +52,11 @@ pub fn badge_width(ui: &Ui, icon: Option<&str>, text: &str) -> f32 {
 /// A tinted badge, 18 points high.
 pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) -> Response {
     let t = theme::tokens(ui);
-    let (color, fill, border) = tone.colors(t);
+    let ToneColors {
+        text: color,
+        fill,
+        border,
+    } = tone.colors(t);
     let width = badge_width(ui, icon, text);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
@@ -75,10 +86,14 @@ pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) ->
 }
 
 /// A number, 16 points high.
-pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
+pub fn count_badge(ui: &mut Ui, number: u64, tone: Tone) -> Response {
     let text = paint::format_grouped_number(number);
     let t = theme::tokens(ui);
-    let (color, fill, border) = tone.colors(t);
+    let ToneColors {
+        text: color,
+        fill,
+        border,
+    } = tone.colors(t);
     let galley = paint::layout_unwrapped_line(ui.painter(), &text, font::medium(11.0), color);
     let (rect, response) = ui.allocate_exact_size(
         vec2((galley.size().x + 10.0).max(16.0).round(), 16.0),
@@ -98,7 +113,7 @@ pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
     paint::measure_text_width(ui.painter(), keys, font::mono(11.0), Color32::WHITE).round() + 10.0
 }
 
-/// The keys of a shortcut, framed.
+/// The keys of a shortcut in a frame.
 pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
     let t = theme::tokens(ui);
     let (rect, response) =
@@ -118,7 +133,7 @@ pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
 }
 
 /// A chip with a cross. True when the cross was clicked.
-pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
+pub fn closable_chip(ui: &mut Ui, text: &str) -> bool {
     let t = theme::tokens(ui);
     let galley = paint::layout_unwrapped_line(ui.painter(), text, font::mono(12.0), t.tx);
     let (rect, label) =

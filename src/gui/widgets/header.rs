@@ -163,7 +163,11 @@ pub fn tab(
         text_color,
     );
     if let Some((number, tone)) = counted {
-        let (color, fill, border) = tone.colors(t);
+        let super::badge::ToneColors {
+            text: color,
+            fill,
+            border,
+        } = tone.colors(t);
         let width = (paint::measure_text_width(painter, &number, font::medium(11.0), color) + 10.0)
             .max(16.0);
         let chip = Rect::from_min_size(

@@ -28,7 +28,9 @@ mod virtual_rows;
 #[cfg(test)]
 mod style_guide;
 
-pub use badge::{Tone, badge, badge_width, chip_closable, count, key_cap, key_cap_width};
+pub use badge::{
+    Tone, ToneColors, badge, badge_width, closable_chip, count_badge, key_cap, key_cap_width,
+};
 pub use button::{Button, link, take_first};
 pub use checks::{checkbox, radio};
 pub use choice_card::{ChoiceCard, choice_card};

@@ -5,7 +5,7 @@ use egui::{
     TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
-use super::badge::chip_closable;
+use super::badge::closable_chip;
 use super::combo::option_ui;
 use crate::gui::theme::{self, font};
 
@@ -48,7 +48,7 @@ pub fn tag_input<S: AsRef<str>>(
     child.spacing_mut().item_spacing = vec2(4.0, 4.0);
     child.spacing_mut().interact_size.y = 20.0;
     for (index, tag) in tags.iter().enumerate() {
-        if chip_closable(&mut child, tag) {
+        if closable_chip(&mut child, tag) {
             removed = Some(index);
         }
     }

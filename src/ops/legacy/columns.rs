@@ -18,7 +18,7 @@ use crate::model::Value;
 use crate::table::{value_at, wkb_point};
 
 /// Samples that a warning names.
-const NAMED: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Values of a dataset that the older generations can't store, collected over its tortillas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,11 +111,11 @@ impl Losses {
             let named = self
                 .placeholders
                 .iter()
-                .take(NAMED)
+                .take(MAX_NAMES)
                 .map(String::as_str)
                 .collect::<Vec<_>>()
                 .join(", ");
-            let more = match self.placeholders.len().saturating_sub(NAMED) {
+            let more = match self.placeholders.len().saturating_sub(MAX_NAMES) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
@@ -130,13 +130,13 @@ impl Losses {
                  whole seconds"
             ));
         }
-        for (path, reason) in self.unreadable.iter().take(NAMED) {
+        for (path, reason) in self.unreadable.iter().take(MAX_NAMES) {
             ctx.warn(format!(
                 "{path} has the header of a TORTILLA and can't be read as one, so its \
                 format is BYTES: {reason}"
             ));
         }
-        if let Some(more @ 1..) = self.unreadable.len().checked_sub(NAMED) {
+        if let Some(more @ 1..) = self.unreadable.len().checked_sub(MAX_NAMES) {
             ctx.warn(format!(
                 "{more} more files have the header of a TORTILLA and can't be read as one"
             ));

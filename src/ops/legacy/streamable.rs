@@ -13,7 +13,7 @@ use crate::model::AssetPath;
 use crate::raster::{self, RasterSource};
 
 /// Rasters that an error names.
-const NAMED: usize = 5;
+const MAX_NAMES: usize = 5;
 
 /// Checks every raster of a draft that is to be streamable. Files that are no rasters are counted
 /// in a warning.
@@ -55,10 +55,10 @@ pub fn need_togs(draft: &TortillaDraft, ctx: &JobContext) -> Result<()> {
     }
     let named: Vec<String> = wrong
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMES)
         .map(|(path, fault)| format!("{path} ({})", fault.trim_end_matches('.')))
         .collect();
-    let more = match wrong.len().saturating_sub(NAMED) {
+    let more = match wrong.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };

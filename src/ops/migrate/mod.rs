@@ -13,7 +13,7 @@ mod joined_extent;
 pub use collection_mapping::{CollectionMapping, FieldAction};
 pub use fields::{Conversion, FieldChoice, FieldMapping};
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,7 +34,9 @@ use crate::container::{
 use crate::draft::{Structure, fill_missing};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Finding, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id};
+use crate::model::{
+    Finding, NameNumbers, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id,
+};
 use crate::validate;
 
 /// Maps a dataset of another generation to 2.0, checks it, and writes it where the request says so.
@@ -468,20 +470,19 @@ fn new_ids(
                 && taken.insert((parent(at), level.id(row).to_owned()))
         })
         .collect();
-    // The next number of an id that several siblings have.
-    let mut numbers: HashMap<(u32, String), u64> = HashMap::new();
+    let mut numbers = NameNumbers::default();
     let ids = order.iter().enumerate().map(|(at, &row)| {
         let old = level.id(row);
         if stays[at] {
             return Some(old.to_owned());
         }
         let plain = plain_id(old);
-        let number = numbers.entry((parent(at), plain.clone())).or_insert(2);
-        let mut id = plain.clone();
-        while !taken.insert((parent(at), id.clone())) {
-            id = format!("{plain}_{number}");
-            *number += 1;
-        }
+        let id = numbers.find_free(
+            (parent(at), plain.clone()),
+            plain.clone(),
+            |number| format!("{plain}_{number}"),
+            |id| taken.insert((parent(at), id.to_owned())),
+        );
         renamed.push(RenamedSample {
             level: depth,
             path: tree.path(depth, row).to_string(),

@@ -78,7 +78,7 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let version = assembly.version.clone();
     make_absolute(&mut assembly)?;
     if let Some(count) = request.most_parts {
-        split.size_bytes = Some(split.size_for(&assembly, count, ctx)?);
+        split.size_bytes = Some(split.find_part_size(&assembly, count, ctx)?);
     }
     let planned = split.plan(&assembly, &options.target, options.format, ctx)?;
     options.parts = Some(split.clone());

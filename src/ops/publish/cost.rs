@@ -120,7 +120,7 @@ impl Prices {
 }
 
 /// The month of which the list prices of stores are; they are approximate.
-pub const LISTED: &str = "November 2025";
+pub const LIST_PRICES_DATE: &str = "November 2025";
 
 /// Prices of a store in US dollars, with the user's settings applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -311,7 +311,9 @@ mod tests {
             (0.05, 0.023, 1)
         );
         assert!(
-            rates.source.is_some_and(|source| source.contains(LISTED)),
+            rates
+                .source
+                .is_some_and(|source| source.contains(LIST_PRICES_DATE)),
             "the others are approximate, and have a date"
         );
         for wrong in [

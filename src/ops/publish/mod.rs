@@ -23,7 +23,7 @@ mod snippets;
 mod target;
 
 pub use check::{CheckGroup, CheckKind, CheckLevel, Mend, PublishCheck};
-pub use cost::{Cost, LISTED, Prices, StoreRates};
+pub use cost::{Cost, LIST_PRICES_DATE, Prices, StoreRates};
 pub use layout::PublishLayout;
 pub use opened::OpenedPublication;
 pub use prepared::{PlannedFiles, Preflight, preflight};

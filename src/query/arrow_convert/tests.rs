@@ -51,9 +51,9 @@ impl PartialEq for SharedCell {
 }
 
 /// Generator of random arrays.
-struct Maker(ChaCha8Rng);
+struct ArrayGenerator(ChaCha8Rng);
 
-impl Maker {
+impl ArrayGenerator {
     fn below(&mut self, bound: usize) -> usize {
         (self.0.next_u64() % bound.max(1) as u64) as usize
     }
@@ -525,7 +525,7 @@ fn goes_there_and_back(chunks: &[ArrayRef], what: &str) {
 fn every_kind_of_column_comes_through_with_its_cells() {
     for kind in 0..KINDS + NESTED {
         for round in 0..12 {
-            let mut make = Maker(ChaCha8Rng::seed_from_u64((kind * 100 + round) as u64));
+            let mut make = ArrayGenerator(ChaCha8Rng::seed_from_u64((kind * 100 + round) as u64));
             let length = [0, 1, 7, 8, 9, 63, 65, 130][make.below(8)];
             // All chunks are slices of one array, hence of one type.
             let whole = make.of_kind(kind, length + 20, 2);
@@ -543,7 +543,7 @@ fn every_kind_of_column_comes_through_with_its_cells() {
 
 #[test]
 fn a_column_without_chunks_has_the_type_of_its_file() {
-    let mut make = Maker(ChaCha8Rng::seed_from_u64(7));
+    let mut make = ArrayGenerator(ChaCha8Rng::seed_from_u64(7));
     for kind in 0..KINDS + NESTED {
         let array = make.of_kind(kind, 3, 1);
         let none = series("x", array.data_type(), Vec::new()).expect("is a column");

@@ -227,7 +227,9 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })?))
     }),
     scalar("glob_match", (2, 2), truth, |columns| {
-        Ok(truths_column(of_texts(columns, glob)?))
+        let cache = RegexCache::default();
+        let matches = of_texts(columns, |arguments| matches_glob(arguments, &cache))?;
+        Ok(truths_column(matches))
     }),
     scalar("padded_left", (3, 3), text, |columns| {
         pad_texts(columns, true)
@@ -483,7 +485,7 @@ fn jaccard([one, other]: [&str; 2]) -> PolarsResult<Option<f64>> {
 }
 
 /// Matches a shell's pattern: `*`, `?` and `[a-z]`, with `\` before a letter that is meant itself.
-fn glob([text, pattern]: [&str; 2]) -> PolarsResult<Option<bool>> {
+fn matches_glob([text, pattern]: [&str; 2], cache: &RegexCache) -> PolarsResult<Option<bool>> {
     let mut regex = String::from("(?s)^");
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -509,18 +511,20 @@ fn glob([text, pattern]: [&str; 2]) -> PolarsResult<Option<bool>> {
         }
     }
     regex.push('$');
-    Ok(Some(compile_regex(&regex)?.is_match(text)))
+    Ok(Some(cache.compile(&regex)?.is_match(text)))
 }
 
-/// A regular expression, compiled once for all rows of a column.
-fn compile_regex(pattern: &str) -> PolarsResult<Regex> {
-    thread_local! {
-        static KNOWN: RefCell<HashMap<String, Regex>> = RefCell::default();
-    }
-    /// Patterns that are kept; more come from a column of patterns.
-    const KEPT_MAX: usize = 64;
-    KNOWN.with_borrow_mut(|known| {
-        if let Some(regex) = known.get(pattern) {
+/// The compiled patterns of one call of a function: most columns of patterns have one value.
+#[derive(Default)]
+struct RegexCache(RefCell<HashMap<String, Regex>>);
+
+impl RegexCache {
+    /// Maximum number of patterns that are kept.
+    const MAX_PATTERNS: usize = 64;
+
+    fn compile(&self, pattern: &str) -> PolarsResult<Regex> {
+        let mut patterns = self.0.borrow_mut();
+        if let Some(regex) = patterns.get(pattern) {
             return Ok(regex.clone());
         }
         let regex = Regex::new(pattern).map_err(|_| {
@@ -529,32 +533,32 @@ fn compile_regex(pattern: &str) -> PolarsResult<Regex> {
                 pattern.printable_line()
             ))
         })?;
-        if known.len() >= KEPT_MAX {
-            known.clear();
+        if patterns.len() >= Self::MAX_PATTERNS {
+            patterns.clear();
         }
-        known.insert(pattern.to_owned(), regex.clone());
+        patterns.insert(pattern.to_owned(), regex.clone());
         Ok(regex)
-    })
+    }
 }
 
 /// All matches of a pattern, or of one of its groups.
 fn regexp_extract_all(columns: &[Column]) -> PolarsResult<Column> {
+    let cache = RegexCache::default();
     let lists = match columns {
         [_, _] => of_texts(columns, |[text, pattern]| {
-            find_all_matches(text, pattern, 0)
+            find_all_matches(text, &cache.compile(pattern)?, 0)
         })?,
         _ => of_texts(columns, |[text, pattern, group]| {
             let group = group
                 .parse()
                 .map_err(|_| refusal("regexp_extract_all takes the number of a group"))?;
-            find_all_matches(text, pattern, group)
+            find_all_matches(text, &cache.compile(pattern)?, group)
         })?,
     };
     text_lists_column(lists)
 }
 
-fn find_all_matches(text: &str, pattern: &str, group: usize) -> PolarsResult<Option<Vec<String>>> {
-    let regex = compile_regex(pattern)?;
+fn find_all_matches(text: &str, regex: &Regex, group: usize) -> PolarsResult<Option<Vec<String>>> {
     if group >= regex.captures_len() {
         return Err(refusal(format!(
             "regexp_extract_all: the pattern has no group {group}"
@@ -568,21 +572,28 @@ fn find_all_matches(text: &str, pattern: &str, group: usize) -> PolarsResult<Opt
 
 /// The parts of a text between matches of a pattern; an empty match ends after each letter.
 fn regexp_split(columns: &[Column]) -> PolarsResult<Column> {
+    let cache = RegexCache::default();
     let lists = match columns {
         [_, _] => of_texts(columns, |[text, pattern]| {
-            split_at_matches(text, pattern, "")
+            split_at_matches(text, pattern, "", &cache)
         })?,
         _ => of_texts(columns, |[text, pattern, options]| {
-            split_at_matches(text, pattern, options)
+            split_at_matches(text, pattern, options, &cache)
         })?,
     };
     text_lists_column(lists)
 }
 
-fn split_at_matches(text: &str, pattern: &str, options: &str) -> PolarsResult<Option<Vec<String>>> {
+fn split_at_matches(
+    text: &str,
+    pattern: &str,
+    options: &str,
+    cache: &RegexCache,
+) -> PolarsResult<Option<Vec<String>>> {
     let pattern = with_options(pattern, options)
         .map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
-    let parts = compile_regex(&pattern)?
+    let parts = cache
+        .compile(&pattern)?
         .split(text)
         .map(str::to_owned)
         .collect::<Vec<String>>();

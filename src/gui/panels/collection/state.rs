@@ -62,9 +62,9 @@ impl CollectionPanel {
         self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
     }
 
-    /// Takes Undo or Redo from a focused field of the form, whose text belongs to the draft's
-    /// history. Returns the action when no typed text has to become an edit first.
-    pub fn take_over(&mut self, action: Action) -> Option<Action> {
+    /// Postpones Undo or Redo of a focused field of the form until the typed text is an edit: the
+    /// text belongs to the draft's history. Returns the action when nothing is typed.
+    pub fn postpone_while_typing(&mut self, action: Action) -> Option<Action> {
         if !self.is_typing() {
             return Some(action);
         }

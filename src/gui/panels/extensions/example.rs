@@ -237,7 +237,7 @@ pub fn columns_ui(
                     .font(font::regular(11.0))
                     .color(t.tx3),
             );
-            widgets::count(ui, example.columns.len() as u64, Tone::Neutral);
+            widgets::count_badge(ui, example.columns.len() as u64, Tone::Neutral);
         }
     });
     let note = match &found {

@@ -14,7 +14,7 @@ use crate::gui::widgets::{Button, paint};
 use crate::studio::{Command, JobView};
 
 /// Most failures listed.
-const LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// True when the sidebar has content.
 pub fn has_content(cx: &PanelContext<'_>, running: &[JobView]) -> bool {
@@ -183,7 +183,7 @@ fn failure_list_ui(ui: &mut Ui, failures: &[Failure]) {
         .auto_shrink(false)
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            for failure in failures.iter().take(LISTED) {
+            for failure in failures.iter().take(MAX_LISTED) {
                 let (row, response) =
                     ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
                 let text = format!("{}: {}", failure.path, failure.error);

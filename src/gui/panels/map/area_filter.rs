@@ -5,7 +5,7 @@ use geo::{LineString, Simplify};
 
 use super::state::{Drag, DragMode, MapPanel};
 use crate::gui::filters::{self, FilterKey};
-use crate::gui::map::{MapView, lat_of, lon_of, wrap_longitude, x_of, y_of};
+use crate::gui::map::{MapView, latitude_at, longitude_at, plane_x, plane_y, wrap_longitude};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{ThemeTokens, font};
 use crate::gui::widgets::paint;
@@ -19,7 +19,7 @@ const LASSO_STEP: f32 = 4.0;
 fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
     let [west, south, east, north] = cx.studio.filters().iter().find_map(|filter| filter.bbox)?;
     let east = if west > east { east + 360.0 } else { east };
-    Some([x_of(west), y_of(north), x_of(east), y_of(south)])
+    Some([plane_x(west), plane_y(north), plane_x(east), plane_y(south)])
 }
 
 /// A box in plane coordinates as a filter in degrees. A box wider than the plane covers all
@@ -29,13 +29,16 @@ fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     let (west, east) = if right - left >= 1.0 {
         (-180.0, 180.0)
     } else {
-        (wrap_longitude(lon_of(left)), wrap_longitude(lon_of(right)))
+        (
+            wrap_longitude(longitude_at(left)),
+            wrap_longitude(longitude_at(right)),
+        )
     };
     [
         round(west),
-        round(lat_of(bottom)),
+        round(latitude_at(bottom)),
         round(east),
-        round(lat_of(top)),
+        round(latitude_at(top)),
     ]
 }
 
@@ -85,7 +88,12 @@ fn find_filter_polygon(filters: &[Filter]) -> Option<Vec<[f64; 2]>> {
         .iter()
         .filter_map(|filter| filter.polygon.as_ref())
         .next()?;
-    Some(corners.iter().map(|&[x, y]| [x_of(x), y_of(y)]).collect())
+    Some(
+        corners
+            .iter()
+            .map(|&[x, y]| [plane_x(x), plane_y(y)])
+            .collect(),
+    )
 }
 
 /// Adds the pointer to the polygon that is being drawn; the end of the drag makes it the filter.
@@ -136,7 +144,7 @@ fn polygon_of(drawn: &[[f64; 2]], tolerance: f64) -> Vec<[f64; 2]> {
     let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
     plain
         .coords()
-        .map(|at| [round(lon_of(at.x - turn)), round(lat_of(at.y))])
+        .map(|at| [round(longitude_at(at.x - turn)), round(latitude_at(at.y))])
         .collect()
 }
 
@@ -239,8 +247,8 @@ pub(super) fn box_ui(
             );
         }
         let degrees = [
-            lon_of(bounds[2]) - lon_of(bounds[0]),
-            lat_of(bounds[1]) - lat_of(bounds[3]),
+            longitude_at(bounds[2]) - longitude_at(bounds[0]),
+            latitude_at(bounds[1]) - latitude_at(bounds[3]),
         ];
         let text = format!("{:.1}° × {:.1}°", degrees[0], degrees[1]);
         let label = Rect::from_min_size(
@@ -318,9 +326,9 @@ mod tests {
             })
         };
         let corners = [
-            [x_of(170.0), y_of(10.0)],
-            [x_of(190.0), y_of(10.0)],
-            [x_of(180.0), y_of(-5.0)],
+            [plane_x(170.0), plane_y(10.0)],
+            [plane_x(190.0), plane_y(10.0)],
+            [plane_x(180.0), plane_y(-5.0)],
         ];
         let drawn: Vec<[f64; 2]> = side(corners[0], corners[1])
             .chain(side(corners[1], corners[2]))
@@ -335,8 +343,12 @@ mod tests {
 
     #[test]
     fn boxes_cross_the_antimeridian() {
-        let [west, south, east, north] =
-            bbox_of([x_of(170.0), y_of(10.0), x_of(190.0), y_of(-10.0)]);
+        let [west, south, east, north] = bbox_of([
+            plane_x(170.0),
+            plane_y(10.0),
+            plane_x(190.0),
+            plane_y(-10.0),
+        ]);
         assert_eq!((west, east), (170.0, -170.0));
         assert!((south + 10.0).abs() < 1e-3 && (north - 10.0).abs() < 1e-3);
         assert_eq!(bbox_of([0.2, 0.3, 1.4, 0.6])[0], -180.0);

@@ -2,7 +2,9 @@
 
 use egui::{Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 
-use crate::gui::map::{BaseMap, MapView, lat_of, lon_of, wrap_longitude, x_of, y_of};
+use crate::gui::map::{
+    BaseMap, MapView, latitude_at, longitude_at, plane_x, plane_y, wrap_longitude,
+};
 use crate::gui::theme::{ThemeTokens, font};
 use crate::gui::widgets::paint;
 
@@ -67,7 +69,7 @@ fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect
 /// Draws the graticule, with labels at the left and lower edge.
 pub(super) fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) {
     let [left, top, right, bottom] = view.visible_rectangle(rect.size());
-    let degrees = lon_of(right) - lon_of(left);
+    let degrees = longitude_at(right) - longitude_at(left);
     let steps = [
         0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0,
     ];
@@ -81,9 +83,9 @@ pub(super) fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, r
         usize::from(step < 1.0)
     };
     let stroke = Stroke::new(1.0, t.grid);
-    let mut lon = (lon_of(left) / step).ceil() * step;
-    while lon <= lon_of(right) {
-        let x = view.screen(rect, [x_of(lon), 0.0]).x;
+    let mut lon = (longitude_at(left) / step).ceil() * step;
+    while lon <= longitude_at(right) {
+        let x = view.screen(rect, [plane_x(lon), 0.0]).x;
         painter.vline(x, rect.y_range(), stroke);
         let label = Rect::from_center_size(pos2(x, rect.bottom() - 9.0), vec2(64.0, 14.0));
         paint::text_center(
@@ -100,10 +102,10 @@ pub(super) fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, r
         );
         lon += step;
     }
-    let (north, south) = (lat_of(top.max(0.0)), lat_of(bottom.min(1.0)));
+    let (north, south) = (latitude_at(top.max(0.0)), latitude_at(bottom.min(1.0)));
     let mut lat = (south / step).ceil() * step;
     while lat <= north {
-        let y = view.screen(rect, [0.0, y_of(lat)]).y;
+        let y = view.screen(rect, [0.0, plane_y(lat)]).y;
         painter.hline(rect.x_range(), y, stroke);
         let label = Rect::from_min_size(pos2(rect.left() + 4.0, y - 14.0), vec2(64.0, 14.0));
         paint::text_left(

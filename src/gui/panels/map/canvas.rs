@@ -13,8 +13,8 @@ use super::state::{DragMode, MapPanel, PlacedMesh};
 use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::map::{
-    Ink, MapScene, MapView, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of,
-    scene_of, wrap_longitude, x_of, y_of,
+    MapScene, MapView, SceneColours, SceneRequest, build_base_map, build_scene, edge_around_pole,
+    latitude_at, longitude_at, plane_x, plane_y, scale_step, wrap_longitude,
 };
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -24,9 +24,9 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::ops::OutlineKind;
 use crate::studio::{Document, RowRef};
 
-/// Share of a scene's margin that may be used before a new scene is requested.
-const SPENT: f64 = 0.2;
-const REACH: f32 = 4.0;
+/// Share of the map's size by which a scene may be moved before a new one is requested.
+const USABLE_MARGIN: f64 = 0.2;
+const HOVER_REACH: f32 = 4.0;
 
 /// Draws the map into `rect`.
 pub fn ui(
@@ -44,12 +44,12 @@ pub fn ui(
     let view = navigate(ui, panel, cx, &response, rect);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.mapsea);
-    want_base(panel, cx, &view);
+    request_base_map(panel, cx, &view);
     if let Some(base) = panel.base.latest() {
         base_ui(&painter, t, base, &view, rect);
     }
     graticule_ui(&painter, t, &view, rect);
-    want_scene(panel, cx, t, &view, rect.size());
+    request_scene(panel, cx, t, &view, rect.size());
     let scene = panel.scene.latest().cloned();
     if let Some(scene) = &scene {
         painter.add(Shape::Mesh(place_scene_mesh(
@@ -69,7 +69,7 @@ pub fn ui(
             widgets::spinner(ui, 24.0)
         });
     }
-    point(ui, panel, cx, document, &view, rect, &response);
+    hover_ui(ui, panel, cx, document, &view, rect, &response);
     buttons_ui(ui, panel, rect);
     if let Some((at, place)) = selected {
         card_ui(ui, panel, cx, document, at, place, rect);
@@ -86,7 +86,7 @@ fn navigate(
     rect: Rect,
 ) -> MapView {
     let mut view = panel.view.unwrap_or_else(|| fit_view(panel, rect.size()));
-    let known = panel.places().is_some();
+    let has_places = panel.places().is_some();
     if response.clicked() || response.drag_started() {
         response.request_focus();
     }
@@ -109,7 +109,7 @@ fn navigate(
     }
     view.clamp(rect.size());
     // The view is fixed until the footprints are known.
-    if known {
+    if has_places {
         panel.view = Some(view);
     }
     if response.has_focus() {
@@ -119,7 +119,7 @@ fn navigate(
             ..Default::default()
         };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
-        super::keys(ui, panel, cx);
+        super::handle_keys(ui, panel, cx);
     }
     view
 }
@@ -139,18 +139,18 @@ fn zoom_about(view: &mut MapView, rect: Rect, pointer: Pos2, factor: f64) {
     view.middle[1] += fixed[1] - now[1];
 }
 
-fn want_base(panel: &mut MapPanel, cx: &mut PanelContext<'_>, view: &MapView) {
-    let bucket = bucket_of(view.scale);
+fn request_base_map(panel: &mut MapPanel, cx: &mut PanelContext<'_>, view: &MapView) {
+    let step = scale_step(view.scale);
     let base = &mut panel.base;
     if !base.is_pending() {
-        base.update(cx.jobs, bucket, tr!("Base map"), move |ctx| {
-            base_of(bucket, ctx).map(Arc::new)
+        base.update(cx.jobs, step, tr!("Base map"), move |ctx| {
+            build_base_map(step, ctx).map(Arc::new)
         });
     }
 }
 
 /// Requests a scene when the present one no longer covers the view; one job at a time.
-fn want_scene(
+fn request_scene(
     panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     t: &ThemeTokens,
@@ -163,7 +163,7 @@ fn want_scene(
     let kept = cx.studio.filtered_rows().cloned();
     let classes = panel.classes().cloned();
     let density = panel.is_density();
-    let of = (
+    let contents = (
         ValueId::from_arc(&footprints),
         kept.as_ref().map(ValueId::from_arc),
         classes.as_ref().map(ValueId::from_arc),
@@ -173,7 +173,7 @@ fn want_scene(
     let made = panel
         .scene_key
         .as_ref()
-        .filter(|made| made.0 == of && made.2 == sizes);
+        .filter(|made| made.0 == contents && made.2 == sizes);
     let fits = made
         .and(panel.scene.latest())
         .and_then(|scene| scene.view)
@@ -182,14 +182,14 @@ fn want_scene(
             let across = (apart - apart.round()).abs() * view.scale;
             let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
             (view.scale / made.scale - 1.0).abs() < 1e-3
-                && across < SPENT * f64::from(size.x)
-                && down < SPENT * f64::from(size.y)
+                && across < USABLE_MARGIN * f64::from(size.x)
+                && down < USABLE_MARGIN * f64::from(size.y)
         });
     if fits || panel.scene.is_pending() {
         return;
     }
     let key = (
-        of,
+        contents,
         [
             view.middle[0].to_bits(),
             view.middle[1].to_bits(),
@@ -197,13 +197,13 @@ fn want_scene(
         ],
         sizes,
     );
-    let colours = classes.as_ref().map(|classes| {
+    let class_colours = classes.as_ref().map(|classes| {
         (0..classes.legend.len() as u8)
             .map(|class| classes.legend.colour(class, t))
             .collect()
     });
-    let ink = Ink {
-        classes: colours.unwrap_or_else(|| vec![t.accfill]),
+    let colours = SceneColours {
+        classes: class_colours.unwrap_or_else(|| vec![t.accfill]),
         other: t.ctl,
         hidden: t.ctl.gamma_multiply(0.7),
     };
@@ -215,18 +215,18 @@ fn want_scene(
         density,
         view: *view,
         size,
-        ink,
+        colours,
     };
     panel.scene_key = Some(key.clone());
     panel
         .scene
         .update(cx.jobs, key, tr!("Footprints"), move |ctx| {
-            scene_of(&request, ctx).map(Arc::new)
+            build_scene(&request, ctx).map(Arc::new)
         });
 }
 
 /// Screen position of a scene's centre, and the scale from its own view to `view`.
-fn anchor(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
+fn locate_scene(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     let made = scene.view?;
     let apart = made.middle[0] - view.middle[0];
     let near = [view.middle[0] + apart - apart.round(), made.middle[1]];
@@ -242,7 +242,7 @@ fn place_scene_mesh(
     rect: Rect,
 ) -> Arc<Mesh> {
     let id = ValueId::from_arc(scene);
-    let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
+    let (origin, factor) = locate_scene(scene, view, rect).unwrap_or((rect.center(), 1.0));
     let mut mesh = match kept.take() {
         Some((of, at, by, mesh)) if of == id => {
             if (at, by) == (origin, factor) {
@@ -265,7 +265,7 @@ fn place_scene_mesh(
 }
 
 /// The row of the map's level that contains the selection.
-fn row_of(panel: &MapPanel, cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
+fn selected_row(panel: &MapPanel, cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     let level = panel.level;
     let at = cx.session.selection.sample?;
     if at.level == level {
@@ -277,7 +277,7 @@ fn row_of(panel: &MapPanel, cx: &PanelContext<'_>, document: &Document) -> Optio
 }
 
 /// True when the filter keeps this sample.
-fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
+fn matches_filter(cx: &PanelContext<'_>, at: RowRef) -> bool {
     cx.studio
         .filtered_rows()
         .is_none_or(|kept| kept.contains(at))
@@ -292,7 +292,7 @@ fn selected_ui(
     view: &MapView,
     rect: Rect,
 ) -> Option<(RowRef, Pos2)> {
-    let at = row_of(panel, cx, document)?;
+    let at = selected_row(panel, cx, document)?;
     let (footprints, projected) = panel.places()?;
     let middle = projected
         .middles
@@ -302,7 +302,10 @@ fn selected_ui(
     let turn = -apart.round();
     let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
     let on_screen = |&[lon, lat]: &[f32; 2], turn: f64| {
-        view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))])
+        view.screen(
+            rect,
+            [plane_x(f64::from(lon)) + turn, plane_y(f64::from(lat))],
+        )
     };
     let all: Vec<Pos2> = footprints
         .points_of_row(at.row)
@@ -315,8 +318,16 @@ fn selected_ui(
         view.plane(rect, bounds.right_bottom())[0] - turn,
     );
     // The selected sample is shown even if it does not match the filter, in another colour.
-    let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
-    let line = if is_left(cx, at) { t.accfill } else { t.ctl };
+    let fill = if matches_filter(cx, at) {
+        t.accfill
+    } else {
+        t.bg1
+    };
+    let line = if matches_filter(cx, at) {
+        t.accfill
+    } else {
+        t.ctl
+    };
     if bounds.width().max(bounds.height()) > 10.0 {
         let turns: Vec<f64> = view.turns(rect.size(), left, right).collect();
         for stroke in [Stroke::new(4.0, t.bg1), Stroke::new(2.0, line)] {
@@ -324,7 +335,7 @@ fn selected_ui(
                 .parts(at.row)
                 .flat_map(|part| turns.iter().map(move |turn| (part, turn)))
             {
-                let around = around_pole(points).filter(|_| kind == OutlineKind::Ring);
+                let around = edge_around_pole(points).filter(|_| kind == OutlineKind::Ring);
                 let points: Vec<Pos2> = around
                     .as_deref()
                     .unwrap_or(points)
@@ -351,7 +362,7 @@ fn selected_ui(
 }
 
 /// Handles hover and click on footprints.
-fn point(
+fn hover_ui(
     ui: &Ui,
     panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
@@ -367,7 +378,7 @@ fn point(
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     let [x, y] = view.plane(rect, pointer);
-    let (lon, lat) = (wrap_longitude(lon_of(x)), lat_of(y));
+    let (lon, lat) = (wrap_longitude(longitude_at(x)), latitude_at(y));
     let across = if lon < 0.0 {
         tr!("W" in "compass")
     } else {
@@ -394,19 +405,22 @@ fn point(
         StrokeKind::Inside,
     );
     paint::text_center(&painter, label, &text, font::mono(11.0), t.tx2);
-    let Some((origin, factor)) = anchor(scene, view, rect) else {
+    let Some((origin, factor)) = locate_scene(scene, view, rect) else {
         return;
     };
-    let Some(spot) = scene
-        .spot_at(((pointer - origin) / factor).to_pos2(), REACH / factor)
+    let Some(target) = scene
+        .target_at(
+            ((pointer - origin) / factor).to_pos2(),
+            HOVER_REACH / factor,
+        )
         .copied()
     else {
         return;
     };
-    let at = super::sample_of(panel, spot.row);
+    let at = super::row_on_map(panel, target.row);
     let shown = Rect::from_min_max(
-        origin + spot.rect.min.to_vec2() * factor,
-        origin + spot.rect.max.to_vec2() * factor,
+        origin + target.rect.min.to_vec2() * factor,
+        origin + target.rect.max.to_vec2() * factor,
     );
     painter.rect_stroke(
         shown.expand(2.0),
@@ -422,9 +436,9 @@ fn point(
     if response.double_clicked() && is_settled {
         cx.request(Request::Do(Action::ShowPreview));
     }
-    let (id, words) = super::line_of(document, panel, at);
-    let more = if spot.count > 1 {
-        let others = u64::from(spot.count) - 1;
+    let super::SampleLine { id, details } = super::describe_sample(document, panel, at);
+    let more = if target.count > 1 {
+        let others = u64::from(target.count) - 1;
         tr_n!(
             others,
             "and {n} more here; zoom in",
@@ -434,7 +448,7 @@ fn point(
     } else {
         String::new()
     };
-    let lines: Vec<&str> = [words.as_str(), more.as_str()]
+    let lines: Vec<&str> = [details.as_str(), more.as_str()]
         .into_iter()
         .filter(|line| !line.is_empty())
         .collect();
@@ -533,7 +547,7 @@ fn card_ui(
         Stroke::new(1.0, t.line2),
         StrokeKind::Inside,
     );
-    let (id, words) = super::line_of(document, panel, at);
+    let super::SampleLine { id, details } = super::describe_sample(document, panel, at);
     ui.scope_builder(
         UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))),
         |ui| {
@@ -546,12 +560,14 @@ fn card_ui(
                 )
                 .truncate(),
             );
-            let words = match words {
-                _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
-                words if words.is_empty() => " ".to_owned(),
-                words => words,
+            let details = match details {
+                _ if !matches_filter(cx, at) => {
+                    tr!("filtered out" in "sample on the map").to_owned()
+                }
+                details if details.is_empty() => " ".to_owned(),
+                details => details,
             };
-            ui.add(egui::Label::new(super::small(&words, t.tx2)).truncate());
+            ui.add(egui::Label::new(super::small_text(&details, t.tx2)).truncate());
             if widgets::link(ui, tr!("Open in Preview")).clicked() {
                 cx.request(Request::Do(Action::ShowPreview));
             }

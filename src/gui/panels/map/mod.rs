@@ -20,7 +20,7 @@ use crate::footprint::is_time_column;
 use crate::gui::draft_levels::level_source;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
-use crate::gui::map::{DENSITY_STEPS, Legend, Projected, classes_of, density_colour};
+use crate::gui::map::{DENSITY_STEPS, Legend, ProjectedFootprints, classify_rows, density_colour};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
@@ -57,8 +57,8 @@ impl Panel for MapPanel {
         if self.level > last {
             self.set_level(last);
         }
-        let own = list_column_names(document, self.level);
-        let sources = footprint_sources(&own);
+        let columns = list_column_names(document, self.level);
+        let sources = footprint_sources(&columns);
         let request = FootprintRequest {
             level: self.level,
             source: self
@@ -73,18 +73,18 @@ impl Panel for MapPanel {
             self.places
                 .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
                     let found = footprints(tables.levels(), &work, ctx)?;
-                    let projected = Projected::new(&found);
+                    let projected = ProjectedFootprints::new(&found);
                     Ok((Arc::new(found), Arc::new(projected)))
                 });
         }
-        self.colour = self.colour.take().filter(|column| own.contains(column));
+        self.colour = self.colour.take().filter(|column| columns.contains(column));
         if let (Some(column), Some(tables)) = (self.colour.clone(), tables.clone()) {
             let level = self.level;
             self.classes.update(
                 cx.jobs,
                 (key, level, column.clone()),
                 tr!("Colours"),
-                move |ctx| classes_of(tables.levels(), level, &column, ctx).map(Arc::new),
+                move |ctx| classify_rows(tables.levels(), level, &column, ctx).map(Arc::new),
             );
         }
         // Boxes and ranges of time are filters, which a draft does not have.
@@ -92,7 +92,7 @@ impl Panel for MapPanel {
         if !is_filtered {
             self.mode = DragMode::Pan;
         }
-        toolbar_ui(ui, self, &own, &sources, levels, is_filtered);
+        toolbar_ui(ui, self, &columns, &sources, levels, is_filtered);
         if is_filtered {
             filters::bar_ui(ui, cx, document, self.level);
         }
@@ -108,7 +108,7 @@ impl Panel for MapPanel {
                 why,
             );
         }
-        // The tables of a dataset are never made.
+        // Only a draft has level tables of its own that can fail.
         let failed = Some(&self.draft_levels)
             .filter(|_| !is_filtered)
             .and_then(|made| made.get(&key)?.as_ref().err());
@@ -171,9 +171,9 @@ fn list_time_columns(document: &Document, level: usize) -> Vec<String> {
 }
 
 /// Width in points from which the choice of colours fits beside the buttons behind it.
-const COLOUR_FROM: f32 = 270.0;
+const MIN_WIDTH_FOR_COLOUR: f32 = 270.0;
 /// Width in points from which the choice of geometries fits as well.
-const GEOMETRY_FROM: f32 = 470.0;
+const MIN_WIDTH_FOR_GEOMETRY: f32 = 470.0;
 
 fn toolbar_ui(
     ui: &mut Ui,
@@ -215,7 +215,7 @@ fn toolbar_ui(
                         (panel.time_column, panel.density) = (None, None);
                     }
                 }
-                if sources.len() > 1 && ui.available_width() > GEOMETRY_FROM {
+                if sources.len() > 1 && ui.available_width() > MIN_WIDTH_FOR_GEOMETRY {
                     widgets::draw_control_label(ui, tr!("Geometry"));
                     let current = panel
                         .source
@@ -228,7 +228,7 @@ fn toolbar_ui(
                         panel.source = Some(sources[index].clone());
                     }
                 }
-                if ui.available_width() > COLOUR_FROM {
+                if ui.available_width() > MIN_WIDTH_FOR_COLOUR {
                     widgets::draw_control_label(ui, tr!("Colour"));
                     let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
                     choices.extend(
@@ -429,11 +429,11 @@ struct LegendLine<'a> {
 }
 
 impl LegendLine<'_> {
-    /// Draws a text behind a square, which is a frame when it is `hollow`.
-    fn draw_entry(&mut self, color: Color32, hollow: bool, text: &str) {
+    /// Draws a text behind a square, which is a frame when it is hollow.
+    fn draw_entry(&mut self, color: Color32, is_hollow: bool, text: &str) {
         let (left, rect) = (self.at, self.rect);
         let square = Rect::from_center_size(pos2(left + 5.0, rect.center().y), vec2(9.0, 9.0));
-        if hollow {
+        if is_hollow {
             let stroke = Stroke::new(1.0, color);
             self.painter
                 .rect_stroke(square, 0, stroke, StrokeKind::Inside);
@@ -450,7 +450,7 @@ impl LegendLine<'_> {
 }
 
 /// Handles keys while the map has the focus.
-pub fn keys(ui: &Ui, panel: &mut MapPanel, cx: &mut PanelContext<'_>) {
+pub fn handle_keys(ui: &Ui, panel: &mut MapPanel, cx: &mut PanelContext<'_>) {
     let (draw, clear, zoom, fit) = ui.input_mut(|input| {
         let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
         let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
@@ -486,15 +486,21 @@ pub fn keys(ui: &Ui, panel: &mut MapPanel, cx: &mut PanelContext<'_>) {
 }
 
 /// The sample in a row of the map's level.
-pub fn sample_of(state: &MapPanel, row: u32) -> RowRef {
+pub fn row_on_map(state: &MapPanel, row: u32) -> RowRef {
     RowRef {
         level: state.level,
         row,
     }
 }
 
-/// One line about a sample: its id, and its time where there is one.
-pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, String) {
+/// A line about a sample.
+pub struct SampleLine {
+    pub id: String,
+    /// Its day and the value of the column of colours; empty without both.
+    pub details: String,
+}
+
+pub fn describe_sample(document: &Document, state: &MapPanel, at: RowRef) -> SampleLine {
     let id = document.id(at).unwrap_or_default().to_owned();
     let time = state.find_time(at);
     let time = time.map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
@@ -502,15 +508,18 @@ pub fn line_of(document: &Document, state: &MapPanel, at: RowRef) -> (String, St
         .colour
         .as_ref()
         .map(|column| format!("{column} {}", document.text(at, column)));
-    let words: Vec<String> = time
+    let details: Vec<String> = time
         .into_iter()
         .chain(value.filter(|value| !value.ends_with(' ')))
         .collect();
-    (id, words.join(", "))
+    SampleLine {
+        id,
+        details: details.join(", "),
+    }
 }
 
 /// A label in the small text style.
-pub fn small(text: &str, color: egui::Color32) -> RichText {
+pub fn small_text(text: &str, color: egui::Color32) -> RichText {
     theme::rich_text(text)
         .text_style(text_style("small12"))
         .color(color)

@@ -10,7 +10,7 @@ use egui::{Color32, Mesh, Painter, Rect, Shape, TextureHandle, Ui, pos2};
 use super::raster_state::{PlacedPicture, ShownRasters};
 use super::state::MapPanel;
 use crate::error::{Error, Result};
-use crate::gui::map::{MapView, x_of, y_of};
+use crate::gui::map::{MapView, plane_x, plane_y};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::preview::{first_file, list_files_around};
 use crate::gui::textures;
@@ -137,7 +137,7 @@ fn grid_of(info: &RasterInfo) -> Option<Vec<[f64; 2]>> {
     let lonlat: Option<Vec<[f64; 2]>> = info.to_lonlat(&points)?.into_iter().collect();
     let mut plane: Vec<[f64; 2]> = lonlat?
         .into_iter()
-        .map(|[lon, lat]| [x_of(lon), y_of(lat)])
+        .map(|[lon, lat]| [plane_x(lon), plane_y(lat)])
         .collect();
     // All on the side of the antimeridian where the first is.
     let first = plane.first()?[0];
@@ -209,7 +209,7 @@ mod tests {
         {
             let [x, y] = of(index);
             assert!(
-                (x - x_of(lon)).abs() < 1e-9 && (y - y_of(lat)).abs() < 1e-9,
+                (x - plane_x(lon)).abs() < 1e-9 && (y - plane_y(lat)).abs() < 1e-9,
                 "{index}: {x} {y} for {lon} {lat}"
             );
         }

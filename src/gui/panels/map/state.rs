@@ -7,7 +7,7 @@ use egui::{Mesh, Pos2};
 use super::raster_state::RastersState;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::draft_levels::DraftLevels;
-use crate::gui::map::{BaseMap, MapScene, MapView, Projected, RowClasses, TimeBars};
+use crate::gui::map::{BaseMap, MapScene, MapView, ProjectedFootprints, RowClasses, TimeBars};
 use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints};
@@ -17,7 +17,7 @@ use crate::studio::{DocumentId, RowRef};
 pub type RowTimes = Arc<Vec<Option<i64>>>;
 
 /// Footprints in degrees and in plane coordinates.
-pub type MapPlaces = (Arc<Footprints>, Arc<Projected>);
+pub type MapPlaces = (Arc<Footprints>, Arc<ProjectedFootprints>);
 
 /// Effect of a drag on the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,11 +164,12 @@ pub type PlacedMesh = (ValueId, Pos2, f32, Arc<Mesh>);
 pub struct Brush {
     pub(super) from: i64,
     pub(super) to: i64,
-    pub(super) what: Hold,
+    pub(super) drag: BrushDrag,
 }
 
+/// The part of a range that a drag moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Hold {
+pub(super) enum BrushDrag {
     /// A new range, from this day.
     New(i64),
     /// Its first day.
@@ -217,7 +218,7 @@ mod tests {
 
     fn fill_classes(panel: &mut MapPanel, column: &str) {
         let classes = Arc::new(RowClasses {
-            of: vec![0],
+            by_row: vec![0],
             legend: Legend::Values(vec![column.to_owned()]),
         });
         let key = (build_key(), panel.level, column.to_owned());

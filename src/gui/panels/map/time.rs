@@ -10,11 +10,11 @@ use egui::{
 };
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
-use super::state::{Brush, Hold, MapPanel, RowTimes};
+use super::state::{Brush, BrushDrag, MapPanel, RowTimes};
 use crate::error::Result;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
-use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
+use crate::gui::map::{TimeBars, axis_labels, count_by_day, day_text, parse_day};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::value_id::ValueId;
@@ -28,7 +28,7 @@ use crate::studio::Document;
 pub const HEIGHT: f32 = 128.0;
 /// Seconds between two steps of playback.
 const STEP_S: f64 = 0.8;
-const GRIP: f32 = 6.0;
+const GRIP_WIDTH: f32 = 6.0;
 
 /// Draws the strip into `rect`. `columns` are the level's columns of times.
 pub fn ui(
@@ -52,7 +52,7 @@ pub fn ui(
         .clone()
         .filter(|name| columns.contains(name));
     let (reader, level, asked) = (open.reader.clone(), panel.level, chosen.clone());
-    let ordered = by_use(columns);
+    let ordered = put_usual_first(columns);
     panel.times.update(
         cx.jobs,
         (key, level, chosen.clone()),
@@ -62,7 +62,7 @@ pub fn ui(
                 column.clone(),
                 Arc::new(times_of(reader.levels(), level, &column, ctx)?),
             )),
-            None => first_times(&ordered, |column| {
+            None => read_first_with_times(&ordered, |column| {
                 times_of(reader.levels(), level, column, ctx)
             }),
         },
@@ -71,19 +71,19 @@ pub fn ui(
         Some(Ok((column, times))) => (column.clone(), Some(times.clone())),
         _ => (
             chosen
-                .or_else(|| by_use(columns).into_iter().next())
+                .or_else(|| put_usual_first(columns).into_iter().next())
                 .unwrap_or_default(),
             None,
         ),
     };
     if let Some(times) = times {
         let kept = cx.studio.filtered_rows().cloned();
-        let of = kept.as_ref().map(ValueId::from_arc);
+        let kept_id = kept.as_ref().map(ValueId::from_arc);
         panel.bars.update(
             cx.jobs,
-            (key, level, column.clone(), of),
+            (key, level, column.clone(), kept_id),
             tr!("Bars"),
-            move |ctx| Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new)),
+            move |ctx| Ok(count_by_day(level, &times, kept.as_deref(), ctx)?.map(Arc::new)),
         );
     }
     let bars = panel.bars.latest().cloned().flatten();
@@ -104,8 +104,8 @@ pub fn ui(
     }
 }
 
-/// Columns of times, the usual ones first.
-fn by_use(columns: &[String]) -> Vec<String> {
+/// The columns with the names that specifications define first.
+fn put_usual_first(columns: &[String]) -> Vec<String> {
     let usual = filters::TIMES
         .iter()
         .filter_map(|name| columns.iter().find(|column| column == name));
@@ -116,7 +116,7 @@ fn by_use(columns: &[String]) -> Vec<String> {
 }
 
 /// The first column that has a time, with the times of its rows; the first column when none has.
-fn first_times(
+fn read_first_with_times(
     columns: &[String],
     read: impl Fn(&str) -> Result<Vec<Option<i64>>>,
 ) -> Result<(String, RowTimes)> {
@@ -131,8 +131,8 @@ fn first_times(
     Ok(first.unwrap_or_default())
 }
 
-/// The range of the filter in days, as far as it is closed.
-fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
+/// The first and last day of the filter; an open end is that of the bars.
+fn filtered_days(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     let text = cx
         .studio
         .filters()
@@ -144,7 +144,7 @@ fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
     Some((first, last))
 }
 
-fn set_range(
+fn set_filtered_days(
     panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
     column: &str,
@@ -176,7 +176,7 @@ fn head_ui(
                 let now = panel
                     .brush
                     .map(|brush| (brush.from, brush.to))
-                    .or_else(|| range(cx, bars));
+                    .or_else(|| filtered_days(cx, bars));
                 ui.label(
                     theme::rich_text(icons::CLOCK)
                         .font(font::icon(15.0))
@@ -188,7 +188,7 @@ fn head_ui(
                     panel.time_column = Some(columns[index].clone());
                 }
                 if ui.available_width() > 330.0 {
-                    typed_ui(ui, panel, cx, column, bars, now);
+                    day_fields_ui(ui, panel, cx, column, bars, now);
                 }
                 let playing = panel.next_step_s.is_some();
                 let (icon, name) = if playing {
@@ -229,7 +229,7 @@ fn head_ui(
         });
 }
 
-fn typed_ui(
+fn day_fields_ui(
     ui: &mut Ui,
     panel: &mut MapPanel,
     cx: &mut PanelContext<'_>,
@@ -276,7 +276,7 @@ fn typed_ui(
         } else {
             range.1 = day
         }
-        set_range(panel, cx, column, range);
+        set_filtered_days(panel, cx, column, range);
     }
 }
 
@@ -293,7 +293,7 @@ fn bars_ui(
 ) {
     let t = theme::tokens(ui);
     let (first, end) = (bars.first, bars.end());
-    let now = range(cx, Some(bars));
+    let now = filtered_days(cx, Some(bars));
     let brush = panel.brush.map(|brush| (brush.from, brush.to)).or(now);
     let most = bars.all.iter().copied().max().unwrap_or(1).max(1) as f64;
     // A count that is not 0 has a bar of 1.5 points at least.
@@ -305,7 +305,7 @@ fn bars_ui(
     } else {
         0.0
     };
-    let words = days_between(first, end, (rect.width() / 72.0) as usize);
+    let words = axis_labels(first, end, (rect.width() / 72.0) as usize);
     let apart = words
         .windows(2)
         .map(|pair| pair[1].0 - pair[0].0)
@@ -429,21 +429,21 @@ fn brush_ui(
     let t = theme::tokens(ui);
     let (response, transform) = (&drawn.response, &drawn.transform);
     let last = bars.end() - 1;
-    let x_of = |day: i64| transform.position_from_point_x(day as f64);
+    let screen_x = |day: i64| transform.position_from_point_x(day as f64);
     let day_at =
         |at: Pos2| (transform.value_from_position(at).x.floor() as i64).clamp(bars.first, last);
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
         let day = day_at(start);
-        let what = match now {
-            Some((from, _)) if (x_of(from) - start.x).abs() < GRIP => Hold::From,
-            Some((_, to)) if (x_of(to + 1) - start.x).abs() < GRIP => Hold::To,
-            Some((from, to)) if (from..=to).contains(&day) => Hold::Whole(day),
-            _ => Hold::New(day),
+        let drag = match now {
+            Some((from, _)) if (screen_x(from) - start.x).abs() < GRIP_WIDTH => BrushDrag::From,
+            Some((_, to)) if (screen_x(to + 1) - start.x).abs() < GRIP_WIDTH => BrushDrag::To,
+            Some((from, to)) if (from..=to).contains(&day) => BrushDrag::Whole(day),
+            _ => BrushDrag::New(day),
         };
         let (from, to) = now.unwrap_or((day, day));
-        panel.brush = Some(Brush { from, to, what });
+        panel.brush = Some(Brush { from, to, drag });
         panel.next_step_s = None;
     }
     if let Some(brush) = &mut panel.brush
@@ -451,24 +451,24 @@ fn brush_ui(
     {
         let day = day_at(pointer);
         let (from, to) = now.unwrap_or((day, day));
-        (brush.from, brush.to) = match brush.what {
-            Hold::New(start) => (start.min(day), start.max(day)),
-            Hold::From => (day.min(to), to),
-            Hold::To => (from, day.max(from)),
-            Hold::Whole(start) => (from + day - start, to + day - start),
+        (brush.from, brush.to) = match brush.drag {
+            BrushDrag::New(start) => (start.min(day), start.max(day)),
+            BrushDrag::From => (day.min(to), to),
+            BrushDrag::To => (from, day.max(from)),
+            BrushDrag::Whole(start) => (from + day - start, to + day - start),
         };
     }
     if response.drag_stopped()
         && let Some(brush) = panel.brush.take()
     {
-        set_range(panel, cx, column, (brush.from, brush.to));
+        set_filtered_days(panel, cx, column, (brush.from, brush.to));
     }
     let (whole, end) = plot::arrow_steps(ui, response);
     if (whole, end) != (0, 0) {
         let (from, to) = now.unwrap_or((bars.first, last));
         let by =
             (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
-        set_range(
+        set_filtered_days(
             panel,
             cx,
             column,
@@ -479,8 +479,8 @@ fn brush_ui(
         );
     }
     let shown = panel.brush.map(|brush| (brush.from, brush.to)).or(now);
-    let ends = shown.map(|(from, to)| [x_of(from), x_of(to + 1)]);
-    let painter = ui.painter_at(transform.frame().expand2(vec2(GRIP, 0.0)));
+    let ends = shown.map(|(from, to)| [screen_x(from), screen_x(to + 1)]);
+    let painter = ui.painter_at(transform.frame().expand2(vec2(GRIP_WIDTH, 0.0)));
     for x in ends.iter().flatten() {
         let grip = Rect::from_center_size(pos2(*x, transform.frame().center().y), vec2(7.0, 18.0));
         painter.rect(
@@ -492,7 +492,10 @@ fn brush_ui(
         );
     }
     if let Some(pointer) = response.hover_pos() {
-        let near = ends.iter().flatten().any(|x| (x - pointer.x).abs() < GRIP);
+        let near = ends
+            .iter()
+            .flatten()
+            .any(|x| (x - pointer.x).abs() < GRIP_WIDTH);
         ui.ctx().set_cursor_icon(if near {
             CursorIcon::ResizeHorizontal
         } else {
@@ -523,7 +526,7 @@ fn play_range(
         } else {
             from + length
         };
-        set_range(panel, cx, column, (from, from + length - 1));
+        set_filtered_days(panel, cx, column, (from, from + length - 1));
         panel.next_step_s = Some(time + STEP_S);
     }
     ui.ctx().request_repaint_after(Duration::from_millis(100));
@@ -541,10 +544,11 @@ mod tests {
             "empty".to_owned(),
         ];
         let read = |column: &str| Ok(vec![None, (column == "acquired").then_some(5)]);
-        assert_eq!(by_use(&names)[0], "stac:time_start");
-        let (column, times) = first_times(&by_use(&names), read).expect("reads");
+        assert_eq!(put_usual_first(&names)[0], "stac:time_start");
+        let (column, times) = read_first_with_times(&put_usual_first(&names), read).expect("reads");
         assert_eq!((column.as_str(), times[1]), ("acquired", Some(5)));
-        let (column, times) = first_times(&names[1..], |_| Ok(vec![None])).expect("reads");
+        let (column, times) =
+            read_first_with_times(&names[1..], |_| Ok(vec![None])).expect("reads");
         assert_eq!((column.as_str(), times.len()), ("stac:time_start", 1));
     }
 }

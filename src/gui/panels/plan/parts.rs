@@ -136,7 +136,11 @@ fn cell_ui(ui: &mut Ui, part: &PartStatus, selected: bool) -> bool {
     });
     if ui.is_rect_visible(rect) {
         let painter = ui.painter();
-        let (color, fill, border) = tone.colors(t);
+        let widgets::ToneColors {
+            text: color,
+            fill,
+            border,
+        } = tone.colors(t);
         let waiting = part.state == PartState::Waiting;
         let fill = if waiting { t.bg1 } else { fill };
         let border = if selected {

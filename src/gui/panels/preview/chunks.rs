@@ -22,7 +22,7 @@ use crate::raster::{PixelNumber, Rgba};
 use crate::studio::{Document, RowRef};
 
 /// Most chunks in the list; others are selected on the picture.
-const LISTED: usize = 4096;
+const MAX_LISTED: usize = 4096;
 
 /// Requests the chunk list of the selected sample.
 pub fn refresh(
@@ -169,7 +169,7 @@ pub fn side_ui(
             widgets::checkbox(ui, &mut state.grid, tr!("Show the chunks on the picture"));
             let named: Vec<String> = places
                 .iter()
-                .take(LISTED)
+                .take(MAX_LISTED)
                 .map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk)))
                 .collect();
             let position = places

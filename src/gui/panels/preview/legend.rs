@@ -12,7 +12,7 @@ use crate::studio::Document;
 /// Height of a line, in points.
 const LINE: f32 = 18.0;
 /// Most classes that are listed.
-const LISTED: usize = 64;
+const MAX_LISTED: usize = 64;
 
 /// A class in the picture.
 #[derive(Debug, PartialEq)]
@@ -41,11 +41,11 @@ pub fn ui(ui: &mut Ui, document: &Document, image: &PreviewImage) {
         .inner_margin(egui::Margin::symmetric(12, 8))
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            for row in rows.iter().take(LISTED) {
+            for row in rows.iter().take(MAX_LISTED) {
                 row_ui(ui, row);
             }
-            if rows.len() > LISTED {
-                let n = paint::format_grouped_number((rows.len() - LISTED) as u64);
+            if rows.len() > MAX_LISTED {
+                let n = paint::format_grouped_number((rows.len() - MAX_LISTED) as u64);
                 ui.label(
                     theme::rich_text(tr!("and {n} more", n))
                         .font(font::regular(12.0))

@@ -23,7 +23,7 @@ use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
 /// Largest number of ids listed below a fix.
-const LISTED: usize = 24;
+const MAX_LISTED: usize = 24;
 
 /// Finds the selected fault; cached until the draft or the selection changes.
 fn refresh(shown_fix: &mut FixState, cx: &mut PanelContext<'_>, document: &Document) {
@@ -499,13 +499,13 @@ fn after_ui(ui: &mut Ui, fix: &Fix, fault: &StructureFault) {
         .drops
         .iter()
         .map(|path| (tr!("Drop {id}", id = path), t.err));
-    for (text, color) in renames.chain(drops).take(LISTED) {
+    for (text, color) in renames.chain(drops).take(MAX_LISTED) {
         ui.label(theme::rich_text(text).font(font::mono(12.0)).color(color));
     }
     let listed = fix.renames.len() + fix.drops.len();
-    if listed > LISTED {
+    if listed > MAX_LISTED {
         ui.label(
-            theme::rich_text(tr!("and {n} more", n = listed - LISTED))
+            theme::rich_text(tr!("and {n} more", n = listed - MAX_LISTED))
                 .text_style(text_style("small12"))
                 .color(t.tx3),
         );

@@ -206,7 +206,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
         if width > 20.0 {
             ui.add_sized(vec2(width, 18.0), egui::Label::new(title).truncate());
         }
-        widgets::count(ui, files as u64, Tone::Neutral);
+        widgets::count_badge(ui, files as u64, Tone::Neutral);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             let add = Button::icon_only(icons::PLUS, tr!("Add unplaced files"))

@@ -57,7 +57,7 @@ const STATISTICS: [&str; 2] = ["geotiff:stats", "stats:mean"];
 /// Columns that the reader of several files generates; no file contains them.
 const MADE: [&str; 2] = ["internal:source_path", "internal:gdal_vsi"];
 /// Maximum number of names that a check lists.
-const LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Input of the checks.
 pub(super) struct Subject<'a> {
@@ -419,7 +419,7 @@ impl Subject<'_> {
                 .contents
                 .left_out
                 .iter()
-                .take(LISTED)
+                .take(MAX_LISTED)
                 .cloned()
                 .collect::<Vec<_>>()
                 .join(", ");
@@ -527,7 +527,7 @@ impl Subject<'_> {
             );
             return PublishCheck::warning(kind, message, Mend::Target)
                 .figure(place)
-                .at_places(others.into_iter().take(LISTED).cloned());
+                .at_places(others.into_iter().take(MAX_LISTED).cloned());
         }
         if left > 0 && state.published.is_none() {
             let message = tr_n!(
@@ -691,7 +691,7 @@ fn list_findings(report: &Report, severity: Severity) -> impl Iterator<Item = St
     let findings = report.findings.iter();
     findings
         .filter(move |finding| finding.severity == severity)
-        .take(LISTED)
+        .take(MAX_LISTED)
         .map(|finding| format!("{} at {}: {}", finding.rule, finding.at, finding.message))
 }
 

@@ -23,7 +23,7 @@ use crate::studio::Command;
 use crate::table::ParquetOptions;
 
 /// Maximum number of ZIPs that a preview lists.
-const LISTED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Inputs and options.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl OperationForm for IndexForm {
                 rows
             );
             preview = preview.line(ReportLine::fact(text));
-            for (path, rows) in found.zips.iter().take(LISTED) {
+            for (path, rows) in found.zips.iter().take(MAX_LISTED) {
                 preview = preview.line(ReportLine::row(format!(
                     "{}  {}",
                     display_path(path),

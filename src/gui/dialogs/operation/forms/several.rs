@@ -19,7 +19,7 @@ use crate::ops::dataset_outline;
 use crate::studio::Command;
 
 /// Maximum number of column differences that a preview lists.
-const LISTED: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// Inputs and options.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl OperationForm for SeveralForm {
                     )),
                 });
             }
-            for change in outline.changes.iter().take(LISTED) {
+            for change in outline.changes.iter().take(MAX_LISTED) {
                 preview = preview.line(ReportLine::row(change.to_string()));
             }
             Ok(preview)

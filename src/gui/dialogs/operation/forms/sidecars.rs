@@ -13,12 +13,12 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, ChoiceCard, paint};
-use crate::ops::{RasterWithSidecars, Sidecars, proposed_copies, rasters_with_sidecars};
+use crate::ops::{RasterWithSidecars, Sidecars, propose_copies_folder, rasters_with_sidecars};
 use crate::raster::Sidecar;
 use crate::studio::Command;
 
 /// Rasters that the preview names.
-const NAMED: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// What is done, and where copies go.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ fn found_lines(
         files = count_files(count),
         held
     )));
-    for raster in found.iter().take(NAMED) {
+    for raster in found.iter().take(MAX_NAMES) {
         let names: Vec<String> = match choice {
             Sidecars::Pack => raster.ids.clone(),
             _ => raster
@@ -121,10 +121,10 @@ fn found_lines(
             names.join(", ")
         )));
     }
-    if found.len() > NAMED {
+    if found.len() > MAX_NAMES {
         preview = preview.line(ReportLine::row(tr!(
             "and {n} more",
-            n = paint::format_grouped_number((found.len() - NAMED) as u64)
+            n = paint::format_grouped_number((found.len() - MAX_NAMES) as u64)
         )));
     }
     preview
@@ -273,7 +273,7 @@ impl OperationForm for SidecarsForm {
                 }
                 Sidecars::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
-                    let Some(copies) = typed.or_else(|| proposed_copies(&dataset)) else {
+                    let Some(copies) = typed.or_else(|| propose_copies_folder(&dataset)) else {
                         let preview =
                             found_lines(OperationPreview::without_command(), &found, choice);
                         return Ok(preview.obstacle(tr!("Name a folder for the copies")));

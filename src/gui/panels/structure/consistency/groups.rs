@@ -21,7 +21,7 @@ use crate::studio::{Command, Document, RowRef};
 const GROUP: f32 = 42.0;
 
 /// Maximum number of changes in the preview of an edit.
-const LISTED: usize = 500;
+const MAX_LISTED: usize = 500;
 
 /// Action of a click in the list of groups.
 enum Wish {
@@ -369,7 +369,7 @@ fn apply_wish(
                 .collect();
             roots.sort_unstable();
             roots.dedup();
-            let changes = roots.iter().take(LISTED).map(|&root| {
+            let changes = roots.iter().take(MAX_LISTED).map(|&root| {
                 (
                     find_root_id(document, root).into(),
                     tr!("leaves the dataset; its files stay on disk").to_owned(),
@@ -379,7 +379,7 @@ fn apply_wish(
             let plan = FixPlan {
                 label: tr_n!(count, "Drop {n} root", "Drop {n} roots", n = count),
                 roots: count as u64,
-                listed: count.min(LISTED) as u64,
+                listed: count.min(MAX_LISTED) as u64,
                 changes: changes.collect(),
                 care: Care::Removes,
                 verbs: vec![(FixVerb::Drop, count as u64)],

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Color32, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 
 use super::super::state::StructurePanel;
-use crate::draft::{proposed_pattern, renaming};
+use super::state::RenameBar;
+use crate::draft::{Edit, IdChange, Renaming, preview_renaming, propose_pattern};
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::jobs::AsyncState;
 use crate::studio::{Command, Document};
@@ -17,13 +20,13 @@ use crate::studio::{Command, Document};
 /// Height of the bar with its preview, in points.
 pub const HEIGHT: f32 = 124.0;
 /// Rows and columns of the preview.
-const ROWS: usize = 3;
-const COLUMNS: usize = 4;
+const PREVIEW_ROWS: usize = 3;
+const PREVIEW_COLUMNS: usize = 4;
 /// Minimum width at which the buttons are beside the fields, in points.
-const WIDE: f32 = 1040.0;
+const MIN_WIDE_WIDTH: f32 = 1040.0;
 
-/// Positions from level 1 down, in the pattern.
-fn place_of(summary: &StructureSummary, position: u32) -> Vec<u32> {
+/// The positions in the pattern that lead to a position, from level 1 down.
+fn positions_to(summary: &StructureSummary, position: u32) -> Vec<u32> {
     let mut place = Vec::new();
     let mut next = summary.pattern.get(position as usize);
     while let Some(node) = next {
@@ -66,7 +69,7 @@ pub fn ui(
             .positions
             .get(position)?
             .place;
-        (0..summary.pattern.len() as u32).find(|&node| place_of(summary, node) == *place)
+        (0..summary.pattern.len() as u32).find(|&node| positions_to(summary, node) == *place)
     });
     let state = &mut panel.consistency.rename;
     let position = state
@@ -75,23 +78,24 @@ pub fn ui(
         .or(chosen_in_table)
         .unwrap_or(0);
     state.position = Some(position);
-    let place = place_of(summary, position);
+    let place = positions_to(summary, position);
     // The fields begin with a pattern of the ids at the position.
     let (dataset, at) = (draft.dataset().clone(), place.clone());
     state.proposed.update(
         cx.jobs,
         (key, position),
         tr!("Look for a name pattern"),
-        move |_| Ok(proposed_pattern(&dataset, &at)),
+        move |_| Ok(propose_pattern(&dataset, &at)),
     );
     if state.filled_for != Some((key, position))
         && let AsyncState::Ready(proposed) = state.proposed.state()
     {
-        let own = state
+        // The pattern that the user typed stays when the dataset changes.
+        let has_typed_pattern = state
             .filled_for
             .is_some_and(|(_, before)| before == position)
             && !state.from.is_empty();
-        if !own {
+        if !has_typed_pattern {
             let id = summary.pattern[position as usize].id.to_string();
             (state.from, state.to) = proposed.clone().unwrap_or((id.clone(), id));
         }
@@ -104,21 +108,21 @@ pub fn ui(
             cx.jobs,
             (key, position, from, to),
             tr!("Preview the names"),
-            move |ctx| renaming(&dataset, &place, &wanted.0, &wanted.1, ctx).map(Arc::new),
+            move |ctx| preview_renaming(&dataset, &place, &wanted.0, &wanted.1, ctx).map(Arc::new),
         );
     }
-    let mut run = None;
+    let mut confirmed_edit = None;
     let mut close = false;
-    let mut offered = None;
+    let mut renaming_summary = RenamingSummary::default();
+    let mut new_name = String::new();
     // In a narrow panel the buttons are below the names.
-    let narrow = area.width() < WIDE;
+    let is_narrow = area.width() < MIN_WIDE_WIDTH;
     // Three fields share the line.
-    let field_width = if narrow {
+    let field_width = if is_narrow {
         ((area.width() - 150.0) / 3.0).clamp(70.0, 130.0)
     } else {
         130.0
     };
-    let mut marks: Vec<(&'static str, egui::Color32, String)> = Vec::new();
     let (head, below) = area.split_top_bottom_at_y(area.top() + 44.0);
     ui.scope_builder(
         UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))),
@@ -130,7 +134,7 @@ pub fn ui(
                         .font(font::icon(14.0))
                         .color(t.acc),
                 );
-                if !narrow {
+                if !is_narrow {
                     ui.label(
                         theme::rich_text(tr!("Rename by pattern"))
                             .font(font::medium(12.0))
@@ -170,7 +174,7 @@ pub fn ui(
                 TextField::new(tr!("Pattern of the old names"), &mut state.from)
                     .hide_label()
                     .mono()
-                    .width(field_width + if narrow { 0.0 } else { 20.0 })
+                    .width(field_width + if is_narrow { 0.0 } else { 20.0 })
                     .show(ui)
                     .on_hover_text(theme::rich_text(tip));
                 ui.label(
@@ -189,84 +193,16 @@ pub fn ui(
                     .width(field_width)
                     .show(ui)
                     .on_hover_text(theme::rich_text(tip));
-                let (blocked, count) = match state.preview.state() {
-                    // Its preview is that of the last pattern.
-                    _ if state.from.is_empty() => (Some(tr!("Enter a pattern of the names")), 0),
-                    AsyncState::Ready(found) => {
-                        let (matching, colliding) =
-                            (found.names.len() as u64, found.colliding as u64);
-                        let (icon, color) = if matching > 0 {
-                            (icons::CHECK, t.ok)
-                        } else {
-                            (icons::WARNING, t.warn)
-                        };
-                        marks.push((
-                            icon,
-                            color,
-                            tr_n!(
-                                matching,
-                                "{n} match",
-                                "{n} match",
-                                n = paint::format_grouped_number(matching)
-                            ),
-                        ));
-                        let (icon, color) = if colliding == 0 {
-                            (icons::CHECK, t.ok)
-                        } else {
-                            (icons::WARNING_OCTAGON, t.err)
-                        };
-                        marks.push((
-                            icon,
-                            color,
-                            tr_n!(
-                                colliding,
-                                "{n} collides",
-                                "{n} collide",
-                                n = paint::format_grouped_number(colliding)
-                            ),
-                        ));
-                        if found.unmatched > 0 {
-                            marks.push((
-                                icons::INFO,
-                                t.info,
-                                tr_n!(
-                                    found.unmatched,
-                                    "{n} does not match",
-                                    "{n} do not match",
-                                    n = paint::format_grouped_number(found.unmatched as u64)
-                                ),
-                            ));
-                        }
-                        let blocked = if colliding > 0 {
-                            Some(tr!(
-                                "A sibling has the new name, or the name is not a valid id"
-                            ))
-                        } else if found.edit.is_none() {
-                            Some(tr!("No id changes"))
-                        } else {
-                            None
-                        };
-                        run = found.edit.clone();
-                        (blocked, matching)
-                    }
-                    AsyncState::Failed(error) => {
-                        marks.push((icons::WARNING_OCTAGON, t.err, error.summary().to_owned()));
-                        (Some(tr!("The pattern can't be read")), 0)
-                    }
-                    AsyncState::NotAsked | AsyncState::Pending => {
-                        (Some(tr!("The names are being compared")), 0)
-                    }
-                };
-                offered = Some((blocked, count, state.to.clone()));
-                if !narrow {
-                    marks
-                        .drain(..)
-                        .for_each(|(icon, color, text)| mark_ui(ui, icon, color, &text));
+                renaming_summary = summarize_renaming(state, t);
+                new_name = state.to.clone();
+                if !is_narrow {
+                    let notes = renaming_summary.notes.drain(..);
+                    notes.for_each(|note| note_ui(ui, &note));
                 }
             });
         },
     );
-    let buttons = if narrow {
+    let buttons = if is_narrow {
         Rect::from_min_max(
             pos2(area.left() + 10.0, area.bottom() - 34.0),
             area.max - vec2(10.0, 4.0),
@@ -274,53 +210,159 @@ pub fn ui(
     } else {
         head.shrink2(vec2(10.0, 8.0))
     };
-    if let Some((blocked, count, to)) = offered {
-        ui.scope_builder(
-            UiBuilder::new()
-                .max_rect(buttons)
-                .layout(Layout::right_to_left(Align::Center)),
-            |ui| {
-                let text = tr!(
-                    "Rename {n} to {name}",
-                    n = paint::format_grouped_number(count),
-                    name = to
-                );
-                let button = Button::primary(text)
-                    .icon(icons::PENCIL_SIMPLE)
-                    .name(tr!("Rename all"))
-                    .with_disabled_reason(blocked);
-                if !ui.add(button).clicked() {
-                    run = None;
-                }
-                close = ui
-                    .add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming")))
-                    .clicked();
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    marks
-                        .iter()
-                        .for_each(|(icon, color, text)| mark_ui(ui, icon, *color, text));
-                });
+    ui.scope_builder(
+        UiBuilder::new()
+            .max_rect(buttons)
+            .layout(Layout::right_to_left(Align::Center)),
+        |ui| {
+            let text = tr!(
+                "Rename {n} to {name}",
+                n = paint::format_grouped_number(renaming_summary.count),
+                name = new_name
+            );
+            let button = Button::primary(text)
+                .icon(icons::PENCIL_SIMPLE)
+                .name(tr!("Rename all"))
+                .with_disabled_reason(renaming_summary.disabled_reason);
+            if ui.add(button).clicked() {
+                confirmed_edit = renaming_summary.edit.take();
+            }
+            close = ui
+                .add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming")))
+                .clicked();
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                renaming_summary
+                    .notes
+                    .iter()
+                    .for_each(|note| note_ui(ui, note));
+            });
+        },
+    );
+    if !panel.consistency.rename.from.is_empty() {
+        preview_ui(
+            ui,
+            panel,
+            below,
+            if is_narrow {
+                PREVIEW_ROWS - 1
+            } else {
+                PREVIEW_ROWS
             },
         );
-    }
-    if !panel.consistency.rename.from.is_empty() {
-        preview_ui(ui, panel, below, if narrow { ROWS - 1 } else { ROWS });
     }
     if close {
         panel.consistency.rename.open = false;
     }
-    if let Some(edit) = run {
+    if let Some(edit) = confirmed_edit {
         cx.run(Command::Edit { edit });
     }
 }
 
-fn mark_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str) {
+/// What the bar tells about a renaming, and the edit of its button.
+#[derive(Default)]
+struct RenamingSummary {
+    notes: Vec<RenamingNote>,
+    disabled_reason: Option<&'static str>,
+    /// Number of samples that match and whose ids change.
+    count: u64,
+    edit: Option<Edit>,
+}
+
+struct RenamingNote {
+    icon: &'static str,
+    color: Color32,
+    text: String,
+}
+
+impl RenamingSummary {
+    fn disabled(reason: &'static str) -> Self {
+        Self {
+            disabled_reason: Some(reason),
+            ..Self::default()
+        }
+    }
+}
+
+fn summarize_renaming(bar: &RenameBar, t: &ThemeTokens) -> RenamingSummary {
+    // Without a pattern, the preview is that of the last one.
+    if bar.from.is_empty() {
+        return RenamingSummary::disabled(tr!("Enter a pattern of the names"));
+    }
+    match bar.preview.state() {
+        AsyncState::Ready(renaming) => summarize_preview(renaming, t),
+        AsyncState::Failed(error) => RenamingSummary {
+            notes: vec![RenamingNote {
+                icon: icons::WARNING_OCTAGON,
+                color: t.err,
+                text: error.summary().to_owned(),
+            }],
+            ..RenamingSummary::disabled(tr!("The pattern can't be read"))
+        },
+        AsyncState::NotAsked | AsyncState::Pending => {
+            RenamingSummary::disabled(tr!("The names are being compared"))
+        }
+    }
+}
+
+fn summarize_preview(renaming: &Renaming, t: &ThemeTokens) -> RenamingSummary {
+    let (matching, colliding) = (renaming.renamed.len() as u64, renaming.colliding as u64);
+    let (icon, color) = if matching > 0 {
+        (icons::CHECK, t.ok)
+    } else {
+        (icons::WARNING, t.warn)
+    };
+    let n = paint::format_grouped_number(matching);
+    let text = tr_n!(matching, "{n} match", "{n} match", n);
+    let mut notes = vec![RenamingNote { icon, color, text }];
+    let (icon, color) = if colliding == 0 {
+        (icons::CHECK, t.ok)
+    } else {
+        (icons::WARNING_OCTAGON, t.err)
+    };
+    let n = paint::format_grouped_number(colliding);
+    let text = tr_n!(colliding, "{n} collides", "{n} collide", n);
+    notes.push(RenamingNote { icon, color, text });
+    if renaming.unmatched > 0 {
+        let n = paint::format_grouped_number(renaming.unmatched as u64);
+        notes.push(RenamingNote {
+            icon: icons::INFO,
+            color: t.info,
+            text: tr_n!(
+                renaming.unmatched,
+                "{n} does not match",
+                "{n} do not match",
+                n
+            ),
+        });
+    }
+    let disabled_reason = if colliding > 0 {
+        Some(tr!(
+            "A sibling has the new name, or the name is not a valid id"
+        ))
+    } else if renaming.edit.is_none() {
+        Some(tr!("No id changes"))
+    } else {
+        None
+    };
+    RenamingSummary {
+        notes,
+        disabled_reason,
+        count: matching,
+        edit: renaming.edit.clone(),
+    }
+}
+
+fn note_ui(ui: &mut Ui, note: &RenamingNote) {
     ui.spacing_mut().item_spacing.x = 4.0;
-    ui.label(theme::rich_text(icon).font(font::icon(12.0)).color(color));
     ui.label(
-        theme::rich_text(text)
+        theme::rich_text(note.icon)
+            .font(font::icon(12.0))
+            .color(note.color),
+    );
+    ui.label(
+        theme::rich_text(&note.text)
             .font(font::regular(12.0))
-            .color(color),
+            .color(note.color),
     );
     ui.spacing_mut().item_spacing.x = 8.0;
 }
@@ -333,15 +375,19 @@ fn preview_ui(ui: &mut Ui, panel: &StructurePanel, area: Rect, rows: usize) {
     ui.painter()
         .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
     let inner = area.shrink2(vec2(16.0, 6.0));
-    let columns = if inner.width() > 900.0 { COLUMNS } else { 2 };
+    let columns = if inner.width() > 900.0 {
+        PREVIEW_COLUMNS
+    } else {
+        2
+    };
     // The last cell has the number of names that have none.
     let cells = rows * columns;
-    let shown = if found.names.len() > cells {
+    let shown = if found.renamed.len() > cells {
         cells - 1
     } else {
         cells
     };
-    for (index, (root, old, new)) in found.names.iter().take(shown).enumerate() {
+    for (index, IdChange { root, old, new }) in found.renamed.iter().take(shown).enumerate() {
         let rect = place_name_cell(inner, columns, index);
         let response = ui.interact(rect, ui.scope_id().with(("renamed", index)), Sense::hover());
         response.widget_info(|| {
@@ -366,7 +412,7 @@ fn preview_ui(ui: &mut Ui, panel: &StructurePanel, area: Rect, rows: usize) {
         ) + 6.0;
         paint::text_left(&painter, rect.with_min_x(end), new, font::mono(11.0), t.acc);
     }
-    let more = found.names.len().saturating_sub(shown);
+    let more = found.renamed.len().saturating_sub(shown);
     if more > 0 {
         let text = tr_n!(
             more,

@@ -14,7 +14,7 @@ use crate::gui::widgets::{self, FieldNote, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
 
 /// Most files listed.
-const LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// A file as a list shows it.
 pub struct FileLine {
@@ -132,14 +132,14 @@ pub fn planned_ui(ui: &mut Ui, cx: &PanelContext<'_>, choices: &Choices, checks:
 /// Draws the first files with their sizes.
 pub fn file_list_ui(ui: &mut Ui, files: &[FileLine]) {
     let t = theme::tokens(ui);
-    let rows = files.len().min(LISTED) + usize::from(files.len() > LISTED);
+    let rows = files.len().min(MAX_LISTED) + usize::from(files.len() > MAX_LISTED);
     let (rect, response) = ui.allocate_exact_size(
         vec2(ui.available_width(), rows as f32 * 24.0 + 2.0),
         Sense::hover(),
     );
     let names: Vec<&str> = files
         .iter()
-        .take(LISTED)
+        .take(MAX_LISTED)
         .map(|file| file.name.as_str())
         .collect();
     response.widget_info(|| WidgetInfo::labeled(Role::List, true, names.join(", ")));
@@ -159,7 +159,7 @@ pub fn file_list_ui(ui: &mut Ui, files: &[FileLine]) {
         if row > 0 {
             painter.hline(rect.x_range(), line.top(), Stroke::new(1.0, t.line));
         }
-        match files.get(row).filter(|_| row < LISTED) {
+        match files.get(row).filter(|_| row < MAX_LISTED) {
             Some(FileLine { icon, name, size }) => {
                 paint::draw_icon(
                     painter,
@@ -178,7 +178,7 @@ pub fn file_list_ui(ui: &mut Ui, files: &[FileLine]) {
             None => {
                 let more = tr!(
                     "{n} more",
-                    n = paint::format_grouped_number((files.len() - LISTED) as u64)
+                    n = paint::format_grouped_number((files.len() - MAX_LISTED) as u64)
                 );
                 paint::text_left(
                     painter,
