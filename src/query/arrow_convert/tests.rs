@@ -602,7 +602,7 @@ fn times_of_every_offset_are_instants_in_utc() {
 
 #[test]
 fn views_of_lists_are_read_as_lists() {
-    let lists = ListArray::from_iter_primitive::<files::Int8Type, _, _>([
+    let lists = GenericListArray::<i32>::from_iter_primitive::<files::Int8Type, _, _>([
         Some(vec![Some(1), None]),
         None,
         Some(Vec::new()),
