@@ -563,3 +563,25 @@ fn statistics_and_pictures_of_packed_rasters_are_those_of_the_files() {
         );
     }
 }
+
+#[test]
+fn an_archive_without_a_member_that_can_be_read_is_refused_with_the_reason() {
+    let workspace = Workspace::new();
+    let files = ["s1/a.bin", "s2/a.bin"].map(|name| (name.to_owned(), b"x".to_vec()));
+    let mut bytes = zip_of(&files, Stored);
+    // The method of both members becomes bzip2.
+    for signature in [b"PK\x03\x04", b"PK\x01\x02"] {
+        let method = if signature[2] == 3 { 8 } else { 10 };
+        let places: Vec<usize> = (0..bytes.len() - 4)
+            .filter(|&at| bytes[at..].starts_with(signature))
+            .collect();
+        assert_eq!(places.len(), 2);
+        places.into_iter().for_each(|at| bytes[at + method] = 12);
+    }
+    workspace.write("packed.zip", bytes);
+    let ran = create(&workspace, "packed.zip", "out.tacozip").expect_code(2);
+    assert!(
+        ran.stderr.contains("left out s1/a.bin") && ran.stderr.contains("method 12"),
+        "{ran}"
+    );
+}

@@ -556,3 +556,43 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
         );
     }
 }
+
+#[test]
+fn items_are_read_as_programs_write_them() {
+    let workspace = Workspace::new();
+    let mut items = write_items(&workspace, 3);
+    // Links are URIs; a place may be stated by the box alone, or as a collection of geometries.
+    let red = workspace.path("catalogue/data/scene_1/red.tif");
+    std::fs::rename(red, workspace.path("catalogue/data/scene_1/red band#1.tif")).expect("renames");
+    items[1]["assets"]["red"]["href"] = "data/scene_1/red%20band%231.tif".into();
+    items[0]["geometry"] = Value::Null;
+    items[2]["geometry"] =
+        json!({ "type": "GeometryCollection", "geometries": [items[1]["geometry"]] });
+    let lines: Vec<String> = items.iter().map(Value::to_string).collect();
+    let collection = json!({ "type": "FeatureCollection", "features": items });
+    for (name, text) in [
+        ("marked.json", format!("\u{feff}{collection}")),
+        ("list.json", Value::from(items.clone()).to_string()),
+        ("items.ndjson", lines.join("\n")),
+    ] {
+        workspace.write(&format!("catalogue/{name}"), text);
+        create(&workspace, &format!("catalogue/{name}"), &[]).expect_code(0);
+        let sql = r#"SELECT id, "stac:geometry" IS NULL AS lost FROM level0 ORDER BY id"#;
+        let found: Vec<Value> = (0..3)
+            .map(|number| json!({ "id": format!("scene_{number}"), "lost": false }))
+            .collect();
+        assert_eq!(query(&workspace, sql, &[]), found, "{name}");
+    }
+    let near = ["--bbox", "0.2,10.2,0.8,10.8"];
+    let ids = query(&workspace, "SELECT id FROM data", &near);
+    assert_eq!(ids, [json!({ "id": "scene_0" })]);
+    workspace.write("catalogue/cut.ndjson", format!("{}\n{{\"a\":", lines[0]));
+    let ran = create(&workspace, "catalogue/cut.ndjson", &[]).expect_code(2);
+    assert!(ran.stderr.contains("is no JSON"), "{ran}");
+    workspace.write(
+        "catalogue/empty.json",
+        r#"{"type": "FeatureCollection", "features": []}"#,
+    );
+    let ran = create(&workspace, "catalogue/empty.json", &[]).expect_code(2);
+    assert!(ran.stderr.contains("stac_version"), "{ran}");
+}

@@ -283,7 +283,11 @@ fn no_source(source: &Path) -> Error {
         None => Error::usage(
             "the source is neither a folder, an archive, a dataset nor a STAC catalogue",
         )
-        .at_path(source),
+        .at_path(source)
+        .hint(
+            "a JSON file is a STAC catalogue when it states stac_version, or has features with \
+                assets",
+        ),
     }
 }
 
@@ -294,6 +298,13 @@ fn samples_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Tortilla
     } else {
         import_files(&input.source, &input.exclude, ctx)?
     };
+    if samples.is_empty()
+        && let Some(first) = imported.skipped.first()
+    {
+        return Err(Error::usage("no file of the source can be a sample")
+            .at_path(&input.source)
+            .because(format!("left out {first}")));
+    }
     warn_of_names(&imported.skipped, ctx);
     Ok(Tortilla::new(samples))
 }

@@ -63,9 +63,11 @@ fn engine_type(dtype: &FileType) -> FileType {
         }
         FileType::Time32(_) | FileType::Time64(_) => FileType::Time64(FileUnit::Nanosecond),
         FileType::Duration(FileUnit::Second) => FileType::Duration(FileUnit::Millisecond),
-        FileType::List(item) | FileType::LargeList(item) | FileType::FixedSizeList(item, _) => {
-            convert_list_type(item)
-        }
+        FileType::List(item)
+        | FileType::LargeList(item)
+        | FileType::ListView(item)
+        | FileType::LargeListView(item)
+        | FileType::FixedSizeList(item, _) => convert_list_type(item),
         FileType::Map(entries, _) => convert_list_type(entries),
         FileType::Struct(fields) => {
             let plain = |field: &files::FieldRef| {
@@ -139,6 +141,10 @@ fn engine_array(array: ArrayRef) -> PolarsResult<EngineArray> {
                 engine_array(lists.values().clone())?,
                 &array,
             );
+        }
+        FileType::ListView(item) | FileType::LargeListView(item) => {
+            let lists = FileType::LargeList(item.clone());
+            return engine_array(cast(&array, &lists).map_err(failed)?);
         }
         FileType::FixedSizeList(_, size) => {
             let size = i64::from(*size);

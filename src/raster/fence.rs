@@ -13,8 +13,7 @@ use tempfile::{TempDir, TempPath};
 
 use super::info::subdatasets;
 use super::store::StoreFiles;
-use super::variable::Subdataset;
-use super::variable::{name_of, position_of};
+use super::variable::{Subdataset, name_of, order_tried, position_of};
 use super::vsi_plugin::{self, Mounted};
 use super::{RasterSource, VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
 use crate::error::{Error, Result};
@@ -312,12 +311,10 @@ fn with_pixels(
         ));
     }
     if dataset.raster_count() == 0 {
-        let inside = subdatasets
-            .iter()
-            .enumerate()
-            .filter_map(|(at, candidate)| {
-                Some((at, candidate, driver_of_subdataset(candidate, path)?))
-            });
+        let inside = order_tried(subdatasets, path).into_iter().filter_map(|at| {
+            let candidate = &subdatasets[at];
+            Some((at, candidate, driver_of_subdataset(candidate, path)?))
+        });
         for (at, candidate, driver) in inside.take(SUBDATASETS_TRIED) {
             if let Ok(inner) = open_subdataset(candidate, driver, source.asset())
                 && inner.raster_count() > 0

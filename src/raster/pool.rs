@@ -470,8 +470,9 @@ fn with_pixels(
         return Ok((open_vsi(&subdatasets[at].name, source.asset())?, Some(at)));
     }
     if dataset.raster_count() == 0 {
-        for (at, candidate) in subdatasets.iter().enumerate().take(SUBDATASETS_TRIED) {
-            if let Ok(inner) = open_vsi(&candidate.name, source.asset())
+        let order = variable::order_tried(subdatasets, vsi);
+        for at in order.into_iter().take(SUBDATASETS_TRIED) {
+            if let Ok(inner) = open_vsi(&subdatasets[at].name, source.asset())
                 && inner.raster_count() > 0
             {
                 return Ok((inner, Some(at)));

@@ -121,6 +121,35 @@ impl VariableRead {
     }
 }
 
+/// Positions in the order in which subdatasets are tried for pixels: coordinates, which files may
+/// list before the variables that they are of, come last.
+pub(super) fn order_tried(subdatasets: &[Subdataset], path: &str) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..subdatasets.len()).collect();
+    order.sort_by_cached_key(|&at| is_coordinate_name(&name_of(&subdatasets[at], path)));
+    order
+}
+
+/// True for names of longitudes, latitudes and times, and of the bounds of these.
+fn is_coordinate_name(name: &str) -> bool {
+    const COORDINATES: [&str; 11] = [
+        "lat",
+        "latitude",
+        "latitudes",
+        "lon",
+        "longitude",
+        "longitudes",
+        "nav_lat",
+        "nav_lon",
+        "time",
+        "xlat",
+        "xlong",
+    ];
+    const BOUNDS: [&str; 3] = ["_bnds", "_bounds", "_vertices"];
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let bare = BOUNDS.iter().find_map(|end| name.strip_suffix(end));
+    COORDINATES.contains(&bare.unwrap_or(&name))
+}
+
 fn have_prefix(subdatasets: &[Subdataset], prefix: &str) -> bool {
     subdatasets
         .iter()
@@ -229,6 +258,29 @@ mod tests {
                 description: String::new(),
             })
             .collect()
+    }
+
+    #[test]
+    fn coordinates_are_tried_after_the_variables_that_they_are_of() {
+        let list = |names: &[&str]| {
+            let full: Vec<String> = names
+                .iter()
+                .map(|name| format!("NETCDF:\"/d/a.nc\":{name}"))
+                .collect();
+            named(&full.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        for (names, wanted) in [
+            (&["lat", "lon", "z"][..], vec![2, 0, 1]),
+            (
+                &["/PRODUCT/latitude", "/PRODUCT/no2", "/PRODUCT/qa"],
+                vec![1, 2, 0],
+            ),
+            (&["lat_bnds", "lon_bnds", "tas"], vec![2, 0, 1]),
+            (&["temp", "wind"], vec![0, 1]),
+            (&["lat", "lon"], vec![0, 1]),
+        ] {
+            assert_eq!(order_tried(&list(names), "/d/a.nc"), wanted, "{names:?}");
+        }
     }
 
     #[test]

@@ -1,10 +1,24 @@
 //! Geometries of GeoJSON (RFC 7946).
 
-use geo::{Coord, Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use geo::{
+    Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon,
+    Point, Polygon,
+};
 use serde_json::Value as Json;
 
 /// A geometry of GeoJSON (RFC 7946); `None` for none and for a damaged one.
 pub fn geojson_geometry(json: &Json) -> Option<Geometry> {
+    match json.get("geometries").and_then(Json::as_array) {
+        Some(members) if json.get("type")?.as_str()? == "GeometryCollection" => {
+            let members = members.iter().map(parse_single).collect::<Option<_>>()?;
+            Some(Geometry::GeometryCollection(GeometryCollection(members)))
+        }
+        _ => parse_single(json),
+    }
+}
+
+/// A geometry that is no collection of others.
+fn parse_single(json: &Json) -> Option<Geometry> {
     let coordinates = json.get("coordinates")?;
     Some(match json.get("type")?.as_str()? {
         "Point" => Geometry::Point(Point(parse_position(coordinates)?)),
@@ -87,6 +101,17 @@ mod tests {
             None
         );
         assert_eq!(geojson_geometry(&Json::Null), None);
+        let collection =
+            |members: Json| json!({ "type": "GeometryCollection", "geometries": members });
+        assert!(matches!(
+            geojson_geometry(&collection(json!([square]))),
+            Some(Geometry::GeometryCollection(members)) if members.0.len() == 1
+        ));
+        assert_eq!(
+            geojson_geometry(&collection(json!([collection(json!([square]))]))),
+            None,
+            "RFC 7946 3.1.8"
+        );
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
                     .at_path(path)
             }
         })?;
-    let table = without_dictionaries(&table)?;
+    let table = with_known_types(&without_dictionaries(&table)?)?;
     let mut names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     let warning = number_repeated_names(&mut names);
     let table = match &warning {
@@ -137,6 +137,53 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
 /// # Errors
 /// [`crate::error::Kind::Format`] for keys without a value.
 pub fn without_dictionaries(table: &LevelTable) -> Result<LevelTable> {
+    cast_columns(table, &type_of_categories)
+}
+
+/// The type of the values of a dictionary that are not too large to be repeated.
+fn type_of_categories(field: &Field, arrays: &[ArrayRef]) -> Option<DataType> {
+    let DataType::Dictionary(_, values) = field.data_type() else {
+        return None;
+    };
+    let bytes: u64 = arrays.iter().map(unfolded_bytes).sum();
+    (bytes <= DICTIONARY_MAX).then(|| values.as_ref().clone())
+}
+
+/// The table with types that readers of datasets know, and the same values: half floats as floats,
+/// views of lists as lists.
+///
+/// # Errors
+/// [`crate::error::Kind::Format`] for lists that can't be read.
+fn with_known_types(table: &LevelTable) -> Result<LevelTable> {
+    cast_columns(table, &|field, _| {
+        let known = known_type(field.data_type());
+        (known != *field.data_type()).then_some(known)
+    })
+}
+
+fn known_type(dtype: &DataType) -> DataType {
+    match dtype {
+        DataType::Float16 => DataType::Float32,
+        DataType::List(item) | DataType::ListView(item) => DataType::List(known_field(item)),
+        DataType::LargeList(item) | DataType::LargeListView(item) => {
+            DataType::LargeList(known_field(item))
+        }
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(known_field(item), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(known_field).collect()),
+        other => other.clone(),
+    }
+}
+
+fn known_field(field: &Arc<Field>) -> Arc<Field> {
+    let known = known_type(field.data_type());
+    Arc::new(field.as_ref().clone().with_data_type(known))
+}
+
+/// The table with the columns for which `wanted` gives a type, in that type.
+fn cast_columns(
+    table: &LevelTable,
+    wanted: &dyn Fn(&Field, &[ArrayRef]) -> Option<DataType>,
+) -> Result<LevelTable> {
     let mut fields: Vec<Arc<Field>> = table.schema().fields().iter().cloned().collect();
     let mut batches: Vec<Vec<ArrayRef>> = table
         .batches()
@@ -144,23 +191,18 @@ pub fn without_dictionaries(table: &LevelTable) -> Result<LevelTable> {
         .map(|batch| batch.columns().to_vec())
         .collect();
     for (index, field) in fields.iter_mut().enumerate() {
-        let DataType::Dictionary(_, values) = field.data_type().clone() else {
+        let arrays: Vec<ArrayRef> = batches.iter().map(|batch| batch[index].clone()).collect();
+        let Some(dtype) = wanted(field, &arrays) else {
             continue;
         };
-        let bytes: u64 = batches
-            .iter()
-            .map(|batch| unfolded_bytes(&batch[index]))
-            .sum();
-        if bytes > DICTIONARY_MAX {
-            continue;
-        }
+        drop(arrays);
         for batch in &mut batches {
-            batch[index] = arrow::compute::cast(&batch[index], &values).map_err(|error| {
-                Error::format(format!("the categories of {} can't be read", field.name()))
+            batch[index] = arrow::compute::cast(&batch[index], &dtype).map_err(|error| {
+                Error::format(format!("the values of {} can't be read", field.name()))
                     .because(error)
             })?;
         }
-        *field = Arc::new(field.as_ref().clone().with_data_type(*values));
+        *field = Arc::new(field.as_ref().clone().with_data_type(dtype));
     }
     let metadata = table.schema().metadata().clone();
     let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
@@ -695,6 +737,29 @@ mod tests {
             r#"{{"type": "FeatureCollection", "features": [{none}]}}"#
         ));
         assert_eq!((found.table.fields().len(), found.warnings.len()), (2, 0));
+    }
+
+    #[test]
+    fn types_that_readers_refuse_become_those_that_they_know() {
+        let view = |dtype| DataType::ListView(Arc::new(Field::new("item", dtype, true)));
+        let list = |dtype| DataType::List(Arc::new(Field::new("item", dtype, true)));
+        let in_struct = |dtype| DataType::Struct(vec![Field::new("x", dtype, true)].into());
+        for (from, to) in [
+            (DataType::Float16, DataType::Float32),
+            (view(DataType::Float16), list(DataType::Float32)),
+            (
+                in_struct(view(DataType::Int8)),
+                in_struct(list(DataType::Int8)),
+            ),
+            (list(DataType::Utf8), list(DataType::Utf8)),
+        ] {
+            let schema = Arc::new(Schema::new(vec![Field::new("a", from.clone(), true)]));
+            let array = arrow::array::new_null_array(&from, 2);
+            let batch = RecordBatch::try_new(schema.clone(), vec![array]).expect("fits");
+            let table = with_known_types(&LevelTable::new(schema, vec![batch])).expect("casts");
+            assert_eq!(*table.schema().field(0).data_type(), to, "{from}");
+            assert_eq!(table.rows(), 2);
+        }
     }
 
     #[test]

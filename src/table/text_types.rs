@@ -14,9 +14,9 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use crate::text::PrintableLine;
 
 /// Texts of missing values in columns of numbers, dates, times and booleans, in lower case.
-const NULL_MARKERS: [&str; 15] = [
-    "", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "-",
-    "--", "\\n",
+const NULL_MARKERS: [&str; 16] = [
+    "", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil",
+    "-", "--", "\\n",
 ];
 /// Texts of missing values in columns of texts, in lower case; the others may be words there.
 const NULL_MARKERS_OF_TEXTS: [&str; 6] = ["", "n/a", "#n/a", "<na>", "nan", "null"];
@@ -716,6 +716,7 @@ mod tests {
             (&["2021-05-01T24:00:00"], "string"),
             (&["2021-05-01T10:20:30 CET"], "string"),
             (&["NA", "12.5", "n/a", "NaN", "null", "-"], "double"),
+            (&["2021-05-01 10:20:30 UTC", "NaT", ""], "timestamp[us]"),
         ] {
             assert_eq!(type_of(texts), wanted, "{texts:?}");
         }

@@ -13,6 +13,9 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Modified, Report, Rule, is_padding};
 use crate::raster::{self, claims_raster};
 
+/// Why a file without a byte, such as one of a download that failed, is no raster.
+const EMPTY_FILE: &str = "The file is empty.";
+
 /// Why the header of a draft's file can't be read; `None` when it can, and for files that don't
 /// claim to be rasters.
 ///
@@ -26,8 +29,11 @@ pub(super) fn header_fault(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<Arc<str>>> {
-    if size == 0 || path.remote_file().is_some() || !claims_to_be_raster(id, path) {
+    if is_padding(id) || path.remote_file().is_some() || !claims_to_be_raster(id, path) {
         return Ok(None);
+    }
+    if size == 0 {
+        return Ok(Some(EMPTY_FILE.into()));
     }
     let looked = cache.look(path, Some((size, modified)))?;
     looked.warn(id, ctx);
@@ -119,8 +125,11 @@ fn pixel_fault(
     let Ok((asset, size)) = reader.asset(depth, row) else {
         return Ok(None);
     };
+    if size == 0 {
+        return Ok(is_claimed.then(|| header_message(EMPTY_FILE)));
+    }
     // References to other data have a rule of their own.
-    if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
+    if matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
     }
     let looked = cache.look(&asset, None)?;
@@ -183,6 +192,15 @@ mod tests {
             fault("a.tif", 2).is_none(),
             "another version is, and a missing file is not its subject"
         );
+        let of_empty = |id: &str| {
+            let asset = AssetPath::file(path.as_path());
+            header_fault(id, &asset, 0, Modified(1), &cache, &JobContext::default())
+        };
+        assert_eq!(
+            of_empty("a.tif").expect("looks").as_deref(),
+            Some(EMPTY_FILE)
+        );
+        assert_eq!(of_empty("__TACOPAD__0").expect("looks"), None);
         let text = folder.path().join("a.txt");
         std::fs::write(&text, b"text").expect("writes");
         let notes = header_fault(

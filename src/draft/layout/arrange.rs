@@ -107,28 +107,15 @@ impl PathReading {
         if let Some(split) = self.split.as_ref().filter(|_| with_split) {
             key.push_str(&split.to_lowercase());
         }
-        // A part that another repeats adds nothing: `scene_1/scene_1_B02`.
-        let lower: Vec<String> = self
-            .parts
-            .iter()
-            .map(|part| normalize_words(part))
-            .collect();
-        for (index, part) in lower.iter().enumerate() {
-            let again = lower.iter().enumerate().any(|(other, text)| {
-                other != index
-                    && contains_part(text, part)
-                    && (text.len() > part.len() || other > index)
-            });
-            if !again && !part.is_empty() {
-                key.push('/');
-                key.push_str(part);
-            }
+        for part in without_repeated(&self.parts) {
+            key.push('/');
+            key.push_str(&normalize_words(part));
         }
         key
     }
 
     fn join_folders(&self) -> String {
-        self.folders.join("_")
+        without_repeated(&self.folders).join("_")
     }
 
     /// The part of the stem, else the last folder.
@@ -140,10 +127,26 @@ impl PathReading {
 
     fn join_parts(&self, with_split: bool) -> String {
         let split = self.split.iter().filter(|_| with_split);
-        let parts = split.chain(&self.parts).map(String::as_str);
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let mut parts: Vec<&str> = split.map(String::as_str).collect();
+        parts.extend(without_repeated(&self.parts));
+        parts.retain(|part| !part.is_empty());
         parts.join("_")
     }
+}
+
+/// The parts with words that no other part repeats, which would add nothing: of
+/// `scene_1/scene_1_a`, the latter.
+fn without_repeated(parts: &[String]) -> Vec<&str> {
+    let lower: Vec<String> = parts.iter().map(|part| normalize_words(part)).collect();
+    let own = (0..parts.len()).filter(|&at| !lower[at].is_empty() && !is_repeated(&lower, at));
+    own.map(|at| parts[at].as_str()).collect()
+}
+
+fn is_repeated(parts: &[String], at: usize) -> bool {
+    let part = &parts[at];
+    parts.iter().enumerate().any(|(other, text)| {
+        other != at && contains_part(text, part) && (text.len() > part.len() || other > at)
+    })
 }
 
 /// Lower case, with `_` between the words.

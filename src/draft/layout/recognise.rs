@@ -6,7 +6,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
-use super::arrange::{ArrangedFiles, ArrangedRoot, arrange, root_and_position};
+use super::arrange::{ArrangedFiles, ArrangedRoot, RenamedId, arrange, root_and_position};
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::refusal::LayoutRefusal;
@@ -26,6 +26,10 @@ const FILES_LEAST: f64 = 1.25;
 const SHARE_LEAST: f64 = 1.2;
 /// Folders that a question names one by one.
 const FOLDERS_NAMED: usize = 8;
+/// Share of roots that may have no position in common with the others: files that are no samples.
+const STRANGERS_MOST: f64 = 0.1;
+/// One of so many files or more has the name of a folder where it belongs to it.
+const NAMESAKES_LEAST: usize = 20;
 /// Score of files as roots of their own: less than that of any good structure.
 const SCORE_OF_FILES: f64 = 0.65;
 /// Readings whose scores differ less fit equally well.
@@ -77,7 +81,10 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
             Err(LayoutRefusal::SamePlace(_)) => {}
             // It fits badly, and still says that the files are parts of scenes.
             Err(LayoutRefusal::TooSparse(sparse)) => {
-                let is_of_parts = !sparse.by_date && sparse.placed > sparse.roots;
+                // Places with one file each say nothing of others.
+                let is_of_parts = !sparse.by_date
+                    && sparse.placed > sparse.roots
+                    && sparse.placed > sparse.positions;
                 has_sparse_parts |= is_of_parts && has_products(&reading, &levels, &sample);
             }
         }
@@ -238,12 +245,15 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     let count = |wanted: &dyn Fn(&[TextToken]) -> bool| {
         values.values().filter(|words| wanted(words)).count()
     };
-    let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role()).count();
+    let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role_of_folder()).count();
     let is_split = |words: &[TextToken]| {
         words.iter().any(TextToken::is_split) && count_identifiers(words) == 0 && roles(words) == 0
     };
     if count(&is_split) == values.len() {
         return LevelKind::Split;
+    }
+    if count(&|words| words.iter().any(TextToken::is_class)) > 1 {
+        return LevelKind::Open;
     }
     // Names that differ in numbers alone: img_0001, img_0002.
     let shapes: HashSet<String> = values
@@ -273,7 +283,7 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
 fn count_identifiers(words: &[TextToken]) -> usize {
     words
         .iter()
-        .filter(|word| word.is_identifier() && !word.is_role())
+        .filter(|word| word.is_identifier() && !word.is_role_of_folder())
         .count()
 }
 
@@ -282,6 +292,9 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
     for (at, level) in levels.iter().enumerate() {
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
+            LevelKind::Split if have_splits_of_products(main, at) => {
+                &[FolderRole::Split, FolderRole::Position]
+            }
             LevelKind::Split => &[FolderRole::Split],
             LevelKind::Products if are_folders_named_by_year(main, at) => {
                 &[FolderRole::Position, FolderRole::Root]
@@ -342,6 +355,25 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
     all.take(READINGS_TRIED).collect()
 }
 
+/// True where folders of one part of a split at this depth differ in other words: `train-landsat`,
+/// `train-bioclim`.
+fn have_splits_of_products(main: &[&ParsedPath], depth: usize) -> bool {
+    let mut others: BTreeMap<Vec<&str>, BTreeSet<Vec<&str>>> = BTreeMap::new();
+    for folder in main.iter().filter_map(|path| path.folders.get(depth)) {
+        let (split, other): (Vec<&TextToken>, Vec<&TextToken>) =
+            folder.words.iter().partition(|word| word.is_split());
+        let products = others.entry(lower_words(&split)).or_default();
+        products.insert(lower_words(&other));
+    }
+    others
+        .values()
+        .any(|others| others.len() > 1 && others.iter().all(|words| !words.is_empty()))
+}
+
+fn lower_words<'a>(words: &[&'a TextToken]) -> Vec<&'a str> {
+    words.iter().map(|word| word.lower.as_str()).collect()
+}
+
 /// True where folders at this depth have a year in their names, as images_2006 and images_2012:
 /// they are not numbered products of one scene.
 fn are_folders_named_by_year(main: &[&ParsedPath], depth: usize) -> bool {
@@ -386,10 +418,9 @@ impl Tried {
         levels: &[LevelKind],
         paths: &[ParsedPath],
     ) -> Self {
-        let open_positions = levels
-            .iter()
-            .zip(&reading.folders)
-            .filter(|(level, role)| **level == LevelKind::Open && **role == FolderRole::Position);
+        let open_positions = levels.iter().zip(&reading.folders).filter(|(level, role)| {
+            matches!(level, LevelKind::Open | LevelKind::Split) && **role == FolderRole::Position
+        });
         let open_positions = open_positions.count();
         let products = levels
             .iter()
@@ -434,7 +465,8 @@ impl Tried {
             let alone = reading.has_position_folder() || mean < 1.5;
             score = if alone { 0.0 } else { 0.9 };
         }
-        if found.roots.len() < 2 {
+        let is_unnamed = |renamed: &RenamedId| renamed.from.is_empty();
+        if found.roots.len() < 2 || found.renamed.iter().any(is_unnamed) {
             score = 0.0;
         }
         let main: Vec<&ParsedPath> = paths.iter().filter(|path| path.is_main).collect();
@@ -460,9 +492,35 @@ impl Tried {
             .unwrap_or(0);
         let mean = self.found.placed_file_count() as f64 / self.found.roots.len().max(1) as f64;
         let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
-        most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions
-            || self.found.by_date
+        let is_filled = most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST;
+        is_filled && shares_positions && !is_of_strangers(&self.found.roots) || self.found.by_date
     }
+}
+
+/// True where many roots share no position with the others, not even by way of further roots: labels
+/// of fields beside images by field and date.
+fn is_of_strangers(roots: &[ArrangedRoot]) -> bool {
+    // By group, its positions and the number of its roots; groups of equal roots are joined first.
+    let mut shapes: HashMap<Vec<bool>, usize> = HashMap::new();
+    for root in roots {
+        let shape = root.files.iter().map(Option::is_some).collect();
+        *shapes.entry(shape).or_default() += 1;
+    }
+    let mut groups: Vec<(Vec<bool>, usize)> = Vec::new();
+    for (mut shape, mut count) in shapes {
+        groups.retain(|(other, roots)| {
+            let is_joined = shape.iter().zip(other).any(|(own, other)| *own && *other);
+            if is_joined {
+                let both = shape.iter_mut().zip(other);
+                both.for_each(|(own, other)| *own |= *other);
+                count += roots;
+            }
+            !is_joined
+        });
+        groups.push((shape, count));
+    }
+    let largest = groups.iter().map(|(_, roots)| *roots).max().unwrap_or(0);
+    (roots.len() - largest) as f64 > roots.len() as f64 * STRANGERS_MOST
 }
 
 /// What the positions in names consist of, as shares from 0 to 1.
@@ -588,6 +646,7 @@ fn choose(
                 && !found.found.has_file_roots()
                 && !found.found.by_date
                 && found.found.placed_file_count() > found.found.roots.len()
+                && found.found.placed_file_count() > found.found.positions.len()
         });
     tried.retain(|found| found.score > 0.0);
     tried.sort_by(|a, b| {
@@ -722,10 +781,30 @@ fn belongs_together(paths: &[ParsedPath], levels: &[LevelKind]) -> Option<&'stat
                 of their own",
         );
     }
-    shared(within.len(), numbered).then_some(
-        "the names in a folder have the same numbers: they are parts of scenes, or \
+    if shared(within.len(), numbered) {
+        return Some(
+            "the names in a folder have the same numbers: they are parts of scenes, or \
+                roots of their own",
+        );
+    }
+    (count_namesakes(paths) * NAMESAKES_LEAST >= files.max(1)).then_some(
+        "files have the names of folders of other files: they are parts of the same scenes, or \
             roots of their own",
     )
+}
+
+/// Number of files with the name of a folder that they are not in.
+fn count_namesakes(paths: &[ParsedPath]) -> usize {
+    let main = || paths.iter().filter(|path| path.is_main);
+    let folders: HashSet<&str> = main()
+        .flat_map(|path| &path.folders)
+        .map(|folder| folder.text.as_str())
+        .collect();
+    let is_namesake = |path: &&ParsedPath| {
+        folders.contains(path.stem_text.as_str())
+            && path.folders.iter().all(|own| own.text != path.stem_text)
+    };
+    main().filter(is_namesake).count()
 }
 
 fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {

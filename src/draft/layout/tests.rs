@@ -203,3 +203,82 @@ fn labels_in_many_folders_beside_one_image_are_positions_of_one_root() {
         found.left_over.len()
     );
 }
+
+fn question_of(text: &str) -> UnclearLayout {
+    recognise_layout(&paths(text)).expect_err("a question").kind
+}
+
+/// Labels of fields, and images by field and date, share no position: LandCoverNet, Rwanda's fields.
+#[test]
+fn roots_that_share_no_position_with_the_others_are_of_another_structure() {
+    let mut text = String::new();
+    for field in ["29NMH_00", "30PWT_13", "31QGA_07"] {
+        text += &format!("labels/{field}/labels.tif ");
+        for date in ["20180103", "20180108"] {
+            for band in ["B02", "B03", "CLD", "SCL"] {
+                text += &format!("source/{field}_{date}/{band}.tif ");
+            }
+        }
+    }
+    assert_eq!(question_of(&text), UnclearLayout::SeveralStructures);
+}
+
+#[test]
+fn parts_of_a_split_with_one_product_each_have_files_as_roots() {
+    let found = arranged(
+        "train_images/100.tif train_images/102.tif train_images/1036.tif val_images/5.tif \
+            val_images/7.tif",
+    );
+    assert!(found.has_file_roots() && found.roots.len() == 5);
+    assert_eq!(found.columns, ["split"]);
+}
+
+#[test]
+fn products_with_a_number_in_the_names_of_folders_are_positions() {
+    let found = arranged(
+        "train/Image1/1.png train/Image2/1.png train/label/1.png train/label1/1.png \
+            train/label2/1.png train/Image1/2.png train/Image2/2.png train/label/2.png \
+            train/label1/2.png train/label2/2.png test/Image1/4001.png test/Image2/4001.png \
+            test/label/4001.png test/label1/4001.png test/label2/4001.png",
+    );
+    let ids: Vec<&str> = positions(&found).into_iter().map(|found| found.0).collect();
+    assert_eq!(ids, ["Image1", "Image2", "label", "label1", "label2"]);
+    assert_eq!((found.roots.len(), found.fill()), (3, 1.0));
+}
+
+#[test]
+fn products_of_one_part_of_a_split_are_positions() {
+    let mut text = String::new();
+    for root in ["91/99/2999991", "92/00/2900092", "93/12/2901293"] {
+        for product in ["landsat", "bioclim"] {
+            text += &format!("PA-train-{product}/{root}.tiff ");
+        }
+    }
+    let found = arranged(&text);
+    assert_eq!(found.columns, ["split"]);
+    assert_eq!((found.roots.len(), found.fill()), (3, 1.0));
+    assert_eq!(found.positions.len(), 2);
+}
+
+#[test]
+fn a_copy_beside_its_file_does_not_take_the_name_of_the_root() {
+    let found =
+        arranged("img/a_(1).tif img/a_(2).tif img/a.tif mask/a_(1).tif mask/a_(2).tif mask/a.tif");
+    assert!(found.renamed.iter().all(|renamed| !renamed.from.is_empty()));
+    assert_eq!((found.roots.len(), found.positions.len()), (3, 2));
+}
+
+#[test]
+fn classes_and_series_of_files_are_asked_about() {
+    // NWPU VHR-10: other scenes have the same numbers.
+    let classes = "negative_set/001.jpg negative_set/002.jpg positive_set/001.jpg \
+        positive_set/002.jpg";
+    assert_eq!(question_of(classes), UnclearLayout::PartsOrRoots);
+    // One file of a year, and a series in a folder of the same name.
+    let mut series = String::new();
+    for cell in ["S30E140_02_11", "S31E141_03_12", "S32E142_04_13"] {
+        series += &format!("biomass/{cell}.tif s3_olci/{cell}/S3A_20200319T233546.tif ");
+        series += &format!("s3_olci/{cell}/S3B_20200514T234457.tif ");
+    }
+    recognise_layout(&paths(&series)).expect_err("a question");
+}

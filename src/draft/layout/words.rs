@@ -133,6 +133,18 @@ const SPLIT_WORDS: &[&str] = &[
     "validation",
 ];
 
+/// Words of classes of whole scenes, which are no products.
+const CLASS_WORDS: &[&str] = &[
+    "neg",
+    "negative",
+    "negatives",
+    "pos",
+    "positive",
+    "positives",
+];
+/// Least letters of a product with a digit after it, in names of folders: `Image1`, `label2`.
+const NUMBERED_LEAST: usize = 3;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextToken {
     /// The text before it, from the word before.
@@ -214,6 +226,17 @@ impl TextToken {
                 let part: String = letters[part].iter().collect::<String>().to_lowercase();
                 part.len() > 1 && ROLE_WORDS.contains(&part.as_str())
             })
+    }
+
+    /// True for the word of a product in the name of a folder, which may have one digit after it.
+    pub fn is_role_of_folder(&self) -> bool {
+        let bare = self.lower.strip_suffix(|c: char| c.is_ascii_digit());
+        let is_numbered = |bare: &str| bare.len() >= NUMBERED_LEAST && ROLE_WORDS.contains(&bare);
+        self.is_role() || bare.is_some_and(is_numbered)
+    }
+
+    pub fn is_class(&self) -> bool {
+        CLASS_WORDS.contains(&self.lower.as_str())
     }
 
     pub fn is_split(&self) -> bool {

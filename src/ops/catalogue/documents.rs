@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +25,10 @@ const FEATURES: &str = "features";
 const DOCUMENTS_MAX: usize = 1_000_000;
 /// JSON documents of datasets, which no catalogue has.
 const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "taco.json"];
+/// Endings of the names of documents; those of lines are lists of Items.
+const DOCUMENT_ENDINGS: [&str; 4] = ["json", "geojson", "ndjson", "jsonl"];
+/// Begins texts in UTF-8 of some programs.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes of a file in which its kind is looked for.
 const HEAD: usize = 64 << 10;
 
@@ -56,7 +60,7 @@ pub fn is_catalogue(path: &Path) -> bool {
         .extension()
         .and_then(|ending| ending.to_str())
         .map(str::to_ascii_lowercase);
-    if !matches!(ending.as_deref(), Some("json" | "geojson")) {
+    if !ending.is_some_and(|ending| DOCUMENT_ENDINGS.contains(&ending.as_str())) {
         return is_item_table(path);
     }
     let Ok(mut file) = crate::files::open(path) else {
@@ -137,11 +141,13 @@ fn take_document(
     mut document: Json,
     items: &mut ItemCollector<'_>,
 ) -> Result<Vec<PathBuf>> {
-    let kind = document
-        .get("type")
-        .and_then(Json::as_str)
-        .unwrap_or_default()
-        .to_owned();
+    if let Json::Array(listed) = document {
+        for item in listed {
+            items.add(place, item, None)?;
+        }
+        return Ok(Vec::new());
+    }
+    let kind = kind_of(&document).to_owned();
     let has = |name: &str| document.get(name).is_some();
     let kind = match kind.as_str() {
         // Catalogues before STAC 1.0 state no type.
@@ -182,6 +188,13 @@ fn take_document(
     }
 }
 
+fn kind_of(document: &Json) -> &str {
+    document
+        .get("type")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+}
+
 /// The places of the links with these relations.
 fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBuf>> {
     let Some(links) = document.get("links").and_then(Json::as_array) else {
@@ -219,7 +232,8 @@ fn remote_document(place: &Path) -> Result<Json> {
         return Err(too_large(place));
     }
     let bytes = file.read(0, file.size_bytes())?;
-    serde_json::from_slice(&bytes).map_err(|error| no_json(place, error))
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    serde_json::from_slice(text).map_err(|error| no_json(place, error))
 }
 
 /// A document of this machine. The features of a collection are taken one by one while it is read,
@@ -240,11 +254,13 @@ fn local_document(
         ctx,
         failed: None,
     };
-    let mut read = serde_json::Deserializer::from_reader(BufReader::new(file));
-    let document = read.deserialize_any(DocumentVisitor {
-        features: &mut features,
-    });
-    let document = document.and_then(|document| read.end().map(|()| document));
+    let mut text = BufReader::new(file);
+    let start = text.fill_buf().io_at("read the catalogue", &**place)?;
+    if start.starts_with(BYTE_ORDER_MARK) {
+        text.consume(BYTE_ORDER_MARK.len());
+    }
+    let mut read = serde_json::Deserializer::from_reader(text);
+    let document = read_documents(&mut read, &mut features);
     match (features.failed, document) {
         (Some(error), _) => Err(error),
         (None, Err(error)) if error.is_io() => Err(Error::io(
@@ -253,6 +269,28 @@ fn local_document(
             std::io::Error::from(error),
         )),
         (None, document) => document.map_err(|error| no_json(place, error)),
+    }
+}
+
+/// The document, or the last of the Items that follow each other, whose others are collected.
+fn read_documents<R: Read>(
+    read: &mut serde_json::Deserializer<serde_json::de::IoRead<R>>,
+    features: &mut FeatureCollector<'_, '_>,
+) -> serde_json::Result<Json> {
+    loop {
+        let visitor = DocumentVisitor {
+            features: &mut *features,
+        };
+        let document = Deserializer::deserialize_any(&mut *read, visitor)?;
+        let Err(error) = read.end() else {
+            return Ok(document);
+        };
+        if error.is_io() || kind_of(&document) != "Feature" {
+            return Err(error);
+        }
+        if !features.add_feature(document) {
+            return Err(serde_json::Error::custom("stopped"));
+        }
     }
 }
 
@@ -284,6 +322,14 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
+    }
+
+    /// A list of Items.
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> std::result::Result<Json, A::Error> {
+        FeatureVisitor {
+            features: self.features,
+        }
+        .visit_seq(list)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Json, A::Error> {
@@ -375,6 +421,11 @@ mod tests {
                 false,
             ),
             ("table.json", r#"[{"id": "a", "assets": 3}]"#, false),
+            (
+                "items.ndjson",
+                r#"{"type": "Feature", "stac_version": "1.0.0"}"#,
+                true,
+            ),
             (
                 "item.txt",
                 r#"{"type": "Feature", "stac_version": "1.0.0"}"#,

@@ -8,10 +8,11 @@ use geo::Geometry;
 use serde_json::Value as Json;
 
 use super::item_metadata::{ItemMetadata, NamePool};
-use super::links::place_of_link;
+use super::links::{decode_local_place, place_of_link};
 use super::properties::{PropertyColumn, PropertyColumns};
 use super::search::ItemSearch;
 use crate::error::{Error, Result};
+use crate::footprint::box_polygon;
 use crate::jobs::JobContext;
 use crate::model::{id_matches, is_remote};
 use crate::remote::FILE_SIZE_MAX;
@@ -92,7 +93,7 @@ impl<'a> ItemCollector<'a> {
     }
 
     /// Takes the Item of a document at `place`, if the search does. Its geometry, where the
-    /// document has none, is `geometry`.
+    /// document has none that can be read, is `geometry`, else that of its box.
     ///
     /// # Errors
     /// Those of [`StacItem::read`] and [`PropertyColumns::add`].
@@ -106,7 +107,8 @@ impl<'a> ItemCollector<'a> {
             return Ok(());
         }
         let (mut item, mut metadata) = StacItem::read(place, feature, &mut self.names)?;
-        metadata.geometry = metadata.geometry.or(geometry);
+        let geometry = metadata.geometry.take().or(geometry);
+        metadata.geometry = geometry.or_else(|| metadata.bbox.map(box_polygon));
         if !self.search.takes(&metadata) {
             return Ok(());
         }
@@ -231,7 +233,7 @@ impl StacAsset {
         else {
             return Ok(None);
         };
-        let beside = place_of_link(document, href);
+        let beside = place_of_link(document, href).map(decode_local_place);
         let is_here =
             |place: &PathBuf| !is_remote(document) && (is_remote(place) || place.exists());
         let place = match (beside, own) {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use percent_encoding::percent_decode_str;
+
 use crate::error::{Error, Result};
 use crate::model::{is_remote, place_above, place_below};
 use crate::remote::may_link_to;
@@ -82,4 +84,40 @@ pub(super) fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
         Some(parameters) => PathBuf::from(format!("{}?{parameters}", place.display())),
         None => place,
     })
+}
+
+/// The file of this machine that a link names. Links are URIs: where there is no file of the name as
+/// it is written, `%20` in it is a space.
+pub(super) fn decode_local_place(place: PathBuf) -> PathBuf {
+    if is_remote(&place) || place.exists() {
+        return place;
+    }
+    let written = place.to_str().filter(|text| text.contains('%'));
+    let decoded = written.and_then(|text| percent_decode_str(text).decode_utf8().ok());
+    let decoded = decoded.map(|text| PathBuf::from(text.into_owned()));
+    decoded.filter(|file| file.exists()).unwrap_or(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_the_name_of_a_file_or_a_uri() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a b#1.tif", "c%20d.tif"] {
+            std::fs::write(folder.path().join(name), "x").expect("writes");
+        }
+        for (link, wanted) in [
+            ("a%20b%231.tif", "a b#1.tif"),
+            ("a b#1.tif", "a b#1.tif"),
+            ("c%20d.tif", "c%20d.tif"),
+            ("gone%20file.tif", "gone%20file.tif"),
+        ] {
+            let found = decode_local_place(folder.path().join(link));
+            assert_eq!(found, folder.path().join(wanted), "{link}");
+        }
+        let remote = PathBuf::from("https://host/a%20b.tif");
+        assert_eq!(decode_local_place(remote.clone()), remote);
+    }
 }

@@ -599,3 +599,24 @@ fn times_of_every_offset_are_instants_in_utc() {
         assert_eq!(empty.dtype(), made.dtype(), "{zone}");
     }
 }
+
+#[test]
+fn views_of_lists_are_read_as_lists() {
+    let lists = GenericListArray::<i32>::from_iter_primitive::<files::Int8Type, _, _>([
+        Some(vec![Some(1), None]),
+        None,
+        Some(Vec::new()),
+    ]);
+    let FileType::List(item) = lists.data_type().clone() else {
+        panic!("a list")
+    };
+    for dtype in [
+        FileType::ListView(item.clone()),
+        FileType::LargeListView(item),
+    ] {
+        let views = cast(&lists, &dtype).expect("casts");
+        let wanted = series("a", lists.data_type(), vec![Arc::new(lists.clone())]).expect("reads");
+        let found = series("a", &dtype, vec![views]).expect("reads");
+        assert!(found.equals_missing(&wanted), "{dtype}");
+    }
+}
