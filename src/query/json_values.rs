@@ -128,17 +128,18 @@ fn read_values(
         DataType::Struct(fields) => {
             let mut columns = Vec::with_capacity(fields.len());
             for field in fields {
-                let within = |value: &Option<&'_ Json>| {
-                    value.and_then(|value| value.get(field.name().as_str()))
-                };
-                let inner: Vec<Option<&Json>> = values.iter().map(within).collect();
+                let name = field.name().as_str();
+                let inner: Vec<Option<&Json>> = values
+                    .iter()
+                    .map(|value| value.and_then(|value| value.get(name)))
+                    .collect();
                 let column = read_values(&inner, field.dtype(), is_strict)?;
                 columns.push(column.with_name(field.name().clone()));
             }
             let is_object = |value: &Option<&Json>| value.is_some_and(Json::is_object);
             if let Some(other) = values
                 .iter()
-                .find(|value| known(value) && !is_object(value))
+                .find(|value| known(*value) && !is_object(*value))
                 && is_strict
             {
                 return Err(refuse_value(*other, dtype));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
+use super::whole_arithmetic::is_written_beyond_32_bits;
 use crate::query::decimal_widths::DecimalWidth;
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
@@ -138,18 +139,22 @@ fn scale_of(dtype: &DataType) -> Option<usize> {
     }
 }
 
+/// A number with a point as it is written.
+fn written_fraction(expression: &Expr) -> Option<f64> {
+    let Expr::Literal(literal @ LiteralValue::Dyn(_)) = expression else {
+        return None;
+    };
+    let value = literal.to_any_value()?;
+    value.dtype().is_float().then(|| value.extract()).flatten()
+}
+
 /// The digits of an exact number; `None` for other types.
 fn width_of(expression: &Expr, schema: &Schema) -> Option<DecimalWidth> {
-    match expression {
-        Expr::Literal(LiteralValue::Dyn(DynLiteralValue::Float(number))) => {
-            return DecimalWidth::of_written_number(&number.abs().to_string());
-        }
-        Expr::Literal(LiteralValue::Dyn(DynLiteralValue::Int(number)))
-            if i32::try_from(*number).is_err() =>
-        {
-            return Some(DecimalWidth::of_integers(19));
-        }
-        _ => {}
+    if let Some(number) = written_fraction(expression) {
+        return DecimalWidth::of_written_number(&number.abs().to_string());
+    }
+    if is_written_beyond_32_bits(expression) {
+        return Some(DecimalWidth::of_integers(19));
     }
     Some(match expression.to_field(schema).ok()?.dtype() {
         DataType::Decimal(width, scale) => {
@@ -220,9 +225,9 @@ pub(super) fn decimal_arithmetic(
 
 /// A number as a decimal number; one that is written by its digits.
 fn cast_to_decimal(side: &Expr, scale: usize) -> Expr {
-    let number = match side {
-        Expr::Literal(LiteralValue::Dyn(DynLiteralValue::Float(number))) => lit(number.to_string()),
-        other => other.clone(),
+    let number = match written_fraction(side) {
+        Some(number) => lit(number.to_string()),
+        None => side.clone(),
     };
     number.strict_cast(DataType::Decimal(DIGITS, scale))
 }

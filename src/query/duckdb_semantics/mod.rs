@@ -372,15 +372,17 @@ impl ExpressionRewrite<'_, '_> {
                 expression("age_part(_0, _1, _2)", [vec![unit], times].concat())
             }
             Expr::Extract { field, expr, .. }
-                if part_of_written_interval(&field.to_string(), expr).is_some() =>
+                if part_of_written_interval(&unit_of_field(field), expr).is_some() =>
             {
-                match part_of_written_interval(&field.to_string(), expr) {
+                match part_of_written_interval(&unit_of_field(field), expr) {
                     Some(part) => part,
                     None => return Ok(()),
                 }
             }
-            Expr::Extract { field, expr, .. } if function_of_part(&field.to_string()).is_some() => {
-                let name = function_of_part(&field.to_string()).unwrap_or_default();
+            Expr::Extract { field, expr, .. }
+                if function_of_part(&unit_of_field(field)).is_some() =>
+            {
+                let name = function_of_part(&unit_of_field(field)).unwrap_or_default();
                 function_call(name, vec![*expr.clone()])
             }
             // Seconds since 1970, of dates too.
@@ -893,6 +895,14 @@ fn begins_with_minus(expr: &Expr) -> bool {
             ..
         }
     )
+}
+
+/// The name of a part of times in EXTRACT.
+fn unit_of_field(field: &DateTimeField) -> String {
+    match field {
+        DateTimeField::Custom(name) => name.value.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// The function of this program that gives a part of times; `None` for parts that the engine gives.

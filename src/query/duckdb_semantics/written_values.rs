@@ -10,7 +10,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::expressions::{expression, is_null, literal, name_of, strip_parentheses};
+use super::expressions::{expression, literal, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
 use crate::error::{Error, Result};
 use crate::query::text_patterns::text_of;

@@ -1,9 +1,7 @@
 //! Functions of dates and times.
 
 use chrono::format::{Parsed, StrftimeItems};
-use chrono::{
-    Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Timelike,
-};
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
 use chrono_tz::Tz;
 use polars::prelude::*;
 
