@@ -7,7 +7,16 @@ use strsim::levenshtein;
 use super::function_registry;
 
 /// Alternatives to keywords, and to functions, which end with `(`.
-const INSTEAD: [(&str, &str); 3] = [
+const INSTEAD: [(&str, &str); 5] = [
+    (
+        "pivot(",
+        "PIVOT with its own GROUP BY is a statement: FROM (PIVOT data ON split IN ('train', 'test') \
+            USING avg(cloud_cover) GROUP BY river)",
+    ),
+    (
+        "regexp_split_to_table(",
+        "the parts as rows: SELECT unnest(regexp_split_to_array(id, '_')) FROM data",
+    ),
     ("rowid", "rows are numbered by \"internal:current_id\""),
     (
         "approx_top_k(",

@@ -5,10 +5,20 @@ use polars::prelude::*;
 
 use super::type_names::type_name;
 
-/// The columns of a result: `DESCRIBE`.
-pub(super) fn describe_columns(schema: &Schema) -> PolarsResult<DataFrame> {
+/// The columns of a result: `DESCRIBE`. `written` are the types of columns for which the engine has
+/// others.
+pub(super) fn describe_columns(
+    schema: &Schema,
+    written: &[Option<String>],
+) -> PolarsResult<DataFrame> {
+    let mut types = types(schema);
+    if written.len() == types.len() {
+        for (name, written) in types.iter_mut().zip(written) {
+            *name = written.clone().unwrap_or_else(|| name.clone());
+        }
+    }
     let nothing = || Column::full_null(PlSmallStr::EMPTY, schema.len(), &DataType::String);
-    df!("column_name" => names(schema), "column_type" => types(schema),
+    df!("column_name" => names(schema), "column_type" => types,
         "null" => vec!["YES"; schema.len()])
     .and_then(|mut frame| {
         for name in ["key", "default", "extra"] {

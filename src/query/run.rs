@@ -13,8 +13,8 @@ use super::source_span::StatementSource;
 use super::statement_parser::StatementKind;
 use super::tables::{TableName, Tables};
 use super::{
-    QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation,
-    statement_parser, summary, top_k,
+    QueryResult, bounds, catalogue, duckdb_arithmetic, duckdb_semantics, frames, maps, output,
+    partial_aggregation, statement_parser, summary, top_k,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, catch_quietly, panic_error};
@@ -346,11 +346,12 @@ fn collect_statements(
         }
         if is_last && !matches!(kind, StatementKind::Rows | StatementKind::Summarize) {
             return match kind {
-                StatementKind::Describe => frame
-                    .collect_schema()
-                    .and_then(|schema| catalogue::describe_columns(&schema)),
-                StatementKind::TableInfo => frame
-                    .collect_schema()
+                StatementKind::Describe => {
+                    let written = duckdb_semantics::written_column_types(&tree);
+                    duckdb_arithmetic::schema_of_result(frame)
+                        .and_then(|schema| catalogue::describe_columns(&schema, &written))
+                }
+                StatementKind::TableInfo => duckdb_arithmetic::schema_of_result(frame)
                     .and_then(|schema| catalogue::table_info(&schema)),
                 StatementKind::Explain
                 | StatementKind::ShowTables

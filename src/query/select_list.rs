@@ -410,6 +410,26 @@ fn columns_of(
     ))
 }
 
+/// The names of the columns that `COLUMNS(…)` is.
+///
+/// # Errors
+/// For COLUMNS of other arguments.
+pub(super) fn list_chosen_columns(
+    engine: &SqlEngine,
+    call: &Expr,
+    scope: &SelectScope,
+) -> Result<Vec<String>> {
+    let Some(chosen) = find_columns_call(engine, call, scope)? else {
+        return Ok(Vec::new());
+    };
+    let columns = scope.visible(None).unwrap_or_default();
+    Ok(columns
+        .into_iter()
+        .filter(|found| chosen.has(&found.name))
+        .map(|found| found.name.clone())
+        .collect())
+}
+
 /// A condition with `COLUMNS(…)`, which is met where it is for all of the columns.
 ///
 /// # Errors

@@ -288,7 +288,12 @@ pub(super) fn subject(source: &StatementSource, tokens: &[TokenWithSpan], start:
     let is_query = match &first.token {
         Token::Word(word) => matches!(
             word.keyword,
-            Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES
+            Keyword::SELECT
+                | Keyword::WITH
+                | Keyword::FROM
+                | Keyword::VALUES
+                | Keyword::PIVOT
+                | Keyword::UNPIVOT
         ),
         token => *token == Token::LParen,
     };

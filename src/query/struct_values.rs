@@ -16,6 +16,13 @@ pub(super) fn unnamed_field_names(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("v{number}")).collect()
 }
 
+/// True for the fields of a struct that `row(…)` makes.
+pub(super) fn are_unnamed(fields: &[Series]) -> bool {
+    let names = unnamed_field_names(fields.len());
+    let mut pairs = fields.iter().zip(&names);
+    !fields.is_empty() && pairs.all(|(field, name)| field.name().as_str() == name)
+}
+
 /// A name that two fields have, in any case.
 pub(super) fn repeated_name(names: &[String]) -> Option<&String> {
     let mut known = HashSet::new();

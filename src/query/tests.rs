@@ -1,6 +1,7 @@
 //! Queries on small levels built in memory.
 
 mod constants;
+mod decimal_types;
 mod decimals_json;
 mod duckdb;
 mod large;

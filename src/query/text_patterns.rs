@@ -65,12 +65,14 @@ pub(super) fn with_options(pattern: &str, options: &str) -> Result<String, char>
 }
 
 /// A format of `strftime` in the engine's letters. Of DuckDB's letters `%f` are microseconds, `%g`
-/// milliseconds, `%n` nanoseconds, and `%c`, `%x` and `%X` have the form of ISO 8601.
+/// milliseconds, `%n` nanoseconds, `%c`, `%x` and `%X` have the form of ISO 8601, and `%z` is that
+/// of UTC, in which all times are written.
 pub(super) fn written_time(format: &str) -> String {
     spelled_format(format, |letter| match letter {
         'f' => Some("%6f"),
         'g' => Some("%3f"),
         'n' => Some("%9f"),
+        'z' => Some("+00"),
         other => iso(other),
     })
 }
@@ -158,8 +160,8 @@ mod tests {
         assert_eq!(with_options("a.c", "l").as_deref(), Ok(r"a\.c"));
         assert_eq!(with_options("a", "q"), Err('q'));
         assert_eq!(
-            written_time("%Y.%f %% %-d %c"),
-            "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S"
+            written_time("%Y.%f %% %-d %c%z"),
+            "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S+00"
         );
         assert_eq!(read_time("%S.%f"), "%S%.f");
     }

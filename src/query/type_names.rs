@@ -1,6 +1,13 @@
 //! DuckDB's names of the engine's types.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use polars::prelude::{DataType, UnknownKind};
+
+/// Words that DuckDB 1.4 quotes as names.
+const KEYWORDS: &str = include_str!("duckdb_keywords.txt");
 
 /// Names of the fields of maps that a query makes, by which its results are maps and not lists.
 pub(super) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"];
@@ -34,7 +41,7 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         DataType::UInt64 => "UBIGINT",
         DataType::Float32 => "FLOAT",
         DataType::Float64 | DataType::Unknown(UnknownKind::Float) => "DOUBLE",
-        DataType::Decimal(..) => "DECIMAL",
+        DataType::Decimal(width, scale) => return format!("DECIMAL({width},{scale})"),
         DataType::String
         | DataType::Categorical(..)
         | DataType::Enum(..)
@@ -52,12 +59,55 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         DataType::Struct(fields) => {
             let fields: Vec<String> = fields
                 .iter()
-                .map(|field| format!("{} {}", field.name(), type_name(field.dtype())))
+                .map(|field| {
+                    let name = quote_name(field.name());
+                    format!("{name} {}", type_name(field.dtype()))
+                })
                 .collect();
             return format!("STRUCT({})", fields.join(", "));
         }
-        DataType::Null => "NULL",
+        DataType::Null => "\"NULL\"",
         _ => "another type",
     };
     name.to_owned()
+}
+
+/// A name as it is written in a type: in quotation marks if it has other characters than letters of
+/// ASCII, digits and `_`, and if it is a keyword.
+fn quote_name(name: &str) -> Cow<'_, str> {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| KEYWORDS.split_ascii_whitespace().collect());
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name
+            .bytes()
+            .next()
+            .is_none_or(|first| first.is_ascii_digit());
+    if is_plain && !WORDS.contains(name.to_ascii_lowercase().as_str()) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_as_in_duckdb() {
+        for (name, quoted) in [
+            ("river", "river"),
+            ("Abc_1", "Abc_1"),
+            ("date", "date"),
+            ("type", "\"type\""),
+            ("stac:crs", "\"stac:crs\""),
+            ("1a", "\"1a\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("é", "\"é\""),
+        ] {
+            assert_eq!(quote_name(name), quoted);
+        }
+    }
 }

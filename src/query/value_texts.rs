@@ -11,6 +11,7 @@ use super::durations;
 use super::engine_errors::refusal;
 use super::nested_values::{ListRanges, build_result_field};
 use super::scan::fault;
+use super::struct_values;
 use super::type_names::map_types;
 use crate::error::Error;
 use crate::text::PrintableLine;
@@ -169,8 +170,10 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
             let structs = column.struct_()?;
             let known = column.is_not_null();
             let fields = structs.fields_as_series();
+            let has_names = !struct_values::are_unnamed(&fields);
             let names: Vec<String> = fields
                 .iter()
+                .filter(|_| has_names)
                 .map(|field| format!("'{}'", field.name()))
                 .collect();
             let texts = fields
@@ -210,6 +213,11 @@ fn map_texts(maps: &ListRanges) -> PolarsResult<Vec<Option<String>>> {
 
 /// The text of one struct, of the texts of its fields.
 fn join_struct_text(names: &[String], texts: &[Vec<String>], row: usize) -> String {
+    // The fields of `row(…)` have no names.
+    if names.is_empty() {
+        let values: Vec<&str> = texts.iter().map(|texts| texts[row].as_str()).collect();
+        return format!("({})", values.join(", "));
+    }
     let fields: Vec<String> = names
         .iter()
         .zip(texts)

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
+use super::whole_arithmetic::is_written_beyond_32_bits;
+use crate::query::decimal_widths::DecimalWidth;
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
 use crate::query::nested_values::{broadcast_row, row_count};
 use crate::query::whole_numbers::too_large;
 
-/// Decimal digits of the accumulator of integer sums, and of products.
-pub(super) const DIGITS: usize = 38;
+pub(super) use crate::query::decimal_widths::DIGITS;
 
 /// Keys, with the texts of decimal numbers instead of them.
 #[derive(Default)]
@@ -138,46 +139,176 @@ fn scale_of(dtype: &DataType) -> Option<usize> {
     }
 }
 
-/// The exact product of two decimal numbers.
+/// A number with a point as it is written.
+fn written_fraction(expression: &Expr) -> Option<f64> {
+    let Expr::Literal(literal @ LiteralValue::Dyn(_)) = expression else {
+        return None;
+    };
+    let value = literal.to_any_value()?;
+    value.dtype().is_float().then(|| value.extract()).flatten()
+}
+
+/// The digits of an exact number; `None` for other types.
+fn width_of(expression: &Expr, schema: &Schema) -> Option<DecimalWidth> {
+    if let Some(number) = written_fraction(expression) {
+        return DecimalWidth::of_written_number(&number.abs().to_string());
+    }
+    if is_written_beyond_32_bits(expression) {
+        return Some(DecimalWidth::of_integers(19));
+    }
+    Some(match expression.to_field(schema).ok()?.dtype() {
+        DataType::Decimal(width, scale) => {
+            let (width, scale) = (*width, *scale);
+            DecimalWidth { width, scale }
+        }
+        DataType::Int8 | DataType::UInt8 => DecimalWidth::of_integers(3),
+        DataType::Int16 | DataType::UInt16 => DecimalWidth::of_integers(5),
+        DataType::Int32 | DataType::UInt32 | DataType::Unknown(UnknownKind::Int(_)) => {
+            DecimalWidth::of_integers(10)
+        }
+        DataType::Int64 => DecimalWidth::of_integers(19),
+        DataType::UInt64 => DecimalWidth::of_integers(20),
+        _ => return None,
+    })
+}
+
+/// A sum, difference, product or remainder of exact numbers of which one is a decimal number, with
+/// the type that it has in DuckDB; `None` for other arithmetic.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for more digits behind the point than a decimal number has.
-pub(super) fn decimal_product(scale: usize) -> PolarsResult<UserDefinedFunction> {
-    if scale > DIGITS {
+pub(super) fn decimal_arithmetic(
+    sides: [&Arc<Expr>; 2],
+    op: Operator,
+    schema: &Schema,
+) -> PolarsResult<Option<Expr>> {
+    let has_decimal = sides.iter().any(|side| {
+        let field = side.to_field(schema);
+        field.is_ok_and(|field| field.dtype().is_decimal())
+    });
+    let widths = sides.map(|side| width_of(side, schema));
+    let (true, [Some(one), Some(other)]) = (has_decimal, widths) else {
+        return Ok(None);
+    };
+    let result = match op {
+        Operator::Plus | Operator::Minus => one.of_sum(other),
+        Operator::Multiply => one.of_product(other),
+        Operator::Modulus => one.joined(other),
+        _ => return Ok(None),
+    };
+    if result.scale > DIGITS {
         return Err(refusal(format!(
-            "the product of these decimal numbers has {scale} digits behind the point, more than \
-                {DIGITS}: cast them to DECIMAL(18, 6)"
+            "the product of these decimal numbers has {} digits behind the point, more than \
+                {DIGITS}: cast them to DECIMAL(18, 6)",
+            result.scale
         )));
     }
-    Ok(elementwise(
-        "decimal_product",
-        move |_| Ok(DataType::Decimal(DIGITS, scale)),
-        move |columns| multiply_decimals(columns, scale),
-    ))
+    let sides = vec![
+        cast_to_decimal(sides[0], one.scale),
+        cast_to_decimal(sides[1], other.scale),
+    ];
+    let compute: ExactArithmetic = match op {
+        Operator::Plus => |one, other| Some(one.checked_add(other)),
+        Operator::Minus => |one, other| Some(one.checked_sub(other)),
+        Operator::Multiply => |one, other| Some(one.checked_mul(other)),
+        // Of a division by zero it is null.
+        _ => |one, other| (other != 0).then(|| one.checked_rem(other)),
+    };
+    let is_product = op == Operator::Multiply;
+    let function = elementwise(
+        "decimal_arithmetic",
+        move |_| Ok(DataType::Decimal(result.width, result.scale)),
+        move |columns| compute_decimals(columns, result, is_product, compute),
+    );
+    Ok(Some(function.call(sides)))
 }
 
-fn multiply_decimals(columns: &[Column], scale: usize) -> PolarsResult<Column> {
-    let factors = columns
+/// A number as a decimal number; one that is written by its digits.
+fn cast_to_decimal(side: &Expr, scale: usize) -> Expr {
+    let number = match written_fraction(side) {
+        Some(number) => lit(number.to_string()),
+        None => side.clone(),
+    };
+    number.strict_cast(DataType::Decimal(DIGITS, scale))
+}
+
+/// A result of the digits of two numbers: `None` for null, `Some(None)` for one that does not fit.
+type ExactArithmetic = fn(i128, i128) -> Option<Option<i128>>;
+
+fn compute_decimals(
+    columns: &[Column],
+    result: DecimalWidth,
+    is_product: bool,
+    compute: ExactArithmetic,
+) -> PolarsResult<Column> {
+    let sides = columns
         .iter()
         .map(|column| {
+            let column = if is_product {
+                column.clone()
+            } else {
+                column.strict_cast(&DataType::Decimal(DIGITS, result.scale))?
+            };
             let numbers = column.as_materialized_series().to_physical_repr();
             Ok(numbers.i128()?.clone())
         })
         .collect::<PolarsResult<Vec<Int128Chunked>>>()?;
-    let factor = |at: usize, row: usize| factors[at].get(broadcast_row(factors[at].len(), row));
-    let limit = 10u128.pow(DIGITS as u32);
-    let mut products = Vec::with_capacity(row_count(columns));
+    let side = |at: usize, row: usize| sides[at].get(broadcast_row(sides[at].len(), row));
+    let mut results = Vec::with_capacity(row_count(columns));
     for row in 0..row_count(columns) {
-        products.push(match factor(0, row).zip(factor(1, row)) {
-            Some((one, other)) => {
-                let product = one.checked_mul(other);
-                let product = product.filter(|product| product.unsigned_abs() < limit);
-                let error = || too_large(format!("a product does not fit in {DIGITS} digits"));
-                Some(product.ok_or_else(error)?)
-            }
+        let pair = side(0, row).zip(side(1, row));
+        results.push(match pair.and_then(|(one, other)| compute(one, other)) {
+            Some(number) => Some(fail_beyond_width(number, result)?),
             None => None,
         });
     }
-    let products: Int128Chunked = products.into_iter().collect();
-    Ok(products.into_decimal_unchecked(DIGITS, scale).into_column())
+    let results: Int128Chunked = results.into_iter().collect();
+    Ok(results
+        .into_decimal_unchecked(result.width, result.scale)
+        .into_column())
+}
+
+fn fail_beyond_width(number: Option<i128>, to: DecimalWidth) -> PolarsResult<i128> {
+    let limit = u32::try_from(to.width)
+        .ok()
+        .and_then(|width| 10u128.checked_pow(width));
+    let fits = |number: &i128| limit.is_none_or(|limit| number.unsigned_abs() < limit);
+    number.filter(fits).ok_or_else(|| {
+        too_large(format!(
+            "a decimal number does not fit in DECIMAL({},{})",
+            to.width, to.scale
+        ))
+    })
+}
+
+/// Decimal numbers as those of so many digits.
+pub(super) fn decimal_of_width(width: usize, scale: usize) -> UserDefinedFunction {
+    let to = DecimalWidth { width, scale };
+    elementwise(
+        "decimal_of_width",
+        move |_| Ok(DataType::Decimal(width, scale)),
+        move |columns| change_width(columns, to),
+    )
+}
+
+fn change_width(columns: &[Column], to: DecimalWidth) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("a decimal number is one value"));
+    };
+    let numbers = numbers.strict_cast(&DataType::Decimal(DIGITS, to.scale))?;
+    let numbers = numbers
+        .as_materialized_series()
+        .to_physical_repr()
+        .into_owned();
+    let mut changed = Vec::with_capacity(numbers.len());
+    for number in numbers.i128()?.iter() {
+        changed.push(match number {
+            Some(number) => Some(fail_beyond_width(Some(number), to)?),
+            None => None,
+        });
+    }
+    let changed: Int128Chunked = changed.into_iter().collect();
+    Ok(changed
+        .into_decimal_unchecked(to.width, to.scale)
+        .into_column())
 }

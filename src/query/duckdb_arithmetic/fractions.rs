@@ -63,6 +63,7 @@ pub(super) fn of_fractions(
             quotient(fraction_type_of_both(&dtypes)).call(vec![one, other]),
         ));
     }
+    // Of two exact numbers it is one, too.
     if op == Operator::Modulus && dtypes.iter().any(is_decimal) {
         let sides = [one, other].map(|side| side.cast(DataType::Float64));
         let remainder = arithmetic_function(Arithmetic::Remainder, DataType::Float64);

@@ -39,6 +39,11 @@ pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFram
     plan(frame.logical_plan).map(LazyFrame::from)
 }
 
+/// The columns of a result with the types that they have in DuckDB.
+pub(super) fn schema_of_result(frame: LazyFrame) -> PolarsResult<SchemaRef> {
+    apply_duckdb_arithmetic(frame)?.collect_schema()
+}
+
 fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
     Ok(match map_inputs(from, plan)? {
         DslPlan::Select {
@@ -201,7 +206,7 @@ fn is_other_here(part: &Expr) -> bool {
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::AnonymousFunction { function, .. } => is_negative_of(function),
         Expr::Function { function, .. } => {
-            use FunctionExpr::{Abs, Quantile, Round, Sign};
+            use FunctionExpr::{Abs, Ceil, Floor, Quantile, Round, Sign};
             matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
                 || matches!(
                     function,
@@ -211,6 +216,8 @@ fn is_other_here(part: &Expr) -> bool {
                     function,
                     Round { .. }
                         | Abs
+                        | Ceil
+                        | Floor
                         | Sign
                         | Quantile { .. }
                         | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
@@ -273,6 +280,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ..
         } if is_negative_of(function) => match input.as_slice() {
             [number] if is_fraction(&dtype(number)) => number.clone().neg(),
+            [number] if let DataType::Decimal(width, scale) = dtype(number) => {
+                decimals::decimal_of_width(width, scale).call(vec![lit(0) - number.clone()])
+            }
             [number] => rewrite_expression(lit(0) - number.clone(), schema)?,
             _ => part,
         },
@@ -557,11 +567,8 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             op,
             ref right,
         } => {
-            if let (Operator::Multiply, DataType::Decimal(_, one), DataType::Decimal(_, other)) =
-                (op, dtype(left), dtype(right))
-            {
-                let sides = vec![left.as_ref().clone(), right.as_ref().clone()];
-                return Ok(decimals::decimal_product(one + other)?.call(sides));
+            if let Some(exact) = decimals::decimal_arithmetic([left, right], op, schema)? {
+                return Ok(exact);
             }
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
@@ -822,8 +829,26 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Round { decimals, .. },
         } => match input.first() {
-            Some(input) => input.clone().round(decimals, RoundMode::HalfAwayFromZero),
+            Some(input) => {
+                let rounded = input.clone().round(decimals, RoundMode::HalfAwayFromZero);
+                match dtype(input) {
+                    // A number of fewer digits behind the point.
+                    DataType::Decimal(width, scale) if (decimals as usize) < scale => {
+                        rounded.cast(DataType::Decimal(width, decimals as usize))
+                    }
+                    _ => rounded,
+                }
+            }
             None => part,
+        },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Floor | FunctionExpr::Ceil,
+        } => match input.first().map(dtype) {
+            Some(DataType::Decimal(width, scale)) if scale > 0 => {
+                part.cast(DataType::Decimal(width, 0))
+            }
+            _ => part,
         },
         other => other,
     })

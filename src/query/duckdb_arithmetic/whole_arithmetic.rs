@@ -73,7 +73,7 @@ pub(super) fn whole_of(expression: &Expr, schema: &Schema) -> Option<WholeNumber
     }
 }
 
-fn is_written_beyond_32_bits(part: &Expr) -> bool {
+pub(super) fn is_written_beyond_32_bits(part: &Expr) -> bool {
     let Expr::Literal(literal) = part else {
         return false;
     };

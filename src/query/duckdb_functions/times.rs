@@ -124,6 +124,8 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         "hour" => "1h",
         "minute" => "1m",
         "second" => "1s",
+        "millisecond" | "m" => "1ms",
+        "microsecond" | "u" => "1us",
         _ => {
             return Err(refusal(format!(
                 "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"
@@ -138,7 +140,7 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
             times.name()
         )));
     }
-    let of_days = if matches!(every, "1h" | "1m" | "1s") {
+    let of_days = if matches!(every, "1h" | "1m" | "1s" | "1ms" | "1us") {
         None
     } else {
         by_day(times, |days| truncate_times(days, every))?

@@ -16,9 +16,10 @@ use super::expressions::{
 use super::operand_types::ALIKE_ARGUMENTS;
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
-    decimal_of, interval_text, number, read_written_list, rounded_decimal, written_type,
+    decimal_of, interval_text, is_interval, number, part_of_written_interval, read_written_list,
+    rounded_decimal,
 };
-use super::{PART_FUNCTIONS, call_of, extract_json, read_age_arguments, regex_match_expression};
+use super::{call_of, extract_json, function_of_part, read_age_arguments, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OPERATORS, OTHERS, SPELLED, WINDOWS, function_names,
@@ -27,7 +28,7 @@ use crate::query::function_names::{
 use crate::query::functions::LIST_AGGREGATES;
 use crate::query::list_aggregates::{is_list_aggregate, list_aggregate, list_quantile};
 use crate::query::text_patterns::{of_whole_text, read_time, text_of, with_options, written_time};
-use crate::query::{advice, function_registry, functions, list_lambda, struct_values};
+use crate::query::{advice, function_registry, functions, json_values, list_lambda, struct_values};
 
 impl ExpressionRewrite<'_, '_> {
     /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
@@ -127,8 +128,19 @@ impl ExpressionRewrite<'_, '_> {
             "date_part" | "datepart"
                 if arity == 2
                     && text_of(&call.arguments[0]).is_some_and(|unit| {
-                        PART_FUNCTIONS.contains(&unit.to_lowercase().as_str())
+                        part_of_written_interval(unit, &call.arguments[1]).is_some()
                     }) =>
+            {
+                let unit = text_of(&call.arguments[0]).unwrap_or_default();
+                match part_of_written_interval(unit, &call.arguments[1]) {
+                    Some(part) => part,
+                    None => return Ok(None),
+                }
+            }
+            "date_part" | "datepart"
+                if arity == 2
+                    && text_of(&call.arguments[0])
+                        .is_some_and(|unit| function_of_part(unit).is_some()) =>
             {
                 let unit = text_of(&call.arguments[0]).unwrap_or_default().to_owned();
                 self.part_of_time(&unit, &call.arguments[1])
@@ -293,6 +305,57 @@ impl ExpressionRewrite<'_, '_> {
                 call.arguments,
                 span,
             )?,
+            "time_bucket" if arity == 3 && is_interval(&call.arguments[2]) => {
+                let [width, time, offset] = call.arguments.as_slice() else {
+                    return Ok(None);
+                };
+                let before = self.shift_by_interval(time, &BinaryOperator::Minus, offset);
+                let width = interval_text(width).map(|width| literal(&width));
+                let bucket = width
+                    .zip(before)
+                    .map(|(width, before)| function_call("time_bucket", vec![width, before]));
+                let moved = bucket.and_then(|bucket| {
+                    self.shift_by_interval(&bucket, &BinaryOperator::Plus, offset)
+                });
+                match moved {
+                    Some(moved) if self.is_date(time) => {
+                        expression("CAST(_0 AS DATE)", vec![moved])
+                    }
+                    Some(moved) => Expr::Nested(Box::new(moved)),
+                    None => {
+                        return Err(self.refuse(
+                            span,
+                            "the width of a bucket and its offset are intervals",
+                            "time_bucket(INTERVAL 1 MONTH, date, INTERVAL 3 DAY)",
+                        ));
+                    }
+                }
+            }
+            "array_length"
+                if arity == 2 && decimal_of(&call.arguments[1]).is_some_and(|of| of == (1, 0)) =>
+            {
+                expression("length_of(_0)", vec![call.arguments[0].clone()])
+            }
+            "json_transform" | "json_transform_strict" | "from_json" | "from_json_strict"
+                if arity == 2 =>
+            {
+                let Some(structure) = text_of(&call.arguments[1]) else {
+                    return Err(self.refuse(
+                        span,
+                        "the structure of JSON is a text as it is written",
+                        "from_json(x, '{\"a\": \"INTEGER\"}')",
+                    ));
+                };
+                let is_strict = name.ends_with("_strict");
+                let dtype = json_values::type_of_structure(structure).map_err(|reason| {
+                    let hint = "from_json(x, '{\"a\": \"INTEGER\", \"b\": [\"VARCHAR\"]}')";
+                    self.refuse(span, reason, hint)
+                })?;
+                let called = self.extra("__json_values", |called| {
+                    json_values::json_reader(called, dtype, is_strict)
+                });
+                function_call(&called, vec![call.arguments[0].clone()])
+            }
             "time_bucket" if arity >= 2 => {
                 let width = interval_text(&call.arguments[0])
                     .or_else(|| text_of(&call.arguments[0]).map(str::to_owned));
@@ -358,10 +421,7 @@ impl ExpressionRewrite<'_, '_> {
                 };
                 expression(&format!("{of}(_0, {number})"), vec![column(column_name)])
             }
-            "typeof" if arity == 1 => match written_type(&call.arguments[0]) {
-                Some(name) => literal(&name),
-                None => expression("type_of(_0)", call.arguments),
-            },
+            "typeof" if arity == 1 => expression("type_of(_0)", call.arguments),
             "regexp_full_match" if arity == 2 || arity == 3 => {
                 self.matched_with(true, &call.arguments, span)?
             }
@@ -480,8 +540,9 @@ impl ExpressionRewrite<'_, '_> {
     /// A part of a time by its name.
     fn part_of_time(&self, unit: &str, time: &Expr) -> Expr {
         let unit = unit.to_lowercase();
-        if PART_FUNCTIONS.contains(&unit.as_str()) || unit == "epoch" {
-            return function_call(&unit, vec![time.clone()]);
+        let function = function_of_part(&unit).or((unit == "epoch").then_some("epoch"));
+        if let Some(function) = function {
+            return function_call(function, vec![time.clone()]);
         }
         function_call("date_part", vec![literal(&unit), time.clone()])
     }

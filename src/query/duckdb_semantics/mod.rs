@@ -12,6 +12,7 @@ mod function_calls;
 mod operand_types;
 mod replacements;
 mod rewriting;
+mod written_types;
 mod written_values;
 
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};
+use crate::query::durations;
 use crate::query::function_names::is_aggregate_name;
 use crate::query::functions::has_wildcard;
 use crate::query::sql_dialect::POWER;
@@ -32,12 +34,13 @@ use crate::query::struct_values::{self, struct_value};
 use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
-use replacements::{replace_operator_call, replace_try};
+use replacements::{replace_operator_call, replace_try, replace_typeof};
 use rewriting::ExpressionRewrite;
 use written_values::{
     arguments_of, as_interval, cast_of, computed_decimal, computed_interval, decimal_of,
     is_constant, is_fraction, is_interval, is_number, is_text_type, make_fraction,
-    read_written_list, spelled_number, widen, written_decimal, written_interval,
+    part_of_written_interval, read_written_list, spelled_number, widen, written_decimal,
+    written_interval,
 };
 
 pub(super) use call_clauses::call_of;
@@ -45,6 +48,7 @@ pub(super) use expressions::{
     column, expression, is_generated, is_null, literal, name_of, span_of, strip_parentheses,
 };
 pub(super) use rewriting::{Extras, Semantics};
+pub(super) use written_types::written_column_types;
 pub(super) use written_values::interval_parts;
 
 /// True for an aggregate call without OVER.
@@ -203,6 +207,13 @@ impl ExpressionRewrite<'_, '_> {
                 expr: value,
                 data_type,
                 ..
+            } if is_text_type(data_type) && text_of_interval(value).is_some() => {
+                literal(&text_of_interval(value).unwrap_or_default())
+            }
+            Expr::Cast {
+                expr: value,
+                data_type,
+                ..
             } if is_text_type(data_type) && read_age_arguments(value).is_some() => expression(
                 "age_text(_0, _1)",
                 read_age_arguments(value).unwrap_or_default(),
@@ -214,6 +225,16 @@ impl ExpressionRewrite<'_, '_> {
                 ..
             } => {
                 widen(data_type);
+                if lacks_type(data_type) {
+                    let summary = format!("a value can't be cast to {data_type} here");
+                    return Err(self.refuse(
+                        span,
+                        summary,
+                        "cast to BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(18, 3), VARCHAR, BLOB, \
+                            DATE, TIME, TIMESTAMP or TIMESTAMPTZ; a text of JSON becomes a struct \
+                            by from_json(x, '{\"a\": \"INTEGER\"}')",
+                    ));
+                }
                 if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {
                     *expr = literal(&digits);
                     return Ok(());
@@ -350,12 +371,19 @@ impl ExpressionRewrite<'_, '_> {
                 let times = read_age_arguments(expr).unwrap_or_default();
                 expression("age_part(_0, _1, _2)", [vec![unit], times].concat())
             }
-            Expr::Extract {
-                field: DateTimeField::Custom(field),
-                expr,
-                ..
-            } if PART_FUNCTIONS.contains(&field.value.to_lowercase().as_str()) => {
-                function_call(&field.value.to_lowercase(), vec![*expr.clone()])
+            Expr::Extract { field, expr, .. }
+                if part_of_written_interval(&unit_of_field(field), expr).is_some() =>
+            {
+                match part_of_written_interval(&unit_of_field(field), expr) {
+                    Some(part) => part,
+                    None => return Ok(()),
+                }
+            }
+            Expr::Extract { field, expr, .. }
+                if function_of_part(&unit_of_field(field)).is_some() =>
+            {
+                let name = function_of_part(&unit_of_field(field)).unwrap_or_default();
+                function_call(name, vec![*expr.clone()])
             }
             // Seconds since 1970, of dates too.
             Expr::Extract {
@@ -790,6 +818,9 @@ impl ExpressionRewrite<'_, '_> {
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_text(&value) => {
                 expression("text_slice(_0, _1, 1)", vec![value, index.clone()])
             }
+            AccessExpr::Subscript(Subscript::Index { index }) if self.is_parameter(&value) => {
+                expression("element_or_letter(_0, _1)", vec![value, index.clone()])
+            }
             AccessExpr::Subscript(Subscript::Index { index }) => {
                 expression("array_get(_0, _1)", vec![value, index.clone()])
             }
@@ -838,6 +869,7 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
         if matches!(expr, Expr::Function(_)) {
             replace_try(expr);
+            replace_typeof(expr);
             replace_operator_call(expr);
         }
         match self.replace_tuple_list(expr) {
@@ -865,8 +897,25 @@ fn begins_with_minus(expr: &Expr) -> bool {
     )
 }
 
-/// Parts of times that are functions of this program.
-pub(super) const PART_FUNCTIONS: [&str; 3] = ["era", "julian", "yearweek"];
+/// The name of a part of times in EXTRACT.
+fn unit_of_field(field: &DateTimeField) -> String {
+    match field {
+        DateTimeField::Custom(name) => name.value.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The function of this program that gives a part of times; `None` for parts that the engine gives.
+pub(super) fn function_of_part(unit: &str) -> Option<&'static str> {
+    Some(match unit.to_lowercase().as_str() {
+        "era" => "era",
+        "julian" => "julian",
+        "yearweek" => "yearweek",
+        "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" => "millisecond",
+        "microsecond" | "microseconds" | "us" | "usec" | "usecs" => "microsecond",
+        _ => return None,
+    })
+}
 
 /// The times of a call of `age`, which has two of them here.
 pub(super) fn read_age_arguments(expr: &Expr) -> Option<Vec<Expr>> {
@@ -898,6 +947,30 @@ fn move_by_months(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr
         "months_added(_0, _1)"
     };
     Some(expression(template, vec![time.clone(), months]))
+}
+
+/// The text of an interval as it is written, which keeps hours beyond a day apart from days.
+fn text_of_interval(expr: &Expr) -> Option<String> {
+    let parts = as_interval(expr).and_then(interval_parts)?;
+    Some(durations::text_with_months(
+        parts.months,
+        parts.days,
+        parts.micros,
+    ))
+}
+
+/// True for types of DuckDB that no value has here.
+fn lacks_type(data_type: &SqlType) -> bool {
+    matches!(
+        data_type,
+        SqlType::Bit(_)
+            | SqlType::BitVarying(_)
+            | SqlType::VarBit(_)
+            | SqlType::Struct(..)
+            | SqlType::Map(..)
+            | SqlType::Union(_)
+            | SqlType::Enum(..)
+    )
 }
 
 fn is_comparison(op: &BinaryOperator) -> bool {

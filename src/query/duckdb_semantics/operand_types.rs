@@ -35,6 +35,15 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for a parameter of a lambda, whose type is known with the rows.
+    pub(super) fn is_parameter(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Identifier(ident) => !self.0.schema.contains(&ident.value),
+            Expr::Nested(inner) => self.is_parameter(inner),
+            _ => false,
+        }
+    }
+
     /// True for columns and constants that are lists.
     pub(super) fn is_list(&self, expr: &Expr) -> bool {
         match expr {
@@ -215,8 +224,15 @@ impl ExpressionRewrite<'_, '_> {
         let digits = |digits: &mut String| digits.bytes().all(|byte| byte.is_ascii_digit());
         digits_of(&mut expr.clone()).is_some_and(digits)
             || self.dtype_of(expr).is_some_and(DataType::is_integer)
+            || match strip_parentheses(expr) {
+                Expr::Function(function) => WHOLES.contains(&name_of(function).as_str()),
+                _ => false,
+            }
     }
 }
+
+/// Functions of times whose results are integers.
+const WHOLES: [&str; 3] = ["epoch_ms", "epoch_ns", "epoch_us"];
 
 /// Functions whose arguments and results have one type.
 pub(super) const ALIKE_ARGUMENTS: [&str; 4] = ["coalesce", "greatest", "ifnull", "least"];

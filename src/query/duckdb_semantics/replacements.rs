@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{CastKind, Expr, Value};
 
-use super::expressions::{expression, function_call, name_of, strip_parentheses};
+use super::expressions::{expression, function_call, literal, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
+use super::written_types::written_type;
 use super::written_values::arguments_of;
 use crate::error::Error;
 use crate::query::function_names::OPERATORS;
@@ -100,6 +101,18 @@ pub(super) fn replace_operator_call(expr: &mut Expr) {
         && sides.len() == 2
     {
         *expr = expression(template, sides);
+    }
+}
+
+/// Replaces `typeof(…)` of written decimal numbers and of null, which have other types in the
+/// engine.
+pub(super) fn replace_typeof(expr: &mut Expr) {
+    if let Expr::Function(function) = &*expr
+        && name_of(function) == "typeof"
+        && let Some([value]) = arguments_of(function).as_deref()
+        && let Some(name) = written_type(value)
+    {
+        *expr = literal(&name);
     }
 }
 

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::expressions::{expression, is_null, literal, name_of, strip_parentheses};
+use super::expressions::{expression, literal, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
 use crate::error::{Error, Result};
 use crate::query::text_patterns::text_of;
@@ -412,22 +412,38 @@ fn decimal_number(digits: i128, places: u32) -> Expr {
     expression(&format!("({sign}{whole}.{fraction})"), Vec::new())
 }
 
-/// The type of a value as it is written, where the engine computes with another one: of a decimal
-/// number, and of null.
-pub(super) fn written_type(expr: &Expr) -> Option<String> {
-    if is_null(expr) {
-        return Some("\"NULL\"".to_owned());
-    }
-    let (digits, places) = decimal_of(expr)?;
-    let width = digits.unsigned_abs().to_string().len().max(places as usize);
-    (places > 0).then(|| format!("DECIMAL({width},{places})"))
-}
-
 pub(super) fn as_interval(expr: &Expr) -> Option<&Interval> {
     match strip_parentheses(expr) {
         Expr::Interval(interval) => Some(interval),
         _ => None,
     }
+}
+
+/// A part of an interval as it is written, which keeps hours beyond a day apart from days; `None`
+/// for other values and for parts that are no integers.
+pub(super) fn part_of_written_interval(unit: &str, expr: &Expr) -> Option<Expr> {
+    const HOUR: i64 = 3_600_000_000;
+    let IntervalParts {
+        months,
+        days,
+        micros,
+    } = as_interval(expr).and_then(interval_parts)?;
+    let part = match unit.to_lowercase().trim_end_matches('s') {
+        "year" => months / 12,
+        "quarter" => months % 12 / 3 + 1,
+        "month" => months % 12,
+        "day" => days,
+        "hour" => micros / HOUR,
+        "minute" => micros % HOUR / 60_000_000,
+        "second" => micros % 60_000_000 / 1_000_000,
+        "millisecond" => micros % 60_000_000 / 1000,
+        "microsecond" => micros % 60_000_000,
+        _ => return None,
+    };
+    Some(expression(
+        "CAST(_0 AS BIGINT)",
+        vec![expression(&part.to_string(), Vec::new())],
+    ))
 }
 
 /// The text of an interval as it is written: `3 days`.

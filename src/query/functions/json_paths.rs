@@ -29,7 +29,8 @@ pub(super) fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j
         return Ok(json.pointer(&format!("/{pointer}")));
     }
     if !path.starts_with('$') {
-        let element = path.parse::<usize>().ok().and_then(|at| json.get(at));
+        let element = path.parse::<i64>().ok().map(PathStep::Element);
+        let element = element.and_then(|step| follow_step(json, &step).pop());
         return Ok(element.or_else(|| json.get(path)));
     }
     if has_wildcard(path) {
@@ -131,6 +132,12 @@ mod tests {
         assert_eq!(at("$.a.\"b c\"[-1]").as_deref(), Some("2"));
         assert_eq!(at("/a/b c/0").as_deref(), Some("1"));
         assert_eq!(at("1").as_deref(), Some("\"x\""));
+        let items: Json = serde_json::from_str("[1, 2, 3]").expect("JSON");
+        let item = |path: &str| at_path(&items, path).expect("a path").cloned();
+        assert_eq!(
+            ["-1", "0", "-4", "3"].map(item),
+            [Some(Json::from(3)), Some(Json::from(1)), None, None]
+        );
         assert_eq!(
             at("$").as_deref().map(str::len),
             Some(json.to_string().len())

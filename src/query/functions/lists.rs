@@ -72,6 +72,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
     scalar("list_intersect", (2, 2), list_type, list_intersect),
     scalar("array_intersect", (2, 2), list_type, list_intersect),
+    scalar("element_or_letter", (2, 2), type_of_part, element_or_letter),
     scalar("list_slice_steps", (4, 4), list_type, list_slice_steps),
     scalar("list_zip", (1, 16), zip_type, list_zip),
     scalar("array_zip", (1, 16), zip_type, list_zip),
@@ -402,6 +403,41 @@ fn list_intersect(columns: &[Column]) -> PolarsResult<Column> {
         builder.push(found.into_iter().map(Some));
     }
     Ok(builder.finish(&lists.elements)?.into_column())
+}
+
+/// The type of an element of a list, and of a letter of a text.
+fn type_of_part(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    match dtypes.first() {
+        Some(DataType::String) => Ok(DataType::String),
+        _ => element_type(dtypes),
+    }
+}
+
+/// The element of a list, or the letter of a text, at a position from 1, or from the end if
+/// negative.
+fn element_or_letter(columns: &[Column]) -> PolarsResult<Column> {
+    let positions = whole_at(&columns[1])?;
+    let position = |row: usize| positions.get(broadcast_row(positions.len(), row));
+    if columns[0].dtype() != &DataType::String {
+        let lists = ListRanges::from_column(&columns[0])?;
+        let place = |row: usize| {
+            let range = lists.row(broadcast_row(lists.len(), row))?;
+            let at = position_from_start(position(row)?, range.len() as i64);
+            let offset = usize::try_from(at.checked_sub(1)?).ok()?;
+            (offset < range.len()).then(|| range.start + offset)
+        };
+        let places: Vec<Option<usize>> = (0..row_count(columns)).map(place).collect();
+        return Ok(take_places(&lists.elements, places)?.into_column());
+    }
+    let texts = columns[0].str()?;
+    let letter = |row: usize| {
+        let text = texts.get(broadcast_row(texts.len(), row))?;
+        let at = position_from_start(position(row)?, text.chars().count() as i64);
+        let offset = usize::try_from(at.checked_sub(1)?).ok();
+        let letter = offset.and_then(|offset| text.chars().nth(offset));
+        Some(letter.map(String::from).unwrap_or_default())
+    };
+    Ok(texts_column((0..row_count(columns)).map(letter).collect()))
 }
 
 fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {

@@ -218,7 +218,6 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         regexp_extract_all,
     ),
     scalar("regexp_split_to_array", (2, 3), list_of_texts, regexp_split),
-    scalar("regexp_split_to_table", (2, 3), list_of_texts, regexp_split),
     scalar("string_split_regex", (2, 3), list_of_texts, regexp_split),
     scalar("str_split_regex", (2, 3), list_of_texts, regexp_split),
     scalar("regexp_escape", (1, 1), text, |columns| {

@@ -1,9 +1,7 @@
 //! Functions of dates and times.
 
 use chrono::format::{Parsed, StrftimeItems};
-use chrono::{
-    Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Timelike,
-};
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
 use chrono_tz::Tz;
 use polars::prelude::*;
 
@@ -57,14 +55,10 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         parts(columns, |time| time.weekday().num_days_from_sunday().into())
     }),
     scalar("microsecond", (1, 1), whole, |columns| {
-        parts(columns, |time| {
-            (time.second() * 1_000_000 + time.nanosecond() / 1000).into()
-        })
+        parts_of_minute(columns, 1)
     }),
     scalar("millisecond", (1, 1), whole, |columns| {
-        parts(columns, |time| {
-            (time.second() * 1000 + time.nanosecond() / 1_000_000).into()
-        })
+        parts_of_minute(columns, 1000)
     }),
     scalar("epoch_ns", (1, 1), whole, |columns| {
         Ok(wholes_column(
@@ -372,6 +366,21 @@ fn parts(columns: &[Column], of: fn(NaiveDateTime) -> i64) -> PolarsResult<Colum
             .map(|time| time.and_then(time_of).map(of))
             .collect(),
     ))
+}
+
+/// The seconds of times and of durations in units of so many microseconds.
+fn parts_of_minute(columns: &[Column], unit: i64) -> PolarsResult<Column> {
+    const MINUTE: i64 = 60_000_000;
+    let parts: Vec<Option<i64>> = if columns[0].dtype().is_duration() {
+        let durations = durations::micros(&columns[0])?;
+        let part = |micros: Option<i64>| micros.map(|micros| micros % MINUTE / unit);
+        durations.iter().map(part).collect()
+    } else {
+        let times = micros(&columns[0])?;
+        let part = |time: Option<i64>| time.map(|time| time.rem_euclid(MINUTE) / unit);
+        times.iter().map(part).collect()
+    };
+    Ok(wholes_column(parts))
 }
 
 /// Whole units that passed between two times.

@@ -7,17 +7,22 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr};
 use super::context::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::jobs;
-use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
+use crate::query::duckdb_arithmetic::{apply_duckdb_arithmetic, schema_of_result};
+use crate::query::duckdb_semantics::written_column_types;
 use crate::query::engine_errors::{engine_error, values_error};
 use crate::query::{bounds, catalogue, summary};
 
 impl Planner<'_> {
     /// The columns of the query that is the argument.
     pub(super) fn describe_query(&self, args: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
-        let mut frame = self.plan_argument(args, ctes)?;
-        let described = frame
-            .collect_schema()
-            .and_then(|schema| catalogue::describe_columns(&schema));
+        let written = match args {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Subquery(query)))] => {
+                written_column_types(query)
+            }
+            _ => Vec::new(),
+        };
+        let described = schema_of_result(self.plan_argument(args, ctes)?)
+            .and_then(|schema| catalogue::describe_columns(&schema, &written));
         described
             .map(IntoLazy::lazy)
             .map_err(|error| engine_error(&error))

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    Ident, OneOrManyWithParens, Query, SetExpr, Spanned, Subscript, TableFactor, VisitMut,
-    VisitorMut,
+    AccessExpr, BinaryOperator, DictionaryField, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgOperator, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident,
+    OneOrManyWithParens, OrderByKind, Query, SelectItem, SetExpr, Spanned, Subscript, TableFactor,
+    VisitMut, VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
@@ -151,7 +152,24 @@ impl<'b, 'a> Binder<'b, 'a> {
             self.looked_outside = Some(span);
             return Ok(path(inner, &parts[used..], span));
         }
+        if let [only] = parts
+            && let Some(row) = self.row_of_table(&only.value)
+        {
+            return Ok(row);
+        }
         Err(self.unknown_column_error(parts, span))
+    }
+
+    /// The row of a table as a struct, which has the name of the table.
+    fn row_of_table(&mut self, name: &str) -> Option<Expr> {
+        let mut relations = self.scope.relations.iter();
+        let table = relations.find(|relation| relation.alias.eq_ignore_ascii_case(name))?;
+        let fields = table.columns.iter().map(|found| DictionaryField {
+            key: Ident::with_quote('\'', found.name.as_str()),
+            value: Box::new(column(&found.inner)),
+        });
+        self.looked_inside = true;
+        Some(Expr::Dictionary(fields.collect()))
     }
 
     fn unknown_column_error(&self, parts: &[Ident], span: Span) -> Error {
@@ -293,10 +311,12 @@ impl<'b, 'a> Binder<'b, 'a> {
                 args: FunctionArguments::Subquery(query),
                 ..
             }) if name.to_string().eq_ignore_ascii_case("array") => {
-                let rows = over_rows(
-                    "(SELECT list(\"__value\") FROM (SELECT 1) AS \"__any\"(\"__value\"))",
-                    query,
-                );
+                let rows = list_of_rows(query).unwrap_or_else(|| {
+                    over_rows(
+                        "(SELECT list(\"__value\") FROM (SELECT 1) AS \"__any\"(\"__value\"))",
+                        query,
+                    )
+                });
                 *expr = expression("list_concat(_0, NULL)", vec![rows]);
                 Ok(())
             }
@@ -311,6 +331,9 @@ impl<'b, 'a> Binder<'b, 'a> {
                 Ok(())
             }
             Expr::Function(function) => {
+                if name_of(function) == "struct_pack" {
+                    name_packed_columns(function);
+                }
                 self.parameters.extend(lambda_parameters(function));
                 Ok(())
             }
@@ -453,6 +476,62 @@ fn over_rows(template: &str, query: &Query) -> Expr {
     over_rows_with(template, Vec::new(), query)
 }
 
+/// A subquery of one column as one of a list, which may use columns of the query around it; `None`
+/// for groups, limits and sets.
+fn list_of_rows(query: &Query) -> Option<Expr> {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
+    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
+        select.projection.as_slice()
+    else {
+        return None;
+    };
+    let is_grouped = !matches!(
+        &select.group_by,
+        GroupByExpr::Expressions(keys, modifiers) if keys.is_empty() && modifiers.is_empty()
+    );
+    let is_plain = query.with.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && select.distinct.is_none()
+        && select.having.is_none()
+        && select.qualify.is_none()
+        && !is_grouped
+        && !has_call(value);
+    let order = match query.order_by.as_ref().map(|order| &order.kind) {
+        None => Vec::new(),
+        Some(OrderByKind::Expressions(keys)) => keys.clone(),
+        Some(OrderByKind::All(_)) => return None,
+    };
+    let has_numbers = order.iter().any(|key| matches!(key.expr, Expr::Value(_)));
+    if !is_plain || has_numbers {
+        return None;
+    }
+    let mut list = expression("list(_0)", vec![value.clone()]);
+    if let Expr::Function(function) = &mut list
+        && let FunctionArguments::List(arguments) = &mut function.args
+        && !order.is_empty()
+    {
+        arguments.clauses = vec![FunctionArgumentClause::OrderBy(order)];
+    }
+    let mut rows = query.clone();
+    rows.order_by = None;
+    if let SetExpr::Select(select) = rows.body.as_mut() {
+        select.projection = vec![SelectItem::UnnamedExpr(list)];
+    }
+    Some(Expr::Subquery(Box::new(rows)))
+}
+
+/// True for an expression with a call, which may be an aggregate or a window.
+fn has_call(expr: &Expr) -> bool {
+    let found = sqlparser::ast::visit_expressions(expr, |part| match part {
+        Expr::Function(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// A template whose derived table is a subquery.
 fn over_rows_with(template: &str, values: Vec<Expr>, query: &Query) -> Expr {
     let mut expr = expression(template, values);
@@ -467,6 +546,30 @@ fn over_rows_with(template: &str, values: Vec<Expr>, query: &Query) -> Expr {
         **subquery = query.clone();
     }
     expr
+}
+
+/// Gives the columns in `struct_pack(id, river)` their names as those of fields.
+fn name_packed_columns(function: &mut Function) {
+    let FunctionArguments::List(list) = &mut function.args else {
+        return;
+    };
+    for argument in &mut list.args {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = &*argument else {
+            continue;
+        };
+        let name = match value {
+            Expr::Identifier(name) => Some(name.clone()),
+            Expr::CompoundIdentifier(parts) => parts.last().cloned(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            *argument = FunctionArg::Named {
+                name,
+                arg: FunctionArgExpr::Expr(value.clone()),
+                operator: FunctionArgOperator::Assignment,
+            };
+        }
+    }
 }
 
 /// Parameters of the lambda of a list function; `None` for other functions.

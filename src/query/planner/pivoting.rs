@@ -25,6 +25,8 @@ use crate::query::duckdb_semantics::{
     column, expression, is_aggregate, literal, name_of, strip_parentheses,
 };
 use crate::query::engine_errors::{engine_error, values_error};
+use crate::query::scope::SelectScope;
+use crate::query::select_list::list_chosen_columns;
 use crate::query::sql_dialect::DuckDb;
 use crate::query::token_spellings::{DESCRIBE, PIVOT, SUMMARIZE, UNPIVOT};
 
@@ -429,28 +431,8 @@ impl Planner<'_> {
                     }
                 },
                 Expr::Function(function) if name_of(function) == "columns" => {
-                    let pattern = match &function.args {
-                        FunctionArguments::List(list) => match list.args.as_slice() {
-                            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => {
-                                Some(String::new())
-                            }
-                            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => {
-                                match &value.value {
-                                    Value::SingleQuotedString(pattern) => Some(pattern.clone()),
-                                    _ => None,
-                                }
-                            }
-                            _ => None,
-                        },
-                        _ => None,
-                    };
-                    let pattern = pattern.and_then(|pattern| regex::Regex::new(&pattern).ok());
-                    let Some(pattern) = pattern else {
-                        let error = Error::usage("COLUMNS takes a pattern")
-                            .hint("UNPIVOT data ON COLUMNS('^stats:')");
-                        return Err(self.source.locate(error, expr.span()));
-                    };
-                    chosen.extend(all.iter().filter(|name| pattern.is_match(name)).cloned());
+                    let scope = SelectScope::new(source.relations.clone(), None);
+                    chosen.extend(list_chosen_columns(&self.engine, expr, &scope)?);
                 }
                 other => {
                     let error = Error::usage(format!("{other} is not a column that UNPIVOT takes"));

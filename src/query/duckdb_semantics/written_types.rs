@@ -1,0 +1,185 @@
+//! Types of values that a statement writes out, where the engine computes with others: decimal
+//! numbers, which are fractions to it, and null.
+
+use sqlparser::ast::{
+    BinaryOperator, DataType as SqlType, ExactNumberInfo, Expr, Query, SelectItem, SetExpr,
+    UnaryOperator,
+};
+
+use super::expressions::{is_null, name_of, strip_parentheses};
+use super::written_values::{arguments_of, number_text, read_written_list};
+use crate::query::decimal_widths::{DIGITS, DecimalWidth};
+
+/// Functions whose result has the type that holds all arguments.
+const JOINING_FUNCTIONS: [&str; 8] = [
+    "abs",
+    "any_value",
+    "coalesce",
+    "first",
+    "greatest",
+    "ifnull",
+    "least",
+    "max",
+];
+
+/// An exact number.
+#[derive(Clone, Copy)]
+struct ExactType {
+    width: DecimalWidth,
+    /// False for integers, which have the width that they have beside a decimal number.
+    is_decimal: bool,
+}
+
+/// The type of an expression of written decimal numbers, and of null; `None` of others.
+pub(super) fn written_type(expr: &Expr) -> Option<String> {
+    if is_null(expr) {
+        return Some("\"NULL\"".to_owned());
+    }
+    match read_written_list(expr) {
+        Some(elements) => {
+            let item = join_types(elements.iter())?;
+            item.is_decimal.then(|| format!("{}[]", item.width))
+        }
+        None => {
+            let exact = exact_type(expr)?;
+            exact.is_decimal.then(|| exact.width.to_string())
+        }
+    }
+}
+
+/// The types of the columns of a query that are made of written decimal numbers, `None` for other
+/// columns. Empty for queries that are no plain list of expressions.
+pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String>> {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return Vec::new();
+    };
+    let mut types = Vec::with_capacity(select.projection.len());
+    for item in &select.projection {
+        types.push(match item {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                written_type(expr).filter(|name| name.starts_with("DECIMAL"))
+            }
+            _ => return Vec::new(),
+        });
+    }
+    types
+}
+
+fn exact_type(expr: &Expr) -> Option<ExactType> {
+    let expr = strip_parentheses(expr);
+    if let Some(text) = number_text(expr) {
+        return type_of_number(text);
+    }
+    match expr {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus | UnaryOperator::Plus,
+            expr,
+        } => exact_type(expr),
+        Expr::Cast { data_type, .. } => type_of_cast(data_type),
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (exact_type(left)?, exact_type(right)?);
+            let width = match op {
+                _ if !left.is_decimal && !right.is_decimal => left.width.joined(right.width),
+                BinaryOperator::Plus | BinaryOperator::Minus => left.width.of_sum(right.width),
+                BinaryOperator::Multiply => left.width.of_product(right.width),
+                BinaryOperator::Modulo => left.width.joined(right.width),
+                _ => return None,
+            };
+            let is_arithmetic = matches!(
+                op,
+                BinaryOperator::Plus
+                    | BinaryOperator::Minus
+                    | BinaryOperator::Multiply
+                    | BinaryOperator::Modulo
+            );
+            is_arithmetic.then_some(ExactType {
+                width,
+                is_decimal: left.is_decimal || right.is_decimal,
+            })
+        }
+        Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } => {
+            let results = conditions.iter().map(|when| &when.result);
+            join_types(results.chain(else_result.as_deref()))
+        }
+        Expr::Function(function) if function.over.is_none() => {
+            let arguments = arguments_of(function)?;
+            let name = name_of(function);
+            if name == "sum" {
+                let [numbers] = arguments.as_slice() else {
+                    return None;
+                };
+                let mut sum = exact_type(numbers)?;
+                sum.width.width = DIGITS;
+                return sum.is_decimal.then_some(sum);
+            }
+            let is_joining = JOINING_FUNCTIONS.contains(&name.as_str()) || name == "min";
+            is_joining.then(|| join_types(arguments.iter())).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// The type that holds all of these values; nulls have any.
+fn join_types<'e>(values: impl Iterator<Item = &'e Expr>) -> Option<ExactType> {
+    let mut joined: Option<ExactType> = None;
+    for value in values {
+        if is_null(value) {
+            continue;
+        }
+        let one = exact_type(value)?;
+        joined = Some(match joined {
+            Some(before) => ExactType {
+                width: before.width.joined(one.width),
+                is_decimal: before.is_decimal || one.is_decimal,
+            },
+            None => one,
+        });
+    }
+    joined
+}
+
+fn type_of_number(text: &str) -> Option<ExactType> {
+    let text = text.replace('_', "");
+    let is_decimal = text.contains('.');
+    let width = if is_decimal {
+        DecimalWidth::of_written_number(&text)?
+    } else if text.parse::<i32>().is_ok() {
+        DecimalWidth::of_integers(10)
+    } else {
+        text.parse::<i64>().ok()?;
+        DecimalWidth::of_integers(19)
+    };
+    Some(ExactType { width, is_decimal })
+}
+
+fn type_of_cast(data_type: &SqlType) -> Option<ExactType> {
+    let width = match data_type {
+        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => {
+            let (width, scale) = match info {
+                ExactNumberInfo::None => (18, 3),
+                ExactNumberInfo::Precision(width) => (usize::try_from(*width).ok()?, 0),
+                ExactNumberInfo::PrecisionAndScale(width, scale) => {
+                    (usize::try_from(*width).ok()?, usize::try_from(*scale).ok()?)
+                }
+            };
+            return Some(ExactType {
+                width: DecimalWidth { width, scale },
+                is_decimal: true,
+            });
+        }
+        SqlType::TinyInt(_) | SqlType::UTinyInt => 3,
+        SqlType::SmallInt(_) | SqlType::USmallInt => 5,
+        SqlType::Int(_) | SqlType::Integer(_) => 10,
+        SqlType::BigInt(_) => 19,
+        SqlType::UBigInt => 20,
+        _ => return None,
+    };
+    Some(ExactType {
+        width: DecimalWidth::of_integers(width),
+        is_decimal: false,
+    })
+}

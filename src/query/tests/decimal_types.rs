@@ -1,0 +1,206 @@
+//! Types of results, and values that have others in the engine; expected values are those of DuckDB
+//! 1.4.
+
+use super::*;
+
+fn all(cases: &[(&str, Json)]) {
+    for (sql, wanted) in cases {
+        assert_eq!(Json::Array(rows(sql)), *wanted, "{sql}");
+    }
+}
+
+/// The types that DESCRIBE has for the columns of a query.
+fn described(sql: &str) -> Vec<String> {
+    let columns = rows(&format!("DESCRIBE {sql}"));
+    let name = |column: &Json| column[1].as_str().map(str::to_owned);
+    columns.iter().filter_map(name).collect()
+}
+
+const NUMBERS: &str = "(SELECT 2.35::DECIMAL(5, 2) AS x, 1.125::DECIMAL(9, 3) AS y) AS t";
+
+#[test]
+fn decimal_numbers_have_digits_in_their_types() {
+    let cases = [
+        ("x + y", "DECIMAL(10,3)"),
+        ("x * y", "DECIMAL(14,5)"),
+        ("x - 1", "DECIMAL(13,2)"),
+        ("x * 1.5", "DECIMAL(7,3)"),
+        ("x % y", "DECIMAL(9,3)"),
+        ("x / y", "DOUBLE"),
+        ("round(x, 1)", "DECIMAL(5,1)"),
+        ("floor(x)", "DECIMAL(5,0)"),
+        ("x + 1::BIGINT", "DECIMAL(22,2)"),
+        ("-x", "DECIMAL(5,2)"),
+        ("abs(x)", "DECIMAL(5,2)"),
+        ("[x]", "DECIMAL(5,2)[]"),
+    ];
+    let expressions: Vec<&str> = cases.iter().map(|(expression, _)| *expression).collect();
+    let wanted: Vec<&str> = cases.iter().map(|(_, dtype)| *dtype).collect();
+    let typed: Vec<String> = expressions
+        .iter()
+        .map(|expression| format!("typeof({expression})"))
+        .collect();
+    let sql = format!("SELECT {} FROM {NUMBERS}", typed.join(", "));
+    assert_eq!(rows(&sql), [json!(wanted)]);
+    let sql = format!("SELECT {} FROM {NUMBERS}", expressions.join(", "));
+    assert_eq!(described(&sql), wanted);
+    let sql = format!("SELECT sum(x), max(x), sum(x * y) FROM {NUMBERS}");
+    assert_eq!(
+        described(&sql),
+        ["DECIMAL(38,2)", "DECIMAL(5,2)", "DECIMAL(38,5)"]
+    );
+}
+
+#[test]
+fn decimal_numbers_are_computed_exactly() {
+    let sql = format!(
+        "SELECT (x + y)::VARCHAR, (x * 1.1)::VARCHAR, (x % 2)::VARCHAR, round(x, 1)::VARCHAR, \
+            floor(x)::VARCHAR, (-x)::VARCHAR, (x % 0) IS NULL FROM {NUMBERS}"
+    );
+    assert_eq!(
+        rows(&sql),
+        [json!(["3.475", "2.585", "0.35", "2.4", "2", "-2.35", true])]
+    );
+    let text = report("SELECT 123456789012345.5::DECIMAL(18, 3) * 2.5::DECIMAL(10, 4)");
+    assert!(text.contains("does not fit in DECIMAL(18,7)"), "{text}");
+}
+
+#[test]
+fn written_decimal_numbers_have_digits_in_their_types() {
+    all(&[
+        (
+            "SELECT typeof(0.5), typeof(.5), typeof(1.5 * 2.25), typeof(1.5 + 1), \
+                typeof(1.5 - 0.25), typeof([1.5, 2]), typeof(sum(1.5)), typeof(1.5 / 2), \
+                typeof(coalesce(NULL, 1, 2.5)), typeof(NULL), typeof(1e3)",
+            json!([[
+                "DECIMAL(2,1)",
+                "DECIMAL(1,1)",
+                "DECIMAL(5,3)",
+                "DECIMAL(12,1)",
+                "DECIMAL(4,2)",
+                "DECIMAL(11,1)[]",
+                "DECIMAL(38,1)",
+                "DOUBLE",
+                "DECIMAL(11,1)",
+                "\"NULL\"",
+                "DOUBLE"
+            ]]),
+        ),
+        (
+            "SELECT column_type FROM (DESCRIBE SELECT 1.50 AS a, 2 AS b)",
+            json!([["DECIMAL(3,2)"], ["INTEGER"]]),
+        ),
+    ]);
+    assert_eq!(
+        described("SELECT 1.5, CASE WHEN true THEN 1 ELSE 2.5 END, 'x'"),
+        ["DECIMAL(2,1)", "DECIMAL(11,1)", "VARCHAR"]
+    );
+}
+
+#[test]
+fn described_columns_have_the_types_of_the_rows() {
+    assert_eq!(
+        described(
+            "SELECT year(DATE '2021-05-01'), length('a'), DATE '2021-05-01' - DATE '2021-01-01', \
+                extract(dow FROM DATE '2021-05-01'), sum(1)"
+        ),
+        ["BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT"]
+    );
+}
+
+#[test]
+fn parts_of_times_and_intervals_are_those_of_duckdb() {
+    all(&[
+        (
+            "SELECT date_part('hour', INTERVAL '25:30:00'), extract(month FROM INTERVAL '14 months'), \
+                date_part('minute', INTERVAL '1 day 90 minutes'), \
+                date_part('year', INTERVAL '14 months')",
+            json!([[25, 2, 30, 1]]),
+        ),
+        (
+            "SELECT date_part('milliseconds', TIMESTAMP '2021-01-01 00:00:01.5'), \
+                extract(microseconds FROM TIMESTAMP '2021-01-01 00:00:01.5'), \
+                date_part('ms', TIMESTAMP '1960-01-01 00:00:01.25')",
+            json!([[1500, 1_500_000, 1250]]),
+        ),
+        (
+            "SELECT date_trunc('milliseconds', TIMESTAMP '2021-05-05 12:34:56.789123')::VARCHAR, \
+                strftime(TIMESTAMPTZ '2021-05-05 12:00:00+00', '%H:%M%z'), \
+                time_bucket(INTERVAL 1 WEEK, DATE '2023-05-05', INTERVAL 1 DAY)::VARCHAR, \
+                epoch_ms(epoch_ms(TIMESTAMP '2021-05-05 12:00:00'))::VARCHAR",
+            json!([[
+                "2021-05-05 12:34:56.789",
+                "12:00+00",
+                "2023-05-02",
+                "2021-05-05 12:00:00"
+            ]]),
+        ),
+    ]);
+}
+
+#[test]
+fn json_becomes_values_of_a_structure() {
+    all(&[
+        (
+            r#"SELECT from_json('{"a":1,"b":["x"]}', '{"a":"BIGINT","b":["VARCHAR"]}').b[1],
+                json_transform('{"a":1,"b":"x"}', '{"a":"INTEGER","b":"VARCHAR"}'),
+                typeof(from_json('[1.5]', '["DOUBLE"]')), from_json('{"a":"x"}', '{"a":"DATE"}').a"#,
+            json!([["x", {"a": 1, "b": "x"}, "DOUBLE[]", null]]),
+        ),
+        (
+            "SELECT '[1,2,3]'::JSON -> -1, '[1,2,3]'::JSON ->> -1, '[1,2,3]'::JSON -> 5",
+            json!([["3", "3", null]]),
+        ),
+    ]);
+    let text = report("SELECT json_transform_strict('{\"a\":\"x\"}', '{\"a\":\"DATE\"}')");
+    assert!(text.contains("is not a DATE"), "{text}");
+    assert!(report("SELECT from_json('1', id) FROM data").contains("is a text as it is written"));
+    assert!(report("SELECT from_json('1', '\"POINT\"')").contains("no type POINT"));
+}
+
+#[test]
+fn rows_and_texts_have_parts() {
+    all(&[
+        (
+            "SELECT d FROM (SELECT 1 AS a, 'x' AS b) AS d",
+            json!([[{"a": 1, "b": "x"}]]),
+        ),
+        (
+            "SELECT count(d), list(d ORDER BY d.id)[1].id, to_json(any_value(d)) \
+                FROM (SELECT id FROM data WHERE id = 'lima') AS d",
+            json!([[1, "lima", "{\"id\":\"lima\"}"]]),
+        ),
+        (
+            "SELECT struct_pack(d.id, n := 1) FROM data AS d ORDER BY id LIMIT 1",
+            json!([[{"id": "bonn", "n": 1}]]),
+        ),
+        (
+            "SELECT list_transform(['ab', ''], x -> x[1]), list_transform([[1, 2], [3]], x -> x[-1]), \
+                list_filter(['po_1', 'x'], s -> s[-1] = '1'), [s[2] for s in ['abc']], \
+                array_length([[1, 2], [3]], 1)",
+            json!([[["a", ""], [2, 3], ["po_1"], ["b"], 2]]),
+        ),
+        (
+            "SELECT (1, 'a')::VARCHAR, {'v1': 1, 'x': 2}::VARCHAR, [(1, 2)]::VARCHAR",
+            json!([["(1, a)", "{'v1': 1, 'x': 2}", "[(1, 2)]"]]),
+        ),
+        (
+            "SELECT id, array(SELECT e.id FROM data AS e WHERE e.id <> d.id ORDER BY e.id), \
+                array(SELECT e.id FROM data AS e WHERE e.id > d.id) FROM data AS d ORDER BY id",
+            json!([["bonn", ["lima"], ["lima"]], ["lima", ["bonn"], []]]),
+        ),
+    ]);
+}
+
+#[test]
+fn values_without_a_type_here_are_refused_with_another_spelling() {
+    let text = report("SELECT '101'::BIT");
+    assert!(
+        text.contains("can't be cast to BIT") && text.contains("VARCHAR"),
+        "{text}"
+    );
+    let text = report("SELECT '{}'::STRUCT(a INT)");
+    assert!(text.contains("from_json"), "{text}");
+    let text = report("SELECT regexp_split_to_table(id, '_') FROM data");
+    assert!(text.contains("unnest(regexp_split_to_array"), "{text}");
+}
