@@ -269,7 +269,7 @@ impl Studio {
             } => self.save_project(path, view, overwrite),
             Command::OpenProject { path } => self.open_project(path),
             Command::Restore { path } => self.restore(path),
-            Command::Forget { path } => self.forget(&path),
+            Command::Forget { path } => self.forget(path),
             Command::RunRecipe => self.run_recipe(),
             Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
