@@ -344,7 +344,7 @@ impl Studio {
                 Some(outcome) => {
                     let RunningJob { job, document, .. } = self.running.remove(index);
                     on_progress(&job.progress());
-                    for warning in job.progress().warnings {
+                    for warning in job.warnings() {
                         self.log(LogLevel::Warning, warning);
                     }
                     document.map_or(Ok(()), |id| self.need_document(id))?;
@@ -399,7 +399,7 @@ impl Studio {
                 label,
             };
         }
-        for warning in job.progress().warnings {
+        for warning in job.warnings() {
             self.log(LogLevel::Warning, format!("{label}: {warning}"));
         }
         let applied = outcome.and_then(|finish| {

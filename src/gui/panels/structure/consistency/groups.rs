@@ -59,9 +59,10 @@ pub(super) fn groups_ui(
     let area = rest_of(ui, 28.0);
     let mut scroll = panel.consistency.groups_scroll;
     let mut wish = None;
+    panel.consistency.update_lines();
     {
         let state = &panel.consistency;
-        let lines = state.listed.lines(&state.open);
+        let lines = state.lines();
         let draft = document.draft().is_some();
         // The rows of an older revision are those of other roots.
         let is_current = cx.studio.is_report_current();
@@ -74,8 +75,9 @@ pub(super) fn groups_ui(
                     rect.bottom() - 0.5,
                     Stroke::new(1.0, t.line),
                 );
-                match lines[row as usize] {
-                    OutlierLine::Group(index) => {
+                match lines.line(row as usize) {
+                    None => {}
+                    Some(OutlierLine::Group(index)) => {
                         let group = &state.listed.groups[index];
                         let key = (group.position, group.property);
                         if state.selected == Some(key) {
@@ -98,7 +100,7 @@ pub(super) fn groups_ui(
                         let text = group_text(group, consistency);
                         let name = format!("{title}, {}: {text}", group.count);
                         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &name));
-                        let caret = if state.open.contains(&key) {
+                        let caret = if state.is_open(key) {
                             icons::CARET_DOWN
                         } else {
                             icons::CARET_RIGHT
@@ -180,7 +182,7 @@ pub(super) fn groups_ui(
                         }
                         response.clone().on_hover_text(theme::rich_text(text));
                     }
-                    OutlierLine::Outlier(index, at) => {
+                    Some(OutlierLine::Outlier(index, at)) => {
                         let group = &state.listed.groups[index];
                         let Some(outlier) =
                             find_outlier(consistency, group.position, group.property, at)
@@ -220,7 +222,7 @@ pub(super) fn groups_ui(
                             wish = wish.take().or(Some(Wish::Go(at, false)));
                         }
                     }
-                    OutlierLine::Accepted(index) => {
+                    Some(OutlierLine::Accepted(index)) => {
                         let (entry, count) = &state.listed.accepted[index];
                         let position = consistency
                             .positions
@@ -310,11 +312,9 @@ fn apply_wish(
 ) {
     match wish {
         Wish::Toggle(position, property) => {
-            let state = &mut panel.consistency;
-            if !state.open.remove(&(position, property)) {
-                state.open.insert((position, property));
-            }
-            state.selected = Some((position, property));
+            let (state, group) = (&mut panel.consistency, (position, property));
+            state.set_open(group, !state.is_open(group));
+            state.selected = Some(group);
         }
         Wish::Show(position, property) => {
             select_group(panel, Some((position, property)));
