@@ -48,6 +48,7 @@ mod pane;
 mod panel_context;
 mod panels;
 mod renderer;
+mod report_delay;
 mod root_steps;
 mod run;
 mod sample_status;

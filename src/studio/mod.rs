@@ -30,6 +30,7 @@ pub use command::Command;
 pub use consistency_settings::ConsistencySettings;
 pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
+pub use document_id::OutdatedReport;
 pub use document_read::DocumentRead;
 pub use document_state::DocumentId;
 use document_state::DocumentState;
@@ -158,6 +159,8 @@ pub struct Studio {
     live_check: Latest<(DocumentState, Report)>,
     /// The state of the document that `report` is of.
     checked_state: Option<DocumentState>,
+    /// The state of the document whose live check failed, and why.
+    failed_check: Option<(DocumentState, Error)>,
     opening: Option<Opening>,
     /// State of the incremental check, which examines only changed roots.
     live: Arc<Mutex<LiveCheck>>,
@@ -191,6 +194,7 @@ impl Studio {
             report: Arc::default(),
             live_check: Latest::new(),
             checked_state: None,
+            failed_check: None,
             opening: None,
             live: Arc::default(),
             checks_by_itself: true,
@@ -441,6 +445,7 @@ impl Studio {
             Err(error) if error.is_cancelled() => None,
             Err(error) => {
                 self.log(LogLevel::Error, error.report());
+                self.failed_check = Some((self.document_state(), error));
                 None
             }
         }

@@ -12,6 +12,7 @@ use crate::gui::icons;
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::state::StructurePanel;
+use crate::gui::report_delay::describe_report_delay;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, VirtualRows, paint};
 use crate::model::{Accepted, Consistency, NodePath, Property};
@@ -65,8 +66,10 @@ pub(super) fn groups_ui(
         let lines = state.lines();
         let draft = document.draft().is_some();
         // The rows of an older revision are those of other roots.
-        let is_current = cx.studio.is_report_current();
-        let outdated = (!is_current).then_some(tr!("The draft is being checked"));
+        let is_newest = state.is_of(cx.studio.report().consistency.as_ref());
+        let outdated = describe_report_delay(cx.studio)
+            .or((!is_newest).then_some(mark!("The draft is being checked")))
+            .map(crate::text::translate_text);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let list = VirtualRows::new(tr!("Groups"), lines.len() as u64).row_height(GROUP);
             list.show(ui, &mut scroll, |ui, row, rect, response| {

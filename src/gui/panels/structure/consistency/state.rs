@@ -232,6 +232,12 @@ impl ConsistencyView {
         (self.are_lines_old, self.root_rows) = (true, None);
     }
 
+    /// True when the lists are those of this comparison.
+    pub fn is_of(&self, newest: Option<&Arc<Consistency>>) -> bool {
+        let shown = self.listed.of.as_ref().zip(newest);
+        shown.is_some_and(|(shown, newest)| Arc::ptr_eq(shown, newest))
+    }
+
     pub fn is_open(&self, group: (usize, Property)) -> bool {
         self.open.contains(&group)
     }
@@ -348,6 +354,7 @@ mod tests {
         let shown = view.listed.clone();
         view.follow(Some(&newest), &jobs);
         assert!(Arc::ptr_eq(&shown, &view.listed));
+        assert!(view.is_of(Some(&newest)) && !view.is_of(Some(&Arc::default())));
         view.follow(None, &jobs);
         assert!(view.listed.of.is_none());
     }
