@@ -66,6 +66,8 @@ pub struct App {
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
     /// Initial values of the form that was asked for.
     pub(super) started_form: AsyncValue<FormRequest, StartedForm>,
+    /// The path that the desktop's file manager is to show.
+    pub(super) shown_in_folder: AsyncValue<(PathBuf, Instant), ()>,
     /// Pasted paths that exist.
     pub(super) pasted_paths: AsyncValue<Instant, Vec<PathBuf>>,
     /// The sample that a link asked to select, with its dataset, until that is open.
@@ -165,6 +167,7 @@ impl App {
             instance: None,
             path_action: AsyncValue::default(),
             started_form: AsyncValue::default(),
+            shown_in_folder: AsyncValue::default(),
             pasted_paths: AsyncValue::default(),
             linked_sample: None,
             sample_dataset: AsyncValue::default(),

@@ -120,6 +120,7 @@ impl App {
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(path),
+            Request::ShowInFolder(path) => self.show_in_folder(path),
             Request::Document(page, line) => self.dialogs.open(Documentation::new(page, line)),
             Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
@@ -553,6 +554,10 @@ impl App {
     pub(super) fn take_answers(&mut self) {
         self.take_path_action();
         self.take_started_form();
+        if let Some(Err(error)) = self.shown_in_folder.take() {
+            self.studio.log(LogLevel::Error, error.report());
+            self.tell_error(&error);
+        }
         if let Some(outcome) = self.sample_dataset.take() {
             match outcome {
                 Ok(path) => self.requests.push(Request::Run(Command::Open { path })),

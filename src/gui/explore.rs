@@ -9,6 +9,7 @@ use super::App;
 use super::action::Action;
 use super::dialogs::{OperationStart, start_of};
 use super::dropped_paths;
+use super::file_manager;
 use super::output_places::{OutputPlaces, sources_folder};
 use super::panel_context::Request;
 use super::started_form::{FormRequest, StartedForm};
@@ -52,6 +53,18 @@ impl App {
             ..OperationStart::default()
         };
         self.open_operation(Action::Publish, start);
+    }
+
+    /// Shows a path in the desktop's file manager. A script starts no programs.
+    pub(super) fn show_in_folder(&mut self, path: PathBuf) {
+        if self.driver.is_some() {
+            return;
+        }
+        let key = (path.clone(), Instant::now());
+        self.shown_in_folder
+            .update(&self.jobs, key, tr!("Open the file manager"), move |ctx| {
+                file_manager::show_in_folder(&path, ctx)
+            });
     }
 
     /// Opens the form of an action, for this sample of level 0 alone.

@@ -32,6 +32,7 @@ mod edit_actions;
 mod explore;
 mod fallback_glyphs;
 mod file_dialog;
+mod file_manager;
 mod filters;
 mod frame_watchdog;
 mod glyph_warmup;
