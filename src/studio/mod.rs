@@ -39,7 +39,9 @@ pub use fix::FixFinder;
 pub use plan::PlanDraft;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
-pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
+pub use script::{
+    Expect, PlacedScriptLine, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script,
+};
 pub use server::Server;
 pub use verbs::command_for;
 
