@@ -182,6 +182,8 @@ pub struct Studio {
     asks_for_servers: bool,
     /// Watched folders; their new files are added to the tray.
     watched: Vec<watch::Watched>,
+    /// The step of the history with which changes of watched files are merged.
+    watch_step: Option<watch::WatchStep>,
 }
 
 impl Studio {
@@ -210,6 +212,7 @@ impl Studio {
             consistency: consistency::ConsistencyState::default(),
             asks_for_servers: false,
             watched: Vec::new(),
+            watch_step: None,
         }
     }
 

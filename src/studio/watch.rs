@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::document_state::DocumentState;
 use super::tray::collect;
 use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
@@ -149,38 +150,135 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
     Ok(files)
 }
 
-/// Adds files that are not in the tray, and those again that are larger or smaller than when they
-/// arrived; adding none is not an error.
+/// The last step of the history that the watch made, if it only changed files of the tray: further
+/// changes become one step with it, while it is the newest. A file that grows for hours would
+/// otherwise make a step after each pause.
+pub(super) struct WatchStep {
+    state: DocumentState,
+    /// The files that the step changed.
+    changed: HashSet<PathBuf>,
+}
+
+/// An edit that brings the tray up to date with the files of watched folders.
+struct TrayUpdate {
+    edit: Edit,
+    /// Number of files that it adds or changes.
+    count: usize,
+    /// Files that were in the tray with another size.
+    changed: HashSet<PathBuf>,
+}
+
+impl TrayUpdate {
+    /// Adds files that are not in the tray, and those again that are larger or smaller than when
+    /// they arrived. `None` when there are none.
+    fn find(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<Self> {
+        let arrived: HashMap<&Path, &Unplaced> =
+            files.iter().map(|file| (&*file.path, file)).collect();
+        let has_changed =
+            |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
+        let outdated: Vec<u32> = (0..)
+            .zip(tray)
+            .filter(|(_, known)| has_changed(known))
+            .map(|(place, _)| place)
+            .collect();
+        if outdated.is_empty() {
+            let edit = Edit::append_to_tray(tray, files)?;
+            return Some(Self::new(edit, HashSet::new()));
+        }
+        let (old, kept): (Vec<&Unplaced>, Vec<&Unplaced>) =
+            tray.iter().partition(|known| has_changed(known));
+        let changed = old.into_iter().map(|file| file.path.clone()).collect();
+        let kept: Vec<Unplaced> = kept.into_iter().cloned().collect();
+        let add = Edit::append_to_tray(&kept, files)?;
+        Some(Self::new(add, changed).replacing(outdated))
+    }
+
+    fn new(add: Edit, changed: HashSet<PathBuf>) -> Self {
+        let count = match &add {
+            Edit::AddToTray { files } => files.len(),
+            _ => 0,
+        };
+        Self {
+            edit: add,
+            count,
+            changed,
+        }
+    }
+
+    /// The same, after these places of the tray were removed.
+    fn replacing(self, places: Vec<u32>) -> Self {
+        let label = self.edit.label();
+        let edits = vec![Edit::RemoveFromTray { places }, self.edit];
+        Self {
+            edit: Edit::Batch { label, edits },
+            ..self
+        }
+    }
+
+    /// True when it adds no file that the tray did not have.
+    fn only_changes(&self) -> bool {
+        self.count == self.changed.len()
+    }
+}
+
+/// Brings the tray up to date with files of watched folders; adding none is not an error.
 fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft and its watched folders may be gone.
     let Ok(draft) = studio.need_draft() else {
         return Ok(Event::None);
     };
     let tray = draft.tray().clone();
-    let arrived: HashMap<&Path, &Unplaced> = files.iter().map(|file| (&*file.path, file)).collect();
-    let has_changed = |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
-    let (outdated, kept): (Vec<_>, Vec<_>) = (0..)
-        .zip(tray.iter())
-        .partition(|(_, known)| has_changed(known));
-    let kept: Vec<Unplaced> = kept.into_iter().map(|(_, file)| file.clone()).collect();
-    let outdated: Vec<u32> = outdated.into_iter().map(|(place, _)| place).collect();
-    let Some(add) = Edit::append_to_tray(&kept, files) else {
+    // What was saved or written stays a step to return to.
+    let may_merge = draft.is_dirty();
+    let Some(update) = TrayUpdate::find(&tray, files) else {
         return Ok(Event::None);
     };
-    let Edit::AddToTray { files } = &add else {
-        return Ok(Event::None);
+    let (count, only_changes) = (update.count, update.only_changes());
+    let state = studio.document_state();
+    let before = studio.watch_step.take();
+    let before = before.filter(|step| step.state == state && may_merge && only_changes);
+    let changed = match before {
+        Some(step) => merge_into_step(studio, &update, step)?,
+        None => {
+            studio.apply_edit(update.edit)?;
+            Some(update.changed)
+        }
     };
-    let count = files.len();
-    let edit = if outdated.is_empty() {
-        add
-    } else {
-        let label = add.label();
-        let remove = Edit::RemoveFromTray { places: outdated };
-        let edits = vec![remove, add];
-        Edit::Batch { label, edits }
-    };
-    studio.edit(edit)?;
+    let state = studio.document_state();
+    let step = changed.map(|changed| WatchStep { state, changed });
+    studio.watch_step = step.filter(|_| only_changes);
     Ok(Event::Arrived { files: count })
+}
+
+/// Undoes the last step and makes it again with the changes of `update`. Returns the files that it
+/// changes now; `None` when all are as they were before it, so that there is no such step any more.
+fn merge_into_step(
+    studio: &mut Studio,
+    update: &TrayUpdate,
+    step: WatchStep,
+) -> Result<Option<HashSet<PathBuf>>> {
+    let added = list_added_files(&update.edit);
+    let tray = studio.need_draft()?.tray().clone();
+    let others = tray
+        .iter()
+        .filter(|file| step.changed.contains(&file.path) && !update.changed.contains(&file.path));
+    let files: Vec<Unplaced> = added.into_iter().chain(others).cloned().collect();
+    studio.undo()?;
+    let tray = studio.need_draft()?.tray().clone();
+    let Some(both) = TrayUpdate::find(&tray, files) else {
+        return Ok(None);
+    };
+    studio.apply_edit(both.edit)?;
+    Ok(Some(both.changed))
+}
+
+/// The files that an edit puts into the tray.
+fn list_added_files(edit: &Edit) -> Vec<&Unplaced> {
+    match edit {
+        Edit::AddToTray { files } => files.iter().map(|place| &place.file).collect(),
+        Edit::Batch { edits, .. } => edits.iter().flat_map(list_added_files).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Collects the source files of samples.
@@ -446,7 +544,7 @@ pub(super) fn mark_of(path: &Path) -> Option<SizeAndTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studio::Command;
+    use crate::studio::{Command, Document};
     use std::io::Write;
 
     fn wait(studio: &mut Studio, what: impl Fn(&Studio) -> bool) -> Vec<usize> {
@@ -547,6 +645,47 @@ mod tests {
             )
             .unwrap();
         assert_eq!(studio.watched_folders().len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_grows_for_hours_makes_one_step() {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio.run_to_end(Command::New, &mut |_| {}).unwrap();
+        let arrive = |studio: &mut Studio, files: &[(&str, u64)]| {
+            let files = files
+                .iter()
+                .map(|(name, size)| Unplaced::file(*name, *size));
+            drop(add_arrived_files(studio, files.collect()).unwrap());
+            studio.need_draft().unwrap().step_number()
+        };
+        assert_eq!(arrive(&mut studio, &[("/w/a", 1), ("/w/b", 1)]), 1);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 2)]), 2, "is not its arrival");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 3)]), 2);
+        assert_eq!(arrive(&mut studio, &[("/w/b", 5), ("/w/a", 3)]), 2);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 4)]), 2);
+        assert_eq!(names(&studio), ["a 4", "b 5"]);
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 1", "b 1"]);
+        studio.run_to_end(Command::Redo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 4", "b 5"]);
+        // What was undone and redone is a step of the user.
+        assert_eq!(arrive(&mut studio, &[("/w/a", 6)]), 3);
+        assert_eq!(arrive(&mut studio, &[("/w/c", 1)]), 4, "a new file");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 7)]), 5, "not the newest");
+        if let Some(Document::Draft(document)) = &mut studio.document {
+            document.draft.mark_saved();
+        }
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6, "that was saved");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 9)]), 6);
+        assert_eq!(names(&studio), ["a 9", "b 5", "c 1"]);
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 7", "b 5", "c 1"]);
+        // A file that is as before needs no step.
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 7)]), 5);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
+        assert_eq!(names(&studio), ["a 8", "b 5", "c 1"]);
     }
 
     #[test]
