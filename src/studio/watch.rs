@@ -1,5 +1,6 @@
 //! Watched folders: new files are added to the tray once they are complete. The system reports
-//! changes; where that can't be started, the folder is listed every 5 s.
+//! changes; where that can't be started, the folder is listed every 5 s. A folder on a network file
+//! system is also listed, as the system does not report what other machines change.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,10 @@ use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, 
 
 use super::document_state::DocumentState;
 use super::tray::collect;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, LogLevel, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
+use crate::files::is_on_network;
 use crate::folder_archive::store_around;
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
@@ -26,6 +28,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 /// Interval between listings of a folder whose changes the system does not report; and the time
 /// after which complete files no longer wait for those that are still written.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between listings of a folder on a network file system, which may answer slowly.
+const NETWORK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// One watched folder.
 pub(super) struct Watched {
@@ -34,9 +38,15 @@ pub(super) struct Watched {
     /// Canonical path.
     folder: PathBuf,
     arrived: Arc<Mutex<Vec<PathBuf>>>,
-    /// Stops watching, and thereby the thread, on drop.
-    _watcher: Box<dyn Watcher + Send>,
+    /// How often it is listed; `None` where the system reports all changes.
+    listed: Option<Duration>,
+    /// Stop watching, and thereby the thread, on drop.
+    _watchers: Vec<Box<dyn Watcher + Send>>,
 }
+
+/// A watched folder that was named by a symbolic link: its canonical path, and the path as given.
+/// Samples may have either.
+type FolderAlias = (PathBuf, PathBuf);
 
 impl Studio {
     pub(super) fn watch(&mut self, folder: &Path) -> Result<Outcome> {
@@ -58,8 +68,10 @@ impl Studio {
                         .hint("choose the folder that contains the file"));
                 }
                 // Watching starts before the listing, so that no file is missed.
-                let watched = begin_watch(given, &folder, jobs)?;
-                let files = new_files(&content, &[folder], ctx)?;
+                let interval = is_on_network(&folder).then_some(NETWORK_INTERVAL);
+                let watched = begin_watch(given, &folder, interval, jobs)?;
+                let aliases: Vec<FolderAlias> = watched.alias().into_iter().collect();
+                let files = new_files(&content, &[folder], &aliases, ctx)?;
                 Ok(Box::new(move |studio: &mut Studio| {
                     if studio.document_id() != document {
                         return Ok(Event::None);
@@ -72,6 +84,10 @@ impl Studio {
                         return Err(
                             Error::usage("this folder is watched already").at_path(&watched.folder)
                         );
+                    }
+                    if let Some(interval) = watched.listed {
+                        let text = describe_listing(&watched.folder, interval);
+                        studio.log(LogLevel::Info, text);
                     }
                     studio.watched.push(watched);
                     add_arrived_files(studio, files)
@@ -96,6 +112,13 @@ impl Studio {
         self.watched.iter().map(|watched| watched.folder.as_path())
     }
 
+    /// How often a watched folder is listed, as the system does not report all of its changes;
+    /// `None` where it does.
+    pub fn find_listing_interval(&self, folder: &Path) -> Option<Duration> {
+        let mut watched = self.watched.iter();
+        watched.find(|watched| watched.folder == folder)?.listed
+    }
+
     /// Starts a job that adds complete files to the tray.
     pub(super) fn poll_watched(&mut self) {
         let mut arrived: Vec<PathBuf> = Vec::new();
@@ -113,9 +136,10 @@ impl Studio {
         }
         arrived.sort();
         let (content, document) = (draft.content().clone(), self.document_id());
+        let aliases: Vec<FolderAlias> = self.watched.iter().filter_map(Watched::alias).collect();
         self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
-            let files = new_files(&content, &arrived, ctx)?;
+            let files = new_files(&content, &arrived, &aliases, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.document_id() == document {
                     add_arrived_files(studio, files)
@@ -127,8 +151,37 @@ impl Studio {
     }
 }
 
-/// Files at or below these paths that are not samples of the draft.
-fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
+impl Watched {
+    fn alias(&self) -> Option<FolderAlias> {
+        (self.given != self.folder).then(|| (self.folder.clone(), self.given.clone()))
+    }
+}
+
+fn describe_listing(folder: &Path, interval: Duration) -> String {
+    format!(
+        "{} is listed every {} s, as the system does not report all of its changes",
+        folder.display(),
+        interval.as_secs()
+    )
+}
+
+/// A path below a watched folder, as it is below the path by which the folder was named.
+fn list_other_names(path: &Path, aliases: &[FolderAlias]) -> Vec<PathBuf> {
+    let names = aliases.iter().filter_map(|(folder, given)| {
+        let below = path.strip_prefix(folder).ok()?;
+        Some(given.join(below))
+    });
+    names.collect()
+}
+
+/// Files at or below these paths that are not samples of the draft. A file that the tray has by the
+/// other name of its folder keeps that name.
+fn new_files(
+    content: &Content,
+    paths: &[PathBuf],
+    aliases: &[FolderAlias],
+    ctx: &JobContext,
+) -> Result<Vec<Unplaced>> {
     let mut files = Vec::new();
     // The files of a Zarr store arrive one by one, but the store is one entry of the tray.
     let units: BTreeSet<&Path> = paths
@@ -147,7 +200,22 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
     let mut placed = HashSet::new();
     sources(&content.dataset.root, &mut placed);
     files.retain(|file| !placed.contains(file.path.as_path()));
-    Ok(files)
+    if aliases.is_empty() {
+        return Ok(files);
+    }
+    let tray: HashSet<&Path> = content.tray.iter().map(|file| &*file.path).collect();
+    let mut found = Vec::with_capacity(files.len());
+    for mut file in files {
+        let names = list_other_names(&file.path, aliases);
+        if names.iter().any(|name| placed.contains(&**name)) {
+            continue;
+        }
+        if let Some(name) = names.into_iter().find(|name| tray.contains(&**name)) {
+            file.path = name;
+        }
+        found.push(file);
+    }
+    Ok(found)
 }
 
 /// The last step of the history that the watch made, if it only changed files of the tray: further
@@ -190,7 +258,7 @@ impl TrayUpdate {
         let changed = old.into_iter().map(|file| file.path.clone()).collect();
         let kept: Vec<Unplaced> = kept.into_iter().cloned().collect();
         let add = Edit::append_to_tray(&kept, files)?;
-        Some(Self::new(add, changed).replacing(outdated))
+        Some(Self::new(add, changed).with_removed_places(outdated))
     }
 
     fn new(add: Edit, changed: HashSet<PathBuf>) -> Self {
@@ -206,7 +274,7 @@ impl TrayUpdate {
     }
 
     /// The same, after these places of the tray were removed.
-    fn replacing(self, places: Vec<u32>) -> Self {
+    fn with_removed_places(self, places: Vec<u32>) -> Self {
         let label = self.edit.label();
         let edits = vec![Edit::RemoveFromTray { places }, self.edit];
         Self {
@@ -299,9 +367,15 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     }
 }
 
-fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
+/// Starts watching; with an interval, the folder is listed, too.
+fn begin_watch(
+    given: PathBuf,
+    folder: &Path,
+    interval: Option<Duration>,
+    jobs: Jobs,
+) -> Result<Watched> {
     let (sender, receiver) = channel();
-    let mut watcher: Option<Box<dyn Watcher + Send>> = None;
+    let mut watchers: Vec<Box<dyn Watcher + Send>> = Vec::new();
     // Before watching begins: what comes after this is in an event, or in the listing of the job.
     let seen = list_folder(folder).into_iter();
     let seen = seen.filter_map(|path| mark_of(&path).map(|mark| (path, mark)));
@@ -318,7 +392,7 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     );
     match recommended {
         Ok(mut reporting) => match reporting.watch(folder, RecursiveMode::Recursive) {
-            Ok(()) => watcher = Some(Box::new(reporting)),
+            Ok(()) => watchers.push(Box::new(reporting)),
             Err(error) => tracing::warn!(
                 "{} is listed every 5 s, as the system can't report its changes: {error}",
                 folder.display()
@@ -329,21 +403,19 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         ),
     }
     let failed = |error| unwatched_folder_error(folder, error);
-    let watcher = match watcher {
-        Some(watcher) => watcher,
-        None => {
-            let root = folder.to_owned();
-            let mut polled = PollWatcher::new(
-                move |event| send_changed_paths(event, &root, &sender),
-                Config::default().with_poll_interval(POLL_INTERVAL),
-            )
+    let listed = interval.or(watchers.is_empty().then_some(POLL_INTERVAL));
+    if let Some(interval) = listed {
+        let root = folder.to_owned();
+        let mut polled = PollWatcher::new(
+            move |event| send_changed_paths(event, &root, &sender),
+            Config::default().with_poll_interval(interval),
+        )
+        .map_err(failed)?;
+        polled
+            .watch(folder, RecursiveMode::Recursive)
             .map_err(failed)?;
-            polled
-                .watch(folder, RecursiveMode::Recursive)
-                .map_err(failed)?;
-            Box::new(polled)
-        }
-    };
+        watchers.push(Box::new(polled));
+    }
     let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let inbox = arrived.clone();
     let spawned = std::thread::Builder::new()
@@ -356,7 +428,8 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         given,
         folder: folder.to_owned(),
         arrived,
-        _watcher: watcher,
+        listed,
+        _watchers: watchers,
     })
 }
 
@@ -643,6 +716,65 @@ mod tests {
                 },
                 &mut |_| {},
             )
+            .unwrap();
+        assert_eq!(studio.watched_folders().len(), 0);
+    }
+
+    #[test]
+    fn a_listed_folder_gives_each_file_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = crate::files::canonical(folder.path()).unwrap();
+        let often = Duration::from_millis(200);
+        let watched = begin_watch(real.clone(), &real, Some(often), Jobs::quiet()).unwrap();
+        assert_eq!(watched.listed, Some(often));
+        std::fs::write(real.join("new.tif"), b"12").unwrap();
+        let begun = Instant::now();
+        let mut arrived = Vec::new();
+        while begun.elapsed() < Duration::from_secs(60) && arrived.is_empty() {
+            std::thread::sleep(Duration::from_millis(50));
+            arrived.append(&mut watched.arrived.lock().unwrap());
+        }
+        // Further listings, and what the system reports.
+        std::thread::sleep(QUIET + 3 * often);
+        arrived.append(&mut watched.arrived.lock().unwrap());
+        assert_eq!(arrived, [real.join("new.tif")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_can_be_watched_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        for name in ["placed.tif", "unplaced.tif", "early.tif"] {
+            std::fs::write(real.join(name), b"1").unwrap();
+        }
+        let mut studio = Studio::new(Jobs::quiet());
+        let mut run = |command: Command| {
+            studio.run_to_end(command, &mut |_| {}).unwrap();
+            names(&studio)
+        };
+        run(Command::Import {
+            paths: vec![link.join("placed.tif")],
+            into: Default::default(),
+            metadata: None,
+        });
+        run(Command::AddToTray {
+            paths: vec![link.join("unplaced.tif")],
+        });
+        std::fs::write(real.join("unplaced.tif"), b"123").unwrap();
+        let found = run(Command::Watch {
+            folder: link.clone(),
+        });
+        assert_eq!(found, ["early.tif 1", "unplaced.tif 3"], "each once");
+        std::fs::write(link.join("late.tif"), b"12").unwrap();
+        wait(&mut studio, |studio| {
+            names(studio).contains(&"late.tif 2".to_owned())
+        });
+        assert_eq!(names(&studio).len(), 3);
+        studio
+            .run_to_end(Command::Unwatch { folder: link }, &mut |_| {})
             .unwrap();
         assert_eq!(studio.watched_folders().len(), 0);
     }
