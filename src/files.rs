@@ -170,6 +170,40 @@ pub fn free_bytes(target: &Path) -> Option<u64> {
     crate::windows_api::free_bytes(there)
 }
 
+/// File systems whose files other machines change, by their numbers in statfs(2): the system tells
+/// no program of such changes. FUSE is among them: most of its disks are on servers.
+#[cfg(target_os = "linux")]
+const NETWORK_FILE_SYSTEMS: [u32; 13] = [
+    0x6969,      // NFS
+    0x517B,      // SMB
+    0xFE53_4D42, // SMB 2
+    0xFF53_4D42, // CIFS
+    0x6573_5546, // FUSE
+    0x5346_414F, // AFS
+    0x00C3_6400, // Ceph
+    0x0BD0_0BD0, // Lustre
+    0x4750_4653, // GPFS
+    0x1983_0326, // BeeGFS
+    0x0102_1997, // 9P
+    0x7375_7245, // Coda
+    0x786F_4256, // VirtualBox
+];
+
+/// True for a path on a file system that other machines may change without a notice to this one.
+/// Known on Linux only.
+pub fn is_on_network(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let disk = rustix::fs::statfs(path);
+        disk.is_ok_and(|disk| NETWORK_FILE_SYSTEMS.contains(&(disk.f_type as u32)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Name of the file type unless it is a regular file, folder or symbolic link.
 pub fn special(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
@@ -550,6 +584,13 @@ impl Root {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_of_the_kernel_are_on_no_network() {
+        assert!(!is_on_network(Path::new("/proc")));
+        assert!(!is_on_network(Path::new("/there/is/nothing")));
+    }
 
     fn tree() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");

@@ -176,8 +176,8 @@ fn an_expectation_that_does_not_hold_fails_with_its_line() {
     nested_scenes(&workspace, 2);
     let cases = [
         (
-            r#"[{"command": "new"}, {"command": "new", "expect": {"rows": [4]}}]"#,
-            "line 2",
+            "[{\"command\": \"new\"},\n\n {\"command\": \"new\", \"expect\": {\"rows\": [4]}}]",
+            "line 3 (item 2)",
             "rows",
         ),
         (
@@ -193,7 +193,7 @@ fn an_expectation_that_does_not_hold_fails_with_its_line() {
         ),
         (
             r#"[{"command": "new"}, {"command": "validate", "expect": {"rules": []}}]"#,
-            "line 2",
+            "line 1 (item 2)",
             "COL-2",
         ),
         (

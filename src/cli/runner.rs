@@ -58,7 +58,7 @@ pub fn run_with_warnings<T: Send + 'static>(
         }
     };
     terminal.clear();
-    Ok((outcome?, job.progress().warnings))
+    Ok((outcome?, job.warnings()))
 }
 
 /// Opens a dataset and prints the warnings of the opening.

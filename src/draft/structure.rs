@@ -416,6 +416,24 @@ impl Structure {
         counts
     }
 
+    /// Number of roots that are not as the pattern: with a fault or padding.
+    pub fn count_off_roots(&self) -> u64 {
+        let counts = self.root_counts();
+        let all: u64 = counts.0.iter().sum();
+        all - counts.count_in_state(PositionState::Present)
+    }
+
+    /// The roots that are not as the pattern, in order.
+    pub fn list_off_roots(&self) -> Vec<u32> {
+        if self.count_off_roots() == 0 {
+            return Vec::new();
+        }
+        let roots = 0..self.roots() as u32;
+        roots
+            .filter(|&root| self.worst(root as usize) > PositionState::Present)
+            .collect()
+    }
+
     /// True when two roots have the same shape.
     pub fn has_same_shape(&self, a: usize, b: usize) -> bool {
         let roots = self.shapes.roots();

@@ -141,8 +141,13 @@ pub fn overview(structure: &Structure, rows: usize) -> Overview {
         rows,
         columns,
         cells: vec![PositionState::Present; rows * columns],
-        worst: structure.strip(rows.max(1)),
+        worst: vec![PositionState::Present; rows],
     };
+    // Counted by shape: roots are visited only where one is not as the pattern.
+    if structure.count_off_roots() == 0 {
+        return view;
+    }
+    view.worst = structure.strip(rows.max(1));
     view.worst.truncate(rows);
     if columns == 0 {
         return view;

@@ -2,6 +2,7 @@
 
 use super::action::Action;
 use super::panel_context::PanelContext;
+use super::report_delay::describe_report_delay;
 use crate::model::SampleKind;
 use crate::ops::is_other_generation;
 
@@ -139,8 +140,7 @@ pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> 
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.
-            let is_current = cx.studio.is_report_current();
-            let checking = (!is_current).then_some(mark!("The draft is being checked"));
+            let checking = describe_report_delay(cx.studio);
             no_draft.or(checking).or(cx
                 .facts
                 .selected_finding

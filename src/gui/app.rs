@@ -28,6 +28,7 @@ use super::run::{Ending, WindowOptions};
 use super::script_runner::ScriptRunner;
 use super::session::Session;
 use super::single_instance::SingleInstance;
+use super::started_form::{FormRequest, StartedForm};
 use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
@@ -63,6 +64,10 @@ pub struct App {
     /// Action on the paths opened last, with the serial of the document and the time of the
     /// request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
+    /// Initial values of the form that was asked for.
+    pub(super) started_form: AsyncValue<FormRequest, StartedForm>,
+    /// The path that the desktop's file manager is to show.
+    pub(super) shown_in_folder: AsyncValue<(PathBuf, Instant), ()>,
     /// Pasted paths that exist.
     pub(super) pasted_paths: AsyncValue<Instant, Vec<PathBuf>>,
     /// The sample that a link asked to select, with its dataset, until that is open.
@@ -161,6 +166,8 @@ impl App {
             tour: None,
             instance: None,
             path_action: AsyncValue::default(),
+            started_form: AsyncValue::default(),
+            shown_in_folder: AsyncValue::default(),
             pasted_paths: AsyncValue::default(),
             linked_sample: None,
             sample_dataset: AsyncValue::default(),

@@ -9,11 +9,12 @@ use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font};
 use super::widgets::{self, Button, paint};
 use crate::container::{Format, OpenOptions};
-use crate::studio::{Command, DiskChange, Document};
+use crate::studio::{Command, DiskChange, Document, OutdatedReport};
 
 /// Draws the banners that are due and were not closed.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     disk_ui(ui, cx);
+    check_ui(ui, cx);
     generation_ui(ui, cx);
 }
 
@@ -77,6 +78,35 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
         if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
             cx.run(again);
+        }
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            message_ui(ui, &text, &text);
+        });
+    });
+}
+
+/// Says that the check failed, so that nothing of the report can be applied, and offers to check
+/// again.
+fn check_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+    let Some(OutdatedReport::Failed(error)) = cx.studio.find_report_delay() else {
+        return;
+    };
+    let text = tr!(
+        "The check failed: {error}. Problems are those of an earlier state.",
+        error = error.sentence()
+    );
+    let t = theme::tokens(ui);
+    let style = BannerStyle {
+        id: "check-banner",
+        icon: icons::WARNING_OCTAGON,
+        icon_colour: t.err,
+        fill: t.errbg,
+        line: t.errline,
+    };
+    style.draw(ui, |ui| {
+        let again = Button::primary(tr!("Check again")).name(tr!("Run the failed check again"));
+        if ui.add(again).clicked() {
+            cx.request(Request::Do(Action::Validate));
         }
         ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
             message_ui(ui, &text, &text);

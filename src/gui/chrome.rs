@@ -16,7 +16,7 @@ use super::theme::{self, font, text_style};
 use super::tools_menu;
 use super::widgets::{self, Button, Tone, paint};
 use crate::export::Catalogue;
-use crate::studio::Document;
+use crate::studio::{Document, OutdatedReport};
 
 /// Height of the status bar in points; toasts stay above it.
 pub const STATUS: f32 = 24.0;
@@ -534,6 +534,10 @@ fn autosaved_text(at: u64) -> String {
 
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
+    if let Some(OutdatedReport::Failed(_)) = cx.studio.find_report_delay() {
+        let icon = Some((icons::WARNING_OCTAGON, t.err));
+        return part(ui, icon, tr!("Check failed"), false);
+    }
     let status = cx.session.status.samples.clone();
     let (icon, text) = match (status.has_check_result(), status.errors, status.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,

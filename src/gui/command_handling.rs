@@ -34,9 +34,7 @@ use crate::draft::Draft;
 use crate::error::{Cause, Error};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::{Profile, portable_name};
-use crate::ops::{
-    AnyOutput, Imported, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of,
-};
+use crate::ops::{AnyOutput, Imported, OperationOutput, SAMPLE_FOLDER, make_sample_dataset};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 /// A message about an error, followed by what to do.
@@ -98,10 +96,7 @@ impl App {
                     Some(Err(error)) => self.tell_error(&error),
                 }
             }
-            Request::ForgetDraft(path) => {
-                self.run_now(Command::Forget { path });
-                self.session.autosaving.forgotten += 1;
-            }
+            Request::ForgetDraft(path) => self.run_now(Command::Forget { path }),
             Request::Forget(path) => {
                 self.view.recent.retain(|recent| recent.path != path);
                 self.save();
@@ -125,6 +120,7 @@ impl App {
             Request::ExportSubset(sql) => self.export_subset(sql),
             Request::Describe(form) => self.describe(form),
             Request::Publish(path) => self.publish(path),
+            Request::ShowInFolder(path) => self.show_in_folder(path),
             Request::Document(page, line) => self.dialogs.open(Documentation::new(page, line)),
             Request::OpenForm(action, sample) => self.open_form(action, sample),
             Request::TryPrograms(programs) => {
@@ -282,6 +278,7 @@ impl App {
         match event {
             Event::None | Event::Offered(_) | Event::Filtered => {}
             Event::ProjectSaved(path) => self.handle_saved_draft(&path),
+            Event::DraftForgotten(_) => self.session.autosaving.forgotten += 1,
             Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets } => {
@@ -522,8 +519,7 @@ impl App {
 
     /// Puts a written dataset on top of the recent list, and its folder into the next proposals.
     fn remember_written(&mut self, built: &Built) {
-        self.view.target = crate::container::folder_beside(&built.path)
-            .or_else(|| built.path.parent().map(Into::into));
+        self.view.target = built.path.parent().map(Into::into);
         let title = built
             .path
             .file_name()
@@ -557,6 +553,11 @@ impl App {
     /// Handles the answers of the window's own jobs and of the file dialog.
     pub(super) fn take_answers(&mut self) {
         self.take_path_action();
+        self.take_started_form();
+        if let Some(Err(error)) = self.shown_in_folder.take() {
+            self.studio.log(LogLevel::Error, error.report());
+            self.tell_error(&error);
+        }
         if let Some(outcome) = self.sample_dataset.take() {
             match outcome {
                 Ok(path) => self.requests.push(Request::Run(Command::Open { path })),
@@ -822,21 +823,6 @@ impl App {
             .arrangements
             .choose(&mut self.view.dock, arrangement, is_draft);
         self.save();
-    }
-
-    fn open_write(&mut self) {
-        let id = self
-            .studio
-            .document()
-            .map(|document| document.collection().id().to_owned())
-            .unwrap_or_default();
-        let folder = self.folder();
-        let draft = self.studio.document().and_then(|document| document.draft());
-        let own = draft
-            .map(|draft| places_of(draft.dataset()))
-            .unwrap_or_default();
-        let form = WriteForm::new(&folder, &id, own);
-        self.dialogs.open(OperationDialog::new(Box::new(form)));
     }
 
     fn step_problem(&mut self, forward: bool) {

@@ -1,19 +1,24 @@
 //! Requests of the explore panels beyond commands: saving rows, exporting a subset, catalogue
-//! descriptions, migration to 2.0.
+//! descriptions, migration to 2.0. The forms of operations open once a job has looked at the disk
+//! for their initial values.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{OperationDialog, OperationStart, form_of, start_of};
+use super::dialogs::{OperationStart, start_of};
 use super::dropped_paths;
+use super::file_manager;
+use super::output_places::{OutputPlaces, sources_folder};
 use super::panel_context::Request;
+use super::started_form::{FormRequest, StartedForm};
 use super::widgets::Toast;
-use crate::container::{dataset_around, folder_beside};
+use crate::error::Result;
 use crate::export::Catalogue;
-use crate::model::{Dataset, Payload, Sample};
-use crate::ops::Migrated;
-use crate::studio::{Command, Document};
+use crate::jobs::JobContext;
+use crate::ops::{Migrated, places_of};
+use crate::studio::{Command, Document, LogLevel};
 
 impl App {
     /// Saves the rows into the chosen file.
@@ -29,7 +34,7 @@ impl App {
             sql,
             ..self.start_of_document()
         };
-        self.open_operation(Action::ExportSubset, &start);
+        self.open_operation(Action::ExportSubset, start);
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
@@ -37,7 +42,7 @@ impl App {
             catalogue: Some(form),
             ..self.start_of_document()
         };
-        self.open_operation(Action::Describe, &start);
+        self.open_operation(Action::Describe, start);
     }
 
     /// Opens the form that publishes the dataset at `path`.
@@ -47,7 +52,19 @@ impl App {
             prices: self.view.settings.publish_prices.clone(),
             ..OperationStart::default()
         };
-        self.open_operation(Action::Publish, &start);
+        self.open_operation(Action::Publish, start);
+    }
+
+    /// Shows a path in the desktop's file manager. A script starts no programs.
+    pub(super) fn show_in_folder(&mut self, path: PathBuf) {
+        if self.driver.is_some() {
+            return;
+        }
+        let key = (path.clone(), Instant::now());
+        self.shown_in_folder
+            .update(&self.jobs, key, tr!("Open the file manager"), move |ctx| {
+                file_manager::show_in_folder(&path, ctx)
+            });
     }
 
     /// Opens the form of an action, for this sample of level 0 alone.
@@ -56,20 +73,79 @@ impl App {
             sample,
             ..self.start_of_document()
         };
-        self.open_operation(action, &start);
+        self.open_operation(action, start);
     }
 
     /// The open document and the settings, for the initial values of a form.
     fn start_of_document(&self) -> OperationStart {
         OperationStart {
             prices: self.view.settings.publish_prices.clone(),
-            ..start_of(self.studio.document(), self.folder())
+            ..start_of(self.studio.document())
         }
     }
 
-    fn open_operation(&mut self, action: Action, start: &OperationStart) {
-        if let Some(form) = form_of(action, start) {
-            self.dialogs.open(OperationDialog::new(form));
+    fn open_operation(&mut self, action: Action, start: OperationStart) {
+        let places = self.output_places();
+        self.start_form(move |_| {
+            let start = start.look_at_disk(action, &places);
+            Ok(StartedForm::Operation(action, Box::new(start)))
+        });
+    }
+
+    /// Opens the form that writes the draft.
+    pub(super) fn open_write(&mut self) {
+        let places = self.output_places();
+        let document = self.studio.document();
+        let id = document
+            .map(|document| document.collection().id().to_owned())
+            .unwrap_or_default();
+        let draft = document.and_then(Document::draft);
+        let dataset = draft.map(|draft| draft.dataset().clone());
+        self.start_form(move |ctx| {
+            let own = dataset.as_ref().map(places_of).unwrap_or_default();
+            ctx.check()?;
+            let folder = places.choose_folder();
+            Ok(StartedForm::Write { folder, id, own })
+        });
+    }
+
+    /// Finds the initial values of a form off the interface thread, then opens it.
+    fn start_form(
+        &mut self,
+        look: impl FnOnce(&JobContext) -> Result<StartedForm> + Send + 'static,
+    ) {
+        let request = FormRequest {
+            document: self.session.serial,
+            asked: Instant::now(),
+            over_dialog: self.dialogs.is_open(),
+        };
+        self.started_form
+            .update(&self.jobs, request, tr!("Prepare the form"), look);
+        // Mostly it is there already.
+        self.take_started_form();
+    }
+
+    /// Opens the form whose initial values were found.
+    pub(super) fn take_started_form(&mut self) {
+        let Some(request) = self.started_form.key().copied() else {
+            return;
+        };
+        let Some(outcome) = self.started_form.take() else {
+            return;
+        };
+        match outcome {
+            // Another document or dialog was opened meanwhile.
+            Ok(_) if request.document != self.session.serial => {}
+            Ok(_) if self.dialogs.is_open() && !request.over_dialog => {}
+            Ok(started) => {
+                if let Some(dialog) = started.dialog() {
+                    self.dialogs.open(dialog);
+                }
+            }
+            Err(error) => {
+                self.studio.log(LogLevel::Error, error.report());
+                self.tell_error(&error);
+            }
         }
     }
 
@@ -78,14 +154,14 @@ impl App {
         let id = path
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         let start = OperationStart {
             input: Some(path),
             id,
             folder,
             ..OperationStart::default()
         };
-        self.open_operation(Action::Repair, &start);
+        self.open_operation(Action::Repair, start);
     }
 
     /// Tells the end of a migration that no dialog waits for.
@@ -108,51 +184,20 @@ impl App {
         self.toast = Some(Toast::new(migrated.built.is_some(), text));
     }
 
-    /// The folder proposed for output: beside what is open, else where the last dataset was
-    /// written, else the home folder; never inside another dataset.
-    pub(super) fn folder(&self) -> PathBuf {
-        let beside = match self.studio.document() {
-            Some(document @ Document::Draft(draft)) => {
-                let sources = || folder_beside(&sources_folder(document.draft()?.dataset())?);
-                draft.project().and_then(folder_beside).or_else(sources)
-            }
-            Some(Document::Opened(open)) => folder_beside(&open.reader.info().path),
-            None => None,
+    /// Where outputs could go.
+    fn output_places(&self) -> OutputPlaces {
+        let (document, sources) = match self.studio.document() {
+            Some(Document::Draft(draft)) => (
+                draft.project().map(Path::to_owned),
+                sources_folder(draft.draft.dataset()),
+            ),
+            Some(Document::Opened(open)) => (Some(open.reader.info().path.clone()), None),
+            None => (None, None),
         };
-        let outside = |folder: &PathBuf| dataset_around(&folder.join("output")).is_none();
-        let home = || directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned());
-        beside
-            .or_else(|| self.view.target.clone().filter(outside))
-            .or_else(home)
-            .unwrap_or_default()
-    }
-}
-
-/// The folder that contains the source files of a draft, by the first samples; `None` for sources
-/// that are not files.
-fn sources_folder(dataset: &Dataset) -> Option<PathBuf> {
-    /// Samples whose sources are compared.
-    const COMPARED: usize = 64;
-    fn first(sample: &Sample) -> Option<PathBuf> {
-        match &sample.payload {
-            Payload::Folder(children) => children.samples.iter().find_map(first),
-            Payload::Asset { path, .. } => path.local_file().map(Path::to_owned),
-            Payload::Bytes(_) => None,
+        OutputPlaces {
+            document,
+            sources,
+            written: self.view.target.clone(),
         }
     }
-    let mut folders = dataset
-        .root
-        .samples
-        .iter()
-        .take(COMPARED)
-        .filter_map(first)
-        .filter_map(|file| Some(file.parent()?.to_owned()));
-    let mut common = folders.next()?;
-    for folder in folders {
-        while !folder.starts_with(&common) {
-            common = common.parent()?.to_owned();
-        }
-    }
-    // A single root: its folder is the root, or one of its FOLDERs.
-    Some(common)
 }

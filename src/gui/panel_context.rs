@@ -69,6 +69,8 @@ pub enum Request {
     Describe(crate::export::Catalogue),
     /// Open the dialog that publishes the dataset at this path.
     Publish(PathBuf),
+    /// Show a file or folder in the desktop's file manager.
+    ShowInFolder(PathBuf),
     /// Open a page of the documentation at a line.
     Document(Page, usize),
     /// Open the form of an action that has one; for this sample of level 0 alone, if one is given.

@@ -23,8 +23,8 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::Job;
 use crate::model::SamplePath;
 use crate::studio::{
-    Command, Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio,
-    check_expectation,
+    Command, Event as StudioEvent, Outcome, PlacedScriptLine, ReplayLine, RowRef, ScriptLine, Step,
+    Studio, check_expectation,
 };
 
 /// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first
@@ -40,7 +40,7 @@ const PICTURE: Duration = Duration::from_secs(20);
 
 /// A script that is running.
 pub struct ScriptRunner {
-    lines: VecDeque<(usize, ScriptLine)>,
+    lines: VecDeque<PlacedScriptLine>,
     eyes: Arc<Mutex<AccessibilitySnapshot>>,
     pictures: Option<PathBuf>,
     verdict: ScriptVerdict,
@@ -84,13 +84,12 @@ impl ScriptRunner {
     pub fn new(
         ctx: &Context,
         name: &str,
-        lines: Vec<ScriptLine>,
+        lines: Vec<PlacedScriptLine>,
         pictures: Option<PathBuf>,
     ) -> Self {
         let eyes = AccessibilitySnapshot::open(ctx);
-        let lines = lines.into_iter().enumerate().collect();
         Self {
-            lines,
+            lines: lines.into(),
             eyes,
             pictures,
             verdict: Arc::default(),
@@ -112,7 +111,8 @@ impl ScriptRunner {
         if self.phase != Phase::Calm {
             return;
         }
-        let Some((_, ScriptLine::Command(line))) = self.lines.front() else {
+        let current = self.lines.front().map(|line| &line.content);
+        let Some(ScriptLine::Command(line)) = current else {
             return;
         };
         let expect = line.expect.clone().unwrap_or_default();
@@ -243,7 +243,7 @@ impl App {
         &mut self,
         ctx: &Context,
         name: &str,
-        lines: Vec<ScriptLine>,
+        lines: Vec<PlacedScriptLine>,
         pictures: Option<PathBuf>,
     ) -> ScriptVerdict {
         let driver = ScriptRunner::new(ctx, name, lines, pictures);
@@ -274,8 +274,9 @@ impl App {
             driver.finish(ctx, Ok(done));
             self.quitting = true;
         } else if let Err(error) = self.drive_step(ctx, &mut driver) {
-            let place = driver.lines.front().map_or(0, |(number, _)| number + 1);
-            let error = error.at_place(format!("{} line {place}", driver.name));
+            let current = driver.lines.front();
+            let place = current.map_or(driver.name.clone(), |line| line.place_in(&driver.name));
+            let error = error.at_place(place);
             driver.finish(ctx, Err(error));
             self.quitting = true;
         }
@@ -299,10 +300,10 @@ impl App {
         if driver.frames <= SETTLE && driver.phase == Phase::Begin {
             return Ok(());
         }
-        let Some((_, line)) = driver.lines.front().cloned() else {
+        let Some(line) = driver.lines.front().cloned() else {
             return Ok(());
         };
-        match line {
+        match line.content {
             ScriptLine::Command(line) => self.drive_command(driver, &line),
             ScriptLine::Step(step) => self.drive_interface(ctx, driver, step),
         }

@@ -141,6 +141,16 @@ impl<K, T> AsyncValue<K, T> {
             .ok()
     }
 
+    /// As [`Self::latest`], with the key that the value is of.
+    pub fn latest_entry(&self) -> Option<(&K, &T)> {
+        let ended = self
+            .newest
+            .as_ref()
+            .filter(|newest| newest.outcome().is_some());
+        let shown = ended.or(self.previous.as_ref())?;
+        Some((&shown.key, shown.outcome()?.as_ref().ok()?))
+    }
+
     /// The key of the newest request.
     pub fn key(&self) -> Option<&K> {
         self.newest.as_ref().map(|request| &request.key)

@@ -196,6 +196,11 @@ impl<T> Job<T> {
         self.context.progress()
     }
 
+    /// As [`JobContext::warnings`].
+    pub fn warnings(&self) -> Vec<String> {
+        self.context.warnings()
+    }
+
     /// Time since the start.
     pub fn elapsed_time(&self) -> Duration {
         self.started.elapsed()

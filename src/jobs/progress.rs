@@ -25,8 +25,6 @@ pub struct Progress {
     pub total: Option<u64>,
     /// Bytes read or written since the start.
     pub bytes: u64,
-    /// Problems that did not stop the job.
-    pub warnings: Vec<String>,
     /// True once cancellation was requested, for this job or (by a signal) for all.
     pub cancelling: bool,
     /// The job can be paused: see [`JobContext::allow_pause`].
@@ -190,6 +188,12 @@ impl JobContext {
         }
     }
 
+    /// Problems that did not stop the job: thousands of texts, unlike [`Self::progress`], which is
+    /// asked for in every frame of the window.
+    pub fn warnings(&self) -> Vec<String> {
+        self.text().lines()
+    }
+
     /// A copy of the current state.
     pub fn progress(&self) -> Progress {
         let text = self.text();
@@ -201,7 +205,6 @@ impl JobContext {
             done: self.shared.done.load(Ordering::Relaxed),
             total: (total != u64::MAX && total != 0).then_some(total),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
-            warnings: text.lines(),
             cancelling: self.is_cancelled(),
             pausable: self.shared.pausable.load(Ordering::Relaxed),
             paused: self.shared.paused.load(Ordering::Relaxed),

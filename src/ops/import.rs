@@ -714,7 +714,7 @@ mod tests {
             };
             let ctx = JobContext::default();
             join_metadata(&mut dataset, &join, &ctx).expect("joins");
-            ctx.progress().warnings.join("\n")
+            ctx.warnings().join("\n")
         };
         let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");
         assert!(

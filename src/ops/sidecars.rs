@@ -753,8 +753,7 @@ mod tests {
         );
         assert!(!copies.exists());
         assert!(
-            ctx.progress()
-                .warnings
+            ctx.warnings()
                 .iter()
                 .any(|warning| warning.contains("x.jp2")),
             "the other format is named"

@@ -67,6 +67,7 @@ impl Studio {
         }
         self.report = Arc::new(report);
         self.checked_state = Some(state);
+        self.failed_check = None;
     }
 
     pub(super) fn forget_headers(&mut self) {

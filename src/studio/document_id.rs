@@ -22,6 +22,17 @@ pub(super) fn is_about_document(command: &Command) -> bool {
     }
 }
 
+/// Why the report is not of the document as it is now.
+#[derive(Clone, Copy, Debug)]
+pub enum OutdatedReport<'a> {
+    /// The check runs.
+    Checking,
+    /// The check failed, so it does not run again before the next change.
+    Failed(&'a Error),
+    /// Nothing checked the document since it was opened or changed.
+    NotChecked,
+}
+
 impl Studio {
     /// The id of the open document.
     pub fn document_id(&self) -> DocumentId {
@@ -50,7 +61,7 @@ impl Studio {
             std::mem::take(&mut self.live),
             std::mem::take(&mut self.report),
         ));
-        self.checked_state = None;
+        (self.checked_state, self.failed_check) = (None, None);
         self.document_id = self.document_id.next();
         let late = self
             .running
@@ -71,6 +82,20 @@ impl Studio {
     /// findings of an older revision are those of other samples.
     pub fn is_report_current(&self) -> bool {
         self.checked_state == Some(self.document_state()) && !self.live_check.is_running()
+    }
+
+    /// Why [`Studio::report`] is not of the document as it is now; `None` when it is.
+    pub fn find_report_delay(&self) -> Option<OutdatedReport<'_>> {
+        let failed = self.failed_check.as_ref();
+        if self.is_report_current() {
+            None
+        } else if self.live_check.is_running() {
+            Some(OutdatedReport::Checking)
+        } else if let Some((_, error)) = failed.filter(|(of, _)| *of == self.document_state()) {
+            Some(OutdatedReport::Failed(error))
+        } else {
+            Some(OutdatedReport::NotChecked)
+        }
     }
 
     fn revision(&self) -> Option<u64> {
@@ -169,6 +194,38 @@ mod tests {
             .iter()
             .map(|sample| sample.id.to_string())
             .collect()
+    }
+
+    #[test]
+    fn a_failed_check_is_no_running_one_and_the_next_check_makes_the_report_current() {
+        let mut studio = studio();
+        done(&mut studio, Command::New);
+        done(&mut studio, insert("a", &["x"]));
+        let delay = studio.find_report_delay();
+        assert!(
+            matches!(delay, Some(OutdatedReport::NotChecked)),
+            "{delay:?}"
+        );
+        studio.finish_live_check(Err(Error::internal("the check broke")));
+        let delay = studio.find_report_delay();
+        assert!(
+            matches!(delay, Some(OutdatedReport::Failed(error)) if error.summary().contains("broke")),
+            "{delay:?}"
+        );
+        // The failure is that of the draft before this change.
+        done(&mut studio, insert("b", &["x"]));
+        let delay = studio.find_report_delay();
+        assert!(
+            matches!(delay, Some(OutdatedReport::NotChecked)),
+            "{delay:?}"
+        );
+        studio.finish_live_check(Err(Error::internal("the check broke")));
+        let check = Command::Validate {
+            deep: false,
+            profile: crate::model::Profile::Tools,
+        };
+        done(&mut studio, check);
+        assert!(studio.is_report_current() && studio.find_report_delay().is_none());
     }
 
     #[test]

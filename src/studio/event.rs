@@ -51,6 +51,8 @@ pub enum Event {
     Offered(Vec<String>),
     /// The draft was saved as a project.
     ProjectSaved(PathBuf),
+    /// An autosaved draft was deleted, with this journal.
+    DraftForgotten(PathBuf),
     /// A project was read but not opened: it has files on servers that the user has not agreed to.
     ProjectAsks {
         /// The project.

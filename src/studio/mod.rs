@@ -30,6 +30,7 @@ pub use command::Command;
 pub use consistency_settings::ConsistencySettings;
 pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
+pub use document_id::OutdatedReport;
 pub use document_read::DocumentRead;
 pub use document_state::DocumentId;
 use document_state::DocumentState;
@@ -38,7 +39,9 @@ pub use fix::FixFinder;
 pub use plan::PlanDraft;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
-pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
+pub use script::{
+    Expect, PlacedScriptLine, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script,
+};
 pub use server::Server;
 pub use verbs::command_for;
 
@@ -158,6 +161,8 @@ pub struct Studio {
     live_check: Latest<(DocumentState, Report)>,
     /// The state of the document that `report` is of.
     checked_state: Option<DocumentState>,
+    /// The state of the document whose live check failed, and why.
+    failed_check: Option<(DocumentState, Error)>,
     opening: Option<Opening>,
     /// State of the incremental check, which examines only changed roots.
     live: Arc<Mutex<LiveCheck>>,
@@ -177,6 +182,8 @@ pub struct Studio {
     asks_for_servers: bool,
     /// Watched folders; their new files are added to the tray.
     watched: Vec<watch::Watched>,
+    /// The step of the history with which changes of watched files are merged.
+    watch_step: Option<watch::WatchStep>,
 }
 
 impl Studio {
@@ -191,6 +198,7 @@ impl Studio {
             report: Arc::default(),
             live_check: Latest::new(),
             checked_state: None,
+            failed_check: None,
             opening: None,
             live: Arc::default(),
             checks_by_itself: true,
@@ -204,6 +212,7 @@ impl Studio {
             consistency: consistency::ConsistencyState::default(),
             asks_for_servers: false,
             watched: Vec::new(),
+            watch_step: None,
         }
     }
 
@@ -269,7 +278,7 @@ impl Studio {
             } => self.save_project(path, view, overwrite),
             Command::OpenProject { path } => self.open_project(path),
             Command::Restore { path } => self.restore(path),
-            Command::Forget { path } => self.forget(&path),
+            Command::Forget { path } => self.forget(path),
             Command::RunRecipe => self.run_recipe(),
             Command::SetRecipe { recipe } => self.set_recipe(recipe),
             Command::FixSafe => self.fix_safe(),
@@ -344,7 +353,7 @@ impl Studio {
                 Some(outcome) => {
                     let RunningJob { job, document, .. } = self.running.remove(index);
                     on_progress(&job.progress());
-                    for warning in job.progress().warnings {
+                    for warning in job.warnings() {
                         self.log(LogLevel::Warning, warning);
                     }
                     document.map_or(Ok(()), |id| self.need_document(id))?;
@@ -399,7 +408,7 @@ impl Studio {
                 label,
             };
         }
-        for warning in job.progress().warnings {
+        for warning in job.warnings() {
             self.log(LogLevel::Warning, format!("{label}: {warning}"));
         }
         let applied = outcome.and_then(|finish| {
@@ -441,6 +450,7 @@ impl Studio {
             Err(error) if error.is_cancelled() => None,
             Err(error) => {
                 self.log(LogLevel::Error, error.report());
+                self.failed_check = Some((self.document_state(), error));
                 None
             }
         }

@@ -27,15 +27,15 @@ pub fn replay(
 ) -> Result<usize> {
     let lines = read_script(file)?;
     let count = lines.len();
-    for (number, line) in lines.into_iter().enumerate() {
-        let place =
-            |error: Error| error.at_place(format!("{} line {}", file.display(), number + 1));
-        match line {
+    let name = file.display().to_string();
+    for line in lines {
+        let (number, place) = (line.number, line.place_in(&name));
+        match line.content {
             ScriptLine::Command(line) => run_line(*line, studio, on_progress),
             ScriptLine::Step(step) => run_step(step, studio, on_progress),
         }
-        .map_err(place)?;
-        on_line(number + 1)?;
+        .map_err(|error| error.at_place(place))?;
+        on_line(number)?;
     }
     Ok(count)
 }

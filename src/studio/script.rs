@@ -243,25 +243,82 @@ fn removed_command_error(command: &str) -> Option<String> {
     ))
 }
 
+/// A command or step of a script, and where it is.
+#[derive(Clone, Debug)]
+pub struct PlacedScriptLine {
+    /// Its number among the commands and steps, from 1.
+    pub number: usize,
+    /// The line of the file on which it begins, from 1.
+    pub file_line: usize,
+    pub content: ScriptLine,
+}
+
+impl PlacedScriptLine {
+    /// Where it is, for errors; `file` is the name of the script.
+    pub fn place_in(&self, file: &str) -> String {
+        format!("{file} line {} (item {})", self.file_line, self.number)
+    }
+}
+
+/// The lines, from 1, on which the items of a JSON list begin. The text is valid.
+fn list_item_lines(text: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let (mut line, mut depth) = (1usize, 0usize);
+    let (mut in_string, mut escaped, mut begins) = (false, false, false);
+    for byte in text {
+        line += usize::from(*byte == b'\n');
+        if in_string {
+            in_string = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+            continue;
+        }
+        if begins && !byte.is_ascii_whitespace() && *byte != b']' {
+            found.push(line);
+            begins = false;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth = depth.saturating_add(1);
+                begins = depth == 1;
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => begins = depth == 1,
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Reads a script and resolves its paths against its folder.
 ///
 /// # Errors
 /// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a file that is not a script;
 /// [`crate::error::Kind::Usage`] when it starts programs or sets connection settings without the
 /// consent of the user of this session. Nothing is run.
-pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
+pub fn read_script(file: &Path) -> Result<Vec<PlacedScriptLine>> {
     let text = read_json_document(file, "read the command file")?;
-    let mut lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(|error| {
+    let lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(|error| {
         Error::usage("the command file is not a list of commands")
             .because(error)
             .at_path(file)
     })?;
+    let numbered = (1..).zip(list_item_lines(&text)).zip(lines);
+    let mut lines: Vec<PlacedScriptLine> = numbered
+        .map(|((number, file_line), content)| PlacedScriptLine {
+            number,
+            file_line,
+            content,
+        })
+        .collect();
+    let name = file.display().to_string();
     let base = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     for line in &mut lines {
-        match line {
+        let place = line.place_in(&name);
+        match &mut line.content {
             ScriptLine::Command(line) => line
                 .command
                 .visit_paths(&mut |_, path| *path = resolve_script_path(base, path)),
@@ -278,13 +335,14 @@ pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
                     "a picture is saved in the folder of the screenshots, so its name is a file \
                         name alone",
                 );
-                return Err(error.at_place(name.printable_line()));
+                let name = name.printable_line();
+                return Err(error.at_place(format!("{place}: {name}")));
             }
             ScriptLine::Step(Step::Resize { width, height })
                 if !(SIDE.contains(&*width) && SIDE.contains(&*height)) =>
             {
                 let error = Error::usage(format!("a window can't have {width} × {height} points"))
-                    .at_path(file);
+                    .at_place(place);
                 return Err(error.hint(format!(
                     "each side has {} to {}",
                     SIDE.start(),
@@ -315,9 +373,9 @@ fn is_file_name(name: &str) -> bool {
 
 /// Refuses a script with lines that need consent. Programs known only later, such as those of a
 /// project's recipe, are refused when they are run.
-fn need_consent(lines: &[ScriptLine]) -> Result<()> {
+fn need_consent(lines: &[PlacedScriptLine]) -> Result<()> {
     let commands = lines.iter().filter_map(|line| {
-        if let ScriptLine::Command(line) = line {
+        if let ScriptLine::Command(line) = &line.content {
             Some(&line.command)
         } else {
             None
@@ -377,6 +435,23 @@ mod tests {
             .expect("writes");
             assert_eq!(read_script(&file).is_ok(), good, "{width} × {height}");
         }
+    }
+
+    #[test]
+    fn items_have_the_lines_on_which_they_begin() {
+        let text = "[\n  {\"a\": \"x, [\\\" {\",\n   \"b\": [1,\n 2]},\n\n {\"c\": 1}, {}\n]\n";
+        assert_eq!(list_item_lines(text.as_bytes()), [2, 6, 6]);
+        assert_eq!(list_item_lines(b" [ ] "), [0; 0]);
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let file = folder.path().join("x.json");
+        std::fs::write(
+            &file,
+            "[\n{\"command\": \"new\"},\n\n{\"command\": \"undo\"}]",
+        )
+        .expect("writes");
+        let lines = read_script(&file).expect("reads");
+        let places: Vec<String> = lines.iter().map(|line| line.place_in("x")).collect();
+        assert_eq!(places, ["x line 2 (item 1)", "x line 4 (item 2)"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Watched folders: new files are added to the tray once they are complete. The system reports
-//! changes; where that can't be started, the folder is listed every 5 s.
+//! changes; where that can't be started, the folder is listed every 5 s. A folder on a network file
+//! system is also listed, as the system does not report what other machines change.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -9,10 +10,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::document_state::DocumentState;
 use super::tray::collect;
-use super::{Event, Finish, Outcome, Studio};
+use super::{Event, Finish, LogLevel, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
+use crate::files::is_on_network;
 use crate::folder_archive::store_around;
 use crate::jobs::{JobContext, Jobs};
 use crate::model::{AssetPath, Payload, Tortilla};
@@ -25,6 +28,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(300);
 /// Interval between listings of a folder whose changes the system does not report; and the time
 /// after which complete files no longer wait for those that are still written.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval between listings of a folder on a network file system, which may answer slowly.
+const NETWORK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// One watched folder.
 pub(super) struct Watched {
@@ -33,9 +38,15 @@ pub(super) struct Watched {
     /// Canonical path.
     folder: PathBuf,
     arrived: Arc<Mutex<Vec<PathBuf>>>,
-    /// Stops watching, and thereby the thread, on drop.
-    _watcher: Box<dyn Watcher + Send>,
+    /// How often it is listed; `None` where the system reports all changes.
+    listed: Option<Duration>,
+    /// Stop watching, and thereby the thread, on drop.
+    _watchers: Vec<Box<dyn Watcher + Send>>,
 }
+
+/// A watched folder that was named by a symbolic link: its canonical path, and the path as given.
+/// Samples may have either.
+type FolderAlias = (PathBuf, PathBuf);
 
 impl Studio {
     pub(super) fn watch(&mut self, folder: &Path) -> Result<Outcome> {
@@ -57,8 +68,10 @@ impl Studio {
                         .hint("choose the folder that contains the file"));
                 }
                 // Watching starts before the listing, so that no file is missed.
-                let watched = begin_watch(given, &folder, jobs)?;
-                let files = new_files(&content, &[folder], ctx)?;
+                let interval = is_on_network(&folder).then_some(NETWORK_INTERVAL);
+                let watched = begin_watch(given, &folder, interval, jobs)?;
+                let aliases: Vec<FolderAlias> = watched.alias().into_iter().collect();
+                let files = new_files(&content, &[folder], &aliases, ctx)?;
                 Ok(Box::new(move |studio: &mut Studio| {
                     if studio.document_id() != document {
                         return Ok(Event::None);
@@ -71,6 +84,10 @@ impl Studio {
                         return Err(
                             Error::usage("this folder is watched already").at_path(&watched.folder)
                         );
+                    }
+                    if let Some(interval) = watched.listed {
+                        let text = describe_listing(&watched.folder, interval);
+                        studio.log(LogLevel::Info, text);
                     }
                     studio.watched.push(watched);
                     add_arrived_files(studio, files)
@@ -95,6 +112,13 @@ impl Studio {
         self.watched.iter().map(|watched| watched.folder.as_path())
     }
 
+    /// How often a watched folder is listed, as the system does not report all of its changes;
+    /// `None` where it does.
+    pub fn find_listing_interval(&self, folder: &Path) -> Option<Duration> {
+        let mut watched = self.watched.iter();
+        watched.find(|watched| watched.folder == folder)?.listed
+    }
+
     /// Starts a job that adds complete files to the tray.
     pub(super) fn poll_watched(&mut self) {
         let mut arrived: Vec<PathBuf> = Vec::new();
@@ -112,9 +136,10 @@ impl Studio {
         }
         arrived.sort();
         let (content, document) = (draft.content().clone(), self.document_id());
+        let aliases: Vec<FolderAlias> = self.watched.iter().filter_map(Watched::alias).collect();
         self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
-            let files = new_files(&content, &arrived, ctx)?;
+            let files = new_files(&content, &arrived, &aliases, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.document_id() == document {
                     add_arrived_files(studio, files)
@@ -126,8 +151,37 @@ impl Studio {
     }
 }
 
-/// Files at or below these paths that are not samples of the draft.
-fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<Vec<Unplaced>> {
+impl Watched {
+    fn alias(&self) -> Option<FolderAlias> {
+        (self.given != self.folder).then(|| (self.folder.clone(), self.given.clone()))
+    }
+}
+
+fn describe_listing(folder: &Path, interval: Duration) -> String {
+    format!(
+        "{} is listed every {} s, as the system does not report all of its changes",
+        folder.display(),
+        interval.as_secs()
+    )
+}
+
+/// A path below a watched folder, as it is below the path by which the folder was named.
+fn list_other_names(path: &Path, aliases: &[FolderAlias]) -> Vec<PathBuf> {
+    let names = aliases.iter().filter_map(|(folder, given)| {
+        let below = path.strip_prefix(folder).ok()?;
+        Some(given.join(below))
+    });
+    names.collect()
+}
+
+/// Files at or below these paths that are not samples of the draft. A file that the tray has by the
+/// other name of its folder keeps that name.
+fn new_files(
+    content: &Content,
+    paths: &[PathBuf],
+    aliases: &[FolderAlias],
+    ctx: &JobContext,
+) -> Result<Vec<Unplaced>> {
     let mut files = Vec::new();
     // The files of a Zarr store arrive one by one, but the store is one entry of the tray.
     let units: BTreeSet<&Path> = paths
@@ -146,41 +200,153 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
     let mut placed = HashSet::new();
     sources(&content.dataset.root, &mut placed);
     files.retain(|file| !placed.contains(file.path.as_path()));
-    Ok(files)
+    if aliases.is_empty() {
+        return Ok(files);
+    }
+    let tray: HashSet<&Path> = content.tray.iter().map(|file| &*file.path).collect();
+    let mut found = Vec::with_capacity(files.len());
+    for mut file in files {
+        let names = list_other_names(&file.path, aliases);
+        if names.iter().any(|name| placed.contains(&**name)) {
+            continue;
+        }
+        if let Some(name) = names.into_iter().find(|name| tray.contains(&**name)) {
+            file.path = name;
+        }
+        found.push(file);
+    }
+    Ok(found)
 }
 
-/// Adds files that are not in the tray, and those again that are larger or smaller than when they
-/// arrived; adding none is not an error.
+/// The last step of the history that the watch made, if it only changed files of the tray: further
+/// changes become one step with it, while it is the newest. A file that grows for hours would
+/// otherwise make a step after each pause.
+pub(super) struct WatchStep {
+    state: DocumentState,
+    /// The files that the step changed.
+    changed: HashSet<PathBuf>,
+}
+
+/// An edit that brings the tray up to date with the files of watched folders.
+struct TrayUpdate {
+    edit: Edit,
+    /// Number of files that it adds or changes.
+    count: usize,
+    /// Files that were in the tray with another size.
+    changed: HashSet<PathBuf>,
+}
+
+impl TrayUpdate {
+    /// Adds files that are not in the tray, and those again that are larger or smaller than when
+    /// they arrived. `None` when there are none.
+    fn find(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<Self> {
+        let arrived: HashMap<&Path, &Unplaced> =
+            files.iter().map(|file| (&*file.path, file)).collect();
+        let has_changed =
+            |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
+        let outdated: Vec<u32> = (0..)
+            .zip(tray)
+            .filter(|(_, known)| has_changed(known))
+            .map(|(place, _)| place)
+            .collect();
+        if outdated.is_empty() {
+            let edit = Edit::append_to_tray(tray, files)?;
+            return Some(Self::new(edit, HashSet::new()));
+        }
+        let (old, kept): (Vec<&Unplaced>, Vec<&Unplaced>) =
+            tray.iter().partition(|known| has_changed(known));
+        let changed = old.into_iter().map(|file| file.path.clone()).collect();
+        let kept: Vec<Unplaced> = kept.into_iter().cloned().collect();
+        let add = Edit::append_to_tray(&kept, files)?;
+        Some(Self::new(add, changed).with_removed_places(outdated))
+    }
+
+    fn new(add: Edit, changed: HashSet<PathBuf>) -> Self {
+        let count = match &add {
+            Edit::AddToTray { files } => files.len(),
+            _ => 0,
+        };
+        Self {
+            edit: add,
+            count,
+            changed,
+        }
+    }
+
+    /// The same, after these places of the tray were removed.
+    fn with_removed_places(self, places: Vec<u32>) -> Self {
+        let label = self.edit.label();
+        let edits = vec![Edit::RemoveFromTray { places }, self.edit];
+        Self {
+            edit: Edit::Batch { label, edits },
+            ..self
+        }
+    }
+
+    /// True when it adds no file that the tray did not have.
+    fn only_changes(&self) -> bool {
+        self.count == self.changed.len()
+    }
+}
+
+/// Brings the tray up to date with files of watched folders; adding none is not an error.
 fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft and its watched folders may be gone.
     let Ok(draft) = studio.need_draft() else {
         return Ok(Event::None);
     };
     let tray = draft.tray().clone();
-    let arrived: HashMap<&Path, &Unplaced> = files.iter().map(|file| (&*file.path, file)).collect();
-    let has_changed = |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
-    let (outdated, kept): (Vec<_>, Vec<_>) = (0..)
-        .zip(tray.iter())
-        .partition(|(_, known)| has_changed(known));
-    let kept: Vec<Unplaced> = kept.into_iter().map(|(_, file)| file.clone()).collect();
-    let outdated: Vec<u32> = outdated.into_iter().map(|(place, _)| place).collect();
-    let Some(add) = Edit::append_to_tray(&kept, files) else {
+    // What was saved or written stays a step to return to.
+    let may_merge = draft.is_dirty();
+    let Some(update) = TrayUpdate::find(&tray, files) else {
         return Ok(Event::None);
     };
-    let Edit::AddToTray { files } = &add else {
-        return Ok(Event::None);
+    let (count, only_changes) = (update.count, update.only_changes());
+    let state = studio.document_state();
+    let before = studio.watch_step.take();
+    let before = before.filter(|step| step.state == state && may_merge && only_changes);
+    let changed = match before {
+        Some(step) => merge_into_step(studio, &update, step)?,
+        None => {
+            studio.apply_edit(update.edit)?;
+            Some(update.changed)
+        }
     };
-    let count = files.len();
-    let edit = if outdated.is_empty() {
-        add
-    } else {
-        let label = add.label();
-        let remove = Edit::RemoveFromTray { places: outdated };
-        let edits = vec![remove, add];
-        Edit::Batch { label, edits }
-    };
-    studio.edit(edit)?;
+    let state = studio.document_state();
+    let step = changed.map(|changed| WatchStep { state, changed });
+    studio.watch_step = step.filter(|_| only_changes);
     Ok(Event::Arrived { files: count })
+}
+
+/// Undoes the last step and makes it again with the changes of `update`. Returns the files that it
+/// changes now; `None` when all are as they were before it, so that there is no such step any more.
+fn merge_into_step(
+    studio: &mut Studio,
+    update: &TrayUpdate,
+    step: WatchStep,
+) -> Result<Option<HashSet<PathBuf>>> {
+    let added = list_added_files(&update.edit);
+    let tray = studio.need_draft()?.tray().clone();
+    let others = tray
+        .iter()
+        .filter(|file| step.changed.contains(&file.path) && !update.changed.contains(&file.path));
+    let files: Vec<Unplaced> = added.into_iter().chain(others).cloned().collect();
+    studio.undo()?;
+    let tray = studio.need_draft()?.tray().clone();
+    let Some(both) = TrayUpdate::find(&tray, files) else {
+        return Ok(None);
+    };
+    studio.apply_edit(both.edit)?;
+    Ok(Some(both.changed))
+}
+
+/// The files that an edit puts into the tray.
+fn list_added_files(edit: &Edit) -> Vec<&Unplaced> {
+    match edit {
+        Edit::AddToTray { files } => files.iter().map(|place| &place.file).collect(),
+        Edit::Batch { edits, .. } => edits.iter().flat_map(list_added_files).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Collects the source files of samples.
@@ -201,9 +367,15 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     }
 }
 
-fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
+/// Starts watching; with an interval, the folder is listed, too.
+fn begin_watch(
+    given: PathBuf,
+    folder: &Path,
+    interval: Option<Duration>,
+    jobs: Jobs,
+) -> Result<Watched> {
     let (sender, receiver) = channel();
-    let mut watcher: Option<Box<dyn Watcher + Send>> = None;
+    let mut watchers: Vec<Box<dyn Watcher + Send>> = Vec::new();
     // Before watching begins: what comes after this is in an event, or in the listing of the job.
     let seen = list_folder(folder).into_iter();
     let seen = seen.filter_map(|path| mark_of(&path).map(|mark| (path, mark)));
@@ -220,7 +392,7 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     );
     match recommended {
         Ok(mut reporting) => match reporting.watch(folder, RecursiveMode::Recursive) {
-            Ok(()) => watcher = Some(Box::new(reporting)),
+            Ok(()) => watchers.push(Box::new(reporting)),
             Err(error) => tracing::warn!(
                 "{} is listed every 5 s, as the system can't report its changes: {error}",
                 folder.display()
@@ -231,21 +403,19 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         ),
     }
     let failed = |error| unwatched_folder_error(folder, error);
-    let watcher = match watcher {
-        Some(watcher) => watcher,
-        None => {
-            let root = folder.to_owned();
-            let mut polled = PollWatcher::new(
-                move |event| send_changed_paths(event, &root, &sender),
-                Config::default().with_poll_interval(POLL_INTERVAL),
-            )
+    let listed = interval.or(watchers.is_empty().then_some(POLL_INTERVAL));
+    if let Some(interval) = listed {
+        let root = folder.to_owned();
+        let mut polled = PollWatcher::new(
+            move |event| send_changed_paths(event, &root, &sender),
+            Config::default().with_poll_interval(interval),
+        )
+        .map_err(failed)?;
+        polled
+            .watch(folder, RecursiveMode::Recursive)
             .map_err(failed)?;
-            polled
-                .watch(folder, RecursiveMode::Recursive)
-                .map_err(failed)?;
-            Box::new(polled)
-        }
-    };
+        watchers.push(Box::new(polled));
+    }
     let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let inbox = arrived.clone();
     let spawned = std::thread::Builder::new()
@@ -258,7 +428,8 @@ fn begin_watch(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
         given,
         folder: folder.to_owned(),
         arrived,
-        _watcher: watcher,
+        listed,
+        _watchers: watchers,
     })
 }
 
@@ -446,7 +617,7 @@ pub(super) fn mark_of(path: &Path) -> Option<SizeAndTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studio::Command;
+    use crate::studio::{Command, Document};
     use std::io::Write;
 
     fn wait(studio: &mut Studio, what: impl Fn(&Studio) -> bool) -> Vec<usize> {
@@ -547,6 +718,106 @@ mod tests {
             )
             .unwrap();
         assert_eq!(studio.watched_folders().len(), 0);
+    }
+
+    #[test]
+    fn a_listed_folder_gives_each_file_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = crate::files::canonical(folder.path()).unwrap();
+        let often = Duration::from_millis(200);
+        let watched = begin_watch(real.clone(), &real, Some(often), Jobs::quiet()).unwrap();
+        assert_eq!(watched.listed, Some(often));
+        std::fs::write(real.join("new.tif"), b"12").unwrap();
+        let begun = Instant::now();
+        let mut arrived = Vec::new();
+        while begun.elapsed() < Duration::from_secs(60) && arrived.is_empty() {
+            std::thread::sleep(Duration::from_millis(50));
+            arrived.append(&mut watched.arrived.lock().unwrap());
+        }
+        // Further listings, and what the system reports.
+        std::thread::sleep(QUIET + 3 * often);
+        arrived.append(&mut watched.arrived.lock().unwrap());
+        assert_eq!(arrived, [real.join("new.tif")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_can_be_watched_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        for name in ["placed.tif", "unplaced.tif", "early.tif"] {
+            std::fs::write(real.join(name), b"1").unwrap();
+        }
+        let mut studio = Studio::new(Jobs::quiet());
+        let mut run = |command: Command| {
+            studio.run_to_end(command, &mut |_| {}).unwrap();
+            names(&studio)
+        };
+        run(Command::Import {
+            paths: vec![link.join("placed.tif")],
+            into: Default::default(),
+            metadata: None,
+        });
+        run(Command::AddToTray {
+            paths: vec![link.join("unplaced.tif")],
+        });
+        std::fs::write(real.join("unplaced.tif"), b"123").unwrap();
+        let found = run(Command::Watch {
+            folder: link.clone(),
+        });
+        assert_eq!(found, ["early.tif 1", "unplaced.tif 3"], "each once");
+        std::fs::write(link.join("late.tif"), b"12").unwrap();
+        wait(&mut studio, |studio| {
+            names(studio).contains(&"late.tif 2".to_owned())
+        });
+        assert_eq!(names(&studio).len(), 3);
+        studio
+            .run_to_end(Command::Unwatch { folder: link }, &mut |_| {})
+            .unwrap();
+        assert_eq!(studio.watched_folders().len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_grows_for_hours_makes_one_step() {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio.run_to_end(Command::New, &mut |_| {}).unwrap();
+        let arrive = |studio: &mut Studio, files: &[(&str, u64)]| {
+            let files = files
+                .iter()
+                .map(|(name, size)| Unplaced::file(*name, *size));
+            drop(add_arrived_files(studio, files.collect()).unwrap());
+            studio.need_draft().unwrap().step_number()
+        };
+        assert_eq!(arrive(&mut studio, &[("/w/a", 1), ("/w/b", 1)]), 1);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 2)]), 2, "is not its arrival");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 3)]), 2);
+        assert_eq!(arrive(&mut studio, &[("/w/b", 5), ("/w/a", 3)]), 2);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 4)]), 2);
+        assert_eq!(names(&studio), ["a 4", "b 5"]);
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 1", "b 1"]);
+        studio.run_to_end(Command::Redo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 4", "b 5"]);
+        // What was undone and redone is a step of the user.
+        assert_eq!(arrive(&mut studio, &[("/w/a", 6)]), 3);
+        assert_eq!(arrive(&mut studio, &[("/w/c", 1)]), 4, "a new file");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 7)]), 5, "not the newest");
+        if let Some(Document::Draft(document)) = &mut studio.document {
+            document.draft.mark_saved();
+        }
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6, "that was saved");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 9)]), 6);
+        assert_eq!(names(&studio), ["a 9", "b 5", "c 1"]);
+        studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
+        assert_eq!(names(&studio), ["a 7", "b 5", "c 1"]);
+        // A file that is as before needs no step.
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 7)]), 5);
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
+        assert_eq!(names(&studio), ["a 8", "b 5", "c 1"]);
     }
 
     #[test]

@@ -664,7 +664,7 @@ mod tests {
             ]
         );
         assert_eq!(table.columns().len(), 6);
-        let warning = ctx.progress().warnings.join("\n");
+        let warning = ctx.warnings().join("\n");
         assert!(
             warning.contains("cloud cover (%) is cloud_cover")
                 && warning.contains("a:b:c is a_b_c_2"),

@@ -160,7 +160,7 @@ pub fn journal(bytes: &[u8]) {
 pub fn script(bytes: &[u8]) {
     let path = place::file("x.json", bytes);
     for line in expected(read_script(&path)).unwrap_or_default() {
-        let text = match &line {
+        let text = match &line.content {
             ScriptLine::Command(line) => serde_json::to_string(&line.command),
             ScriptLine::Step(step) => serde_json::to_string(step),
         };

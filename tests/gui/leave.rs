@@ -403,6 +403,7 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
             .is_none(),
         "there is no draft to compare it with"
     );
+    assert!(harness.query_by_label("Show in folder").is_some());
     click(&mut harness, "Open dataset");
     assert_eq!(document(&harness).rows(0), roots);
 }

@@ -129,7 +129,7 @@ impl OperationServer {
             tokio::time::sleep(POLL_INTERVAL).await;
         };
         match outcome {
-            Ok(answer) => answer.into_result(job.progress().warnings),
+            Ok(answer) => answer.into_result(job.warnings()),
             Err(error) => failure(&error),
         }
     }

@@ -171,9 +171,10 @@ impl Studio {
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
         let state = self.document_state();
-        // A journal outside of the autosave folder belongs to the user and is kept.
-        let own = own_journal(self.autosave_folder.as_deref(), &path).ok();
+        let folder = self.autosave_folder.clone();
         Ok(self.start(tr!("Restore a draft"), move |ctx| {
+            // A journal outside of the autosave folder belongs to the user and is kept.
+            let own = own_journal(folder.as_deref(), &path).ok();
             // Another window that has the draft open, or restores it, keeps its journal.
             let lock = own.as_deref().map(hold).transpose()?.flatten();
             let restored = restore(&path, ctx)?;
@@ -209,11 +210,15 @@ impl Studio {
         }))
     }
 
-    pub(in crate::studio) fn forget(&mut self, path: &Path) -> Result<Outcome> {
-        let journal = own_journal(self.autosave_folder.as_deref(), path)?;
-        let _lock = hold(&journal)?;
-        forget(&journal);
-        Ok(Outcome::Done(Event::None))
+    pub(in crate::studio) fn forget(&mut self, path: PathBuf) -> Result<Outcome> {
+        let folder = self.autosave_folder.clone();
+        let label = tr!("Delete the autosaved draft");
+        self.start_with_event(label, Event::DraftForgotten, move |_| {
+            let journal = own_journal(folder.as_deref(), &path)?;
+            let _lock = hold(&journal)?;
+            forget(&journal);
+            Ok(journal)
+        })
     }
 
     pub(in crate::studio) fn set_recipe(&mut self, recipe: Vec<ExtensionCall>) -> Result<Outcome> {

@@ -2,7 +2,7 @@
 //! preview, and what follows.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::Ui;
 
@@ -13,14 +13,38 @@ use super::report::{OperationReport, report_of};
 use crate::container::OpenOptions;
 use crate::error::Result;
 use crate::export::Catalogue;
+use crate::gui::action::Action;
+use crate::gui::output_places::OutputPlaces;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::widgets::FieldNote;
 use crate::jobs::JobContext;
+use crate::model::{is_remote, list_numbered_names};
 use crate::ops::publish::Prices;
 use crate::studio::{Command, Document, Event, Studio};
 
 /// Width of most dialogs in points.
 const WIDTH: f32 = 680.0;
+
+/// What the input of a form is on this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InputKind {
+    /// Not there, not on this machine, or not looked for.
+    #[default]
+    Unknown,
+    File,
+    Folder,
+}
+
+impl InputKind {
+    /// Looks at the disk.
+    fn find(path: &Path) -> Self {
+        match std::fs::metadata(path) {
+            Ok(about) if about.is_file() => Self::File,
+            Ok(about) if about.is_dir() => Self::Folder,
+            _ => Self::Unknown,
+        }
+    }
+}
 
 /// The open document, for the initial values of a form.
 #[derive(Clone, Debug, Default)]
@@ -43,9 +67,29 @@ pub struct OperationStart {
     pub catalogue: Option<Catalogue>,
     /// Prices of the settings.
     pub prices: Prices,
+    /// What the input is.
+    pub input_kind: InputKind,
+    /// A path in the folder for outputs that nothing has, for the dataset that is moved to 2.0.
+    pub migration_target: Option<PathBuf>,
 }
 
 impl OperationStart {
+    /// Adds what the disk says: the folder for outputs, unless there is one, and the kind of the
+    /// input. The disk may not respond, so jobs call this.
+    pub fn look_at_disk(mut self, action: Action, places: &OutputPlaces) -> Self {
+        if self.folder.as_os_str().is_empty() {
+            self.folder = places.choose_folder();
+        }
+        let local = self.input.as_deref().filter(|path| !is_remote(path));
+        self.input_kind = local.map(InputKind::find).unwrap_or_default();
+        if action == Action::Migrate {
+            let input = self.input.as_deref();
+            self.migration_target =
+                input.and_then(|input| find_migration_target(input, &self.folder));
+        }
+        self
+    }
+
     /// Path of the input as text; empty without one.
     pub fn input_text(&self) -> String {
         self.input
@@ -211,13 +255,22 @@ pub enum OperationEnd {
     Ignored,
 }
 
+/// A path in a folder that nothing has, named after the dataset that is moved to 2.0.
+fn find_migration_target(input: &Path, folder: &Path) -> Option<PathBuf> {
+    let name = input
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty());
+    list_numbered_names(stem.unwrap_or("dataset"), ".tacozip")
+        .map(|name| folder.join(name))
+        .find(|target| !target.exists())
+}
+
 /// Path, open options and id of the open document.
-pub fn start_of(document: Option<&Document>, folder: PathBuf) -> OperationStart {
+pub fn start_of(document: Option<&Document>) -> OperationStart {
     let Some(document) = document else {
-        return OperationStart {
-            folder,
-            ..OperationStart::default()
-        };
+        return OperationStart::default();
     };
     let id = document.collection().id().to_owned();
     match document.opened_dataset() {
@@ -225,14 +278,57 @@ pub fn start_of(document: Option<&Document>, folder: PathBuf) -> OperationStart 
             input: Some(open.reader.info().path.clone()),
             open: open.options.clone(),
             id,
-            folder,
             ..OperationStart::default()
         },
         None => OperationStart {
             draft: true,
             id,
-            folder,
             ..OperationStart::default()
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find_kind(path: &Path) -> InputKind {
+        let start = OperationStart {
+            input: Some(path.to_owned()),
+            ..OperationStart::default()
+        };
+        let start = start.look_at_disk(Action::Convert, &OutputPlaces::default());
+        start.input_kind
+    }
+
+    #[test]
+    fn a_taken_name_is_never_proposed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let numbers = (2..=120).map(|number| format!("-{number}"));
+        for number in std::iter::once(String::new()).chain(numbers) {
+            let taken = folder.path().join(format!("old{number}.tacozip"));
+            std::fs::write(taken, "").expect("writes");
+        }
+        let start = OperationStart {
+            input: Some("/in/old.part.tortilla".into()),
+            folder: folder.path().to_owned(),
+            ..OperationStart::default()
+        };
+        let start = start.look_at_disk(Action::Migrate, &OutputPlaces::default());
+        assert_eq!(
+            start.migration_target,
+            Some(folder.path().join("old-121.tacozip"))
+        );
+        assert_eq!(start.input_kind, InputKind::Unknown);
+    }
+
+    #[test]
+    fn files_and_folders_are_told_apart() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.tacozip");
+        std::fs::write(&file, "").expect("writes");
+        assert_eq!(find_kind(&file), InputKind::File);
+        assert_eq!(find_kind(folder.path()), InputKind::Folder);
+        assert_eq!(find_kind(Path::new("s3://bucket/a")), InputKind::Unknown);
     }
 }

@@ -12,7 +12,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
-use crate::model::Finding;
+use crate::model::{Finding, is_remote};
 use crate::ops::{
     AnyOutput, Edited, OperationOutput, Optimised, Percentiles, Repaired, Taco3Prepared,
 };
@@ -188,6 +188,8 @@ impl OperationReport {
 
     /// Draws the buttons; returns `None` to show the form again.
     pub fn buttons_ui(&self, ui: &mut Ui, close: bool) -> Option<Next> {
+        let shown = self.open.as_ref().filter(|path| !is_remote(path));
+        let mut show = false;
         let (open, leave, again, copy) = foot_ui(ui, |ui| {
             let open =
                 self.open.is_some() && ui.add(Button::primary(self.texts.open).large()).clicked();
@@ -204,6 +206,10 @@ impl OperationReport {
                 && ui
                     .add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
                     .clicked();
+            if shown.is_some() {
+                let button = Button::ghost(tr!("Show in folder")).large();
+                show = ui.add(button.icon(icons::FOLDER_OPEN)).clicked();
+            }
             let note = self.page.as_ref().map_or("", |page| page.footer_note());
             if !note.is_empty() {
                 let t = theme::tokens(ui);
@@ -213,6 +219,7 @@ impl OperationReport {
         });
         Some(match (&self.open, open, copy) {
             _ if again => return None,
+            (Some(path), ..) if show => Next::Also(Request::ShowInFolder(path.clone())),
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
             (_, _, true) => Next::Also(Request::Copy(self.text.clone())),
             _ if leave || close => Next::Close,

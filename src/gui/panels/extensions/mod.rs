@@ -25,6 +25,7 @@ use crate::gui::panels::panel::Panel;
 use crate::gui::panels::structure;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
+use crate::jobs::Jobs;
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
 use state::{ExtensionChoice, ExtensionsPanel};
@@ -192,7 +193,7 @@ impl Panel for ExtensionsPanel {
         ui.painter()
             .vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
         ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| {
-            list_ui(ui, self)
+            list_ui(ui, self, cx.jobs)
         });
         let columns = if rest.width() > 640.0 {
             rest.width() * 0.55
@@ -237,7 +238,7 @@ impl Panel for ExtensionsPanel {
     }
 }
 
-fn list_ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
+fn list_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
     let t = theme::tokens(ui);
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 6))
@@ -249,7 +250,7 @@ fn list_ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
                 .hint(tr!("Find an extension"))
                 .show(ui);
         });
-    recipes::ui(ui, panel);
+    recipes::ui(ui, panel, jobs);
     let state = &mut *panel;
     let wanted = state.filter.trim().to_lowercase();
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();

@@ -1,7 +1,7 @@
 //! Recipes: chosen extensions with their options, one JSON file each in the folder of settings. A
 //! recipe is what `taco-studio extend --calls FILE` takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{Frame, Margin, Ui};
 
@@ -11,17 +11,15 @@ use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
 use crate::gui::icons;
 use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui};
+use crate::jobs::{AsyncValue, Jobs};
 
-fn folder() -> Option<PathBuf> {
-    Some(config_dir()?.join("recipes"))
+fn folder() -> Result<PathBuf, String> {
+    let settings = config_dir().ok_or_else(|| tr!("There is no folder for settings."))?;
+    Ok(settings.join("recipes"))
 }
 
-fn names() -> Vec<String> {
-    let entries = folder()
-        .and_then(|folder| std::fs::read_dir(folder).ok())
-        .into_iter()
-        .flatten()
-        .flatten();
+fn list_names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter_map(|entry| {
             entry
@@ -36,10 +34,8 @@ fn names() -> Vec<String> {
 }
 
 /// The calls of a recipe.
-pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
-    let path = folder()
-        .ok_or_else(|| tr!("There is no folder for settings."))?
-        .join(format!("{name}.json"));
+fn load(folder: &Path, name: &str) -> Result<Vec<ExtensionCall>, String> {
+    let path = folder.join(format!("{name}.json"));
     let text = crate::files::read(&path).map_err(|error| {
         tr!(
             "{path} can't be read: {error}.",
@@ -57,15 +53,14 @@ pub fn load(name: &str) -> Result<Vec<ExtensionCall>, String> {
 }
 
 /// Saves calls under a name, atomically.
-pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
+fn save(folder: &Path, name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']) {
         return Err(tr!(
             "A recipe's name is a file name: no / \\ or :, and no dot at the beginning."
         )
         .into());
     }
-    let folder = folder().ok_or_else(|| tr!("There is no folder for settings."))?;
-    crate::folders::make_private(&folder).map_err(|error| error.to_string())?;
+    crate::folders::make_private(folder).map_err(|error| error.to_string())?;
     let text = serde_json::to_vec_pretty(calls).map_err(|error| error.to_string())?;
     write_document(&folder.join(format!("{name}.json")), &text, true).map_err(|error| {
         tr!(
@@ -76,11 +71,75 @@ pub fn save(name: &str, calls: &[ExtensionCall]) -> Result<(), String> {
     })
 }
 
+impl RecipesState {
+    /// Lists the recipes, and again after one was saved.
+    fn update_names(&mut self, jobs: &Jobs) {
+        self.names
+            .update(jobs, self.saved, tr!("List the recipes"), |_| {
+                Ok(folder().map_or(Vec::new(), |folder| list_names(&folder)))
+            });
+    }
+
+    fn start_loading(&mut self, jobs: &Jobs, name: String) {
+        let wanted = name.clone();
+        self.loaded
+            .update(jobs, name, tr!("Read a recipe"), move |_| {
+                Ok(folder().and_then(|folder| load(&folder, &wanted)))
+            });
+    }
+
+    fn start_saving(&mut self, jobs: &Jobs, name: String, calls: Vec<ExtensionCall>) {
+        let wanted = name.clone();
+        self.written
+            .update(jobs, name, tr!("Save a recipe"), move |_| {
+                Ok(folder().and_then(|folder| save(&folder, &wanted, &calls)))
+            });
+    }
+
+    /// Shows what became of the recipe that was written.
+    fn take_written(&mut self) {
+        let Some(name) = self.written.key().cloned() else {
+            return;
+        };
+        match take_result(&mut self.written) {
+            None => {}
+            Some(Ok(())) => {
+                (self.current, self.naming, self.error) = (name, None, None);
+                self.saved += 1;
+            }
+            Some(Err(error)) => self.error = Some(error),
+        }
+    }
+
+    /// The recipe that was read, with its name.
+    fn take_loaded(&mut self) -> Option<(String, Vec<ExtensionCall>)> {
+        let name = self.loaded.key()?.clone();
+        match take_result(&mut self.loaded)? {
+            Ok(calls) => Some((name, calls)),
+            Err(error) => {
+                self.error = Some(error);
+                None
+            }
+        }
+    }
+}
+
+/// The outcome, once it is there; an error as text.
+fn take_result<T>(value: &mut AsyncValue<String, Result<T, String>>) -> Option<Result<T, String>> {
+    let outcome = value.take()?;
+    Some(outcome.unwrap_or_else(|error| Err(error.report())))
+}
+
 /// Draws the recipe line.
-pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
+pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
     let calls = panel.calls();
-    let names = panel.recipes.names.get_or_insert_with(names).clone();
-    let mut adopted = None;
+    panel.recipes.take_written();
+    panel.recipes.update_names(jobs);
+    if let Some((name, calls)) = panel.recipes.take_loaded() {
+        panel.adopt(&calls);
+        (panel.recipes.current, panel.recipes.error) = (name, None);
+    }
+    let names = panel.recipes.names.latest().cloned().unwrap_or_default();
     Frame::NONE
         .inner_margin(Margin {
             left: 8,
@@ -100,22 +159,22 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
                     let response = field.hint(tr!("Name of the recipe")).show(ui);
                     let entered = response.lost_focus()
                         && ui.input(|input| input.key_pressed(egui::Key::Enter));
+                    let saving = panel.recipes.written.is_pending();
+                    let saving = saving.then_some(tr!("The recipe is being saved"));
                     let keep = ui
-                        .add(Button::secondary(tr!("Save")).name(tr!("Save the recipe")))
+                        .add(
+                            Button::secondary(tr!("Save"))
+                                .name(tr!("Save the recipe"))
+                                .with_disabled_reason(saving),
+                        )
                         .clicked()
-                        || entered;
+                        || (entered && saving.is_none());
                     let drop = ui
                         .add(Button::icon_only(icons::X, tr!("Do not save the recipe")))
                         .clicked();
                     if keep && let Ok(calls) = &calls {
                         let name = name.trim().to_owned();
-                        panel.recipes.error = save(&name, calls).err();
-                        if panel.recipes.error.is_none() {
-                            panel.recipes = RecipesState {
-                                current: name,
-                                ..RecipesState::default()
-                            };
-                        }
+                        panel.recipes.start_saving(jobs, name, calls.clone());
                     } else if drop {
                         panel.recipes.naming = None;
                     }
@@ -132,10 +191,7 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
                     if let Some(index) =
                         widgets::combo(ui, tr!("Recipe"), &shown, width, false, &names)
                     {
-                        match load(&names[index]) {
-                            Ok(calls) => adopted = Some((names[index].clone(), calls)),
-                            Err(error) => panel.recipes.error = Some(error),
-                        }
+                        panel.recipes.start_loading(jobs, names[index].clone());
                     }
                 });
                 let blocked = match &calls {
@@ -160,9 +216,29 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel) {
                 note_ui(ui, &FieldNote::Error(error.clone()));
             }
         });
-    if let Some((name, calls)) = adopted {
-        panel.adopt(&calls);
-        panel.recipes.current = name;
-        panel.recipes.error = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_recipe_is_listed_and_read_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path().join("recipes");
+        assert!(list_names(&folder).is_empty(), "there is no folder");
+        let calls: Vec<ExtensionCall> = serde_json::from_value(serde_json::json!([
+            { "extension": "labels", "options": {}, "target": { "level": 0 } }
+        ]))
+        .expect("calls");
+        save(&folder, "mine", &calls).expect("saves");
+        assert_eq!(list_names(&folder), ["mine"]);
+        let read = load(&folder, "mine").expect("reads");
+        assert_eq!(
+            serde_json::to_value(&read).expect("JSON"),
+            serde_json::to_value(&calls).expect("JSON")
+        );
+        assert!(save(&folder, "a/b", &calls).is_err());
+        assert!(load(&folder, "none").is_err());
     }
 }

@@ -215,7 +215,14 @@ pub struct ExampleState {
 /// State of the line that loads and saves recipes (named lists of calls).
 #[derive(Default)]
 pub struct RecipesState {
-    pub(super) names: Option<Vec<String>>,
+    /// Names in the folder, by how many recipes were saved before.
+    pub(super) names: AsyncValue<u64, Vec<String>>,
+    /// How many recipes were saved.
+    pub(super) saved: u64,
+    /// The recipe that is read, by its name.
+    pub(super) loaded: AsyncValue<String, Result<Vec<ExtensionCall>, String>>,
+    /// The recipe that is written, by its name.
+    pub(super) written: AsyncValue<String, Result<(), String>>,
     pub(super) current: String,
     /// Name being typed for a new recipe; `None` while none is saved.
     pub(super) naming: Option<String>,

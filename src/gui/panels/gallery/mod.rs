@@ -26,7 +26,7 @@ use crate::model::{FieldSpec, is_padding};
 use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
 use pictures::{CardState, Pictures, ThumbnailBands};
-use state::GalleryPanel;
+use state::{GalleryPanel, SortedRoots};
 
 const CAPTION: f32 = 24.0;
 const GAP: f32 = 10.0;
@@ -52,7 +52,7 @@ impl Panel for GalleryPanel {
         let kept = cx.studio.filtered_rows().cloned();
         let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
         let key = cx.document_key();
-        let mut order: Option<Arc<Vec<u32>>> = None;
+        let mut order: Option<Arc<SortedRoots>> = None;
         if let (Some(column), Some(open)) = (self.sort.clone(), document.opened_dataset()) {
             let of = kept.as_ref().map(ValueId::from_arc);
             let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
@@ -62,7 +62,8 @@ impl Panel for GalleryPanel {
                 tr!("Sort"),
                 move |ctx| {
                     let rows = kept.as_ref().and_then(|kept| kept.rows(0));
-                    sort_roots_by_column(reader.as_ref(), &name, rows, ctx).map(Arc::new)
+                    let sorted = sort_roots_by_column(reader.as_ref(), &name, rows, ctx)?;
+                    Ok(Arc::new(SortedRoots::new(sorted)))
                 },
             );
             order = match self.order.get(&(key, of, column)) {
@@ -71,23 +72,26 @@ impl Panel for GalleryPanel {
             };
         }
         let shown: &[u32] = match (&order, kept_rows) {
-            (Some(order), _) => order,
+            (Some(order), _) => order.rows(),
             (None, Some(rows)) => rows,
             (None, None) => &[],
         };
         let all = order.is_none() && kept_rows.is_none();
         let count = if all { document.rows(0) } else { shown.len() };
         let row_of = |index: usize| if all { index as u32 } else { shown[index] };
-        let ordered = order.as_ref().map(|order| order.as_slice());
         grid_ui(ui, self, cx, document, count, &row_of, &|root| {
-            find_card_index(root, ordered, kept_rows)
+            find_card_index(root, order.as_deref(), kept_rows)
         });
     }
 }
 
-fn find_card_index(root: u32, order: Option<&[u32]>, kept_rows: Option<&[u32]>) -> Option<usize> {
+fn find_card_index(
+    root: u32,
+    order: Option<&SortedRoots>,
+    kept_rows: Option<&[u32]>,
+) -> Option<usize> {
     match (order, kept_rows) {
-        (Some(order), _) => order.iter().position(|row| *row == root),
+        (Some(order), _) => order.find_card(root),
         // The rows that filters keep ascend.
         (None, Some(rows)) => rows.binary_search(&root).ok(),
         (None, None) => Some(root as usize),

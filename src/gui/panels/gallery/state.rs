@@ -9,6 +9,35 @@ use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::raster::Preset;
 
+/// Rows of level 0 in the order of their cards.
+#[derive(Debug, Default)]
+pub struct SortedRoots {
+    rows: Vec<u32>,
+    /// The card of each row; `u32::MAX` for a row without one.
+    cards: Vec<u32>,
+}
+
+impl SortedRoots {
+    pub fn new(rows: Vec<u32>) -> Self {
+        let length = rows.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut cards = vec![u32::MAX; length];
+        for (card, row) in (0..).zip(&rows) {
+            cards[*row as usize] = card;
+        }
+        Self { rows, cards }
+    }
+
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// The card of a row: asked for in each frame, so it is not searched.
+    pub fn find_card(&self, root: u32) -> Option<usize> {
+        let card = *self.cards.get(root as usize)?;
+        (card != u32::MAX).then_some(card as usize)
+    }
+}
+
 /// State of the panel.
 pub struct GalleryPanel {
     pub(super) made_for: Option<DocumentKey>,
@@ -20,7 +49,7 @@ pub struct GalleryPanel {
     pub(super) shared: Option<bool>,
     pub(super) size: f32,
     pub(super) sort: Option<String>,
-    pub(super) order: AsyncValue<(DocumentKey, Option<ValueId>, String), Arc<Vec<u32>>>,
+    pub(super) order: AsyncValue<(DocumentKey, Option<ValueId>, String), Arc<SortedRoots>>,
     pub(super) scroll: RowScroll,
     /// Columns shown on the thumbnail and below it.
     pub(super) captions: [Option<String>; 2],
@@ -49,5 +78,19 @@ impl Default for GalleryPanel {
             captions: [None, None],
             pictures: Pictures::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_knows_its_card() {
+        let sorted = SortedRoots::new(vec![7, 0, 3]);
+        assert_eq!(sorted.rows(), [7, 0, 3]);
+        let cards: Vec<Option<usize>> = [7, 0, 3, 1, 8].map(|row| sorted.find_card(row)).into();
+        assert_eq!(cards, [Some(0), Some(1), Some(2), None, None]);
+        assert_eq!(SortedRoots::default().find_card(0), None);
     }
 }

@@ -115,15 +115,12 @@ impl MapPanel {
         times.get(at.row as usize).copied().flatten()
     }
 
-    /// Colour classes of the chosen column, once known.
+    /// Colour classes of the chosen column, once known; while a draft is edited, those of the
+    /// revision before until the new ones are ready.
     pub fn classes(&self) -> Option<&Arc<RowClasses>> {
         let chosen = self.colour.as_ref()?;
-        let (_, level, column) = self.classes.key()?;
-        // Those of another column or level stay until the new ones are ready.
-        if *level != self.level || column != chosen || self.classes.is_pending() {
-            return None;
-        }
-        self.classes.latest()
+        let ((_, level, column), classes) = self.classes.latest_entry()?;
+        (*level == self.level && column == chosen).then_some(classes)
     }
 
     /// Shows another level: rows of the one before are neither drawn nor chosen any more.
@@ -246,6 +243,40 @@ mod tests {
         panel.classes.update(&Jobs::quiet(), key, "Colours", work);
         assert!(panel.classes().is_none(), "those of the other column");
         drop(go);
+    }
+
+    #[test]
+    fn classes_of_the_revision_before_stay_until_the_new_ones_are_there() {
+        let mut panel = MapPanel {
+            colour: Some("cloud".into()),
+            ..MapPanel::default()
+        };
+        fill_classes(&mut panel, "cloud");
+        let old = panel.classes().cloned().expect("is computed");
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        let key = ((DocumentId::default(), 1), 0, "cloud".to_owned());
+        let new = Arc::new(RowClasses {
+            of: vec![0, 0],
+            ..(*old).clone()
+        });
+        let made = new.clone();
+        let work = move |_: &JobContext| {
+            let _ = gate.recv();
+            Ok(made)
+        };
+        panel.classes.update(&Jobs::quiet(), key, "Colours", work);
+        assert!(
+            panel
+                .classes()
+                .is_some_and(|shown| Arc::ptr_eq(shown, &old))
+        );
+        drop(go);
+        wait_until(|| !panel.classes.is_pending());
+        assert!(
+            panel
+                .classes()
+                .is_some_and(|shown| Arc::ptr_eq(shown, &new))
+        );
     }
 
     #[test]

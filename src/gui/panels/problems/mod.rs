@@ -101,12 +101,7 @@ impl Panel for ProblemsPanel {
             return;
         }
         self.refresh(&report);
-        let cursor = self.selected.and_then(|selected| {
-            self.rows.iter().position(|line| {
-                matches!(line,
-                ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected)
-            })
-        });
+        let cursor = self.find_selected_row();
         // Findings of an older revision must not change the draft.
         let fixable = cx
             .document()
@@ -319,14 +314,12 @@ impl Panel for ProblemsPanel {
             .document()
             .is_some_and(|document| document.draft().is_some())
             && cx.studio.is_report_current();
-        if fixable
-            && cx
-                .studio
-                .report()
-                .findings
-                .iter()
-                .any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder))
-        {
+        let report = cx.studio.report().clone();
+        let has_findings = !report.findings.is_empty();
+        if has_findings {
+            self.refresh(&report);
+        }
+        if fixable && has_findings && self.has_shape_faults {
             let tip = tr!(
                 "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can \
                     be undone"

@@ -21,6 +21,10 @@ pub struct ProblemsPanel {
     /// in the order shown.
     left: Option<[Option<usize>; 2]>,
     pub(super) rows: Vec<ProblemLine>,
+    /// By finding: its row; `u32::MAX` for one in a folded group.
+    rows_of_findings: Vec<u32>,
+    /// True when a root differs from the pattern, or a FOLDER is empty.
+    pub(super) has_shape_faults: bool,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
     pub(super) changes: usize,
     /// The finding whose best fix was asked for, and whether for all roots with this problem.
@@ -80,6 +84,21 @@ impl ProblemsPanel {
                     .extend(findings.into_iter().map(ProblemLine::Child));
             }
         }
+        self.rows_of_findings = vec![u32::MAX; report.findings.len()];
+        for (row, line) in (0..).zip(&self.rows) {
+            if let ProblemLine::Child(index) | ProblemLine::Single(index) = line {
+                self.rows_of_findings[*index] = row;
+            }
+        }
+        let mut rules = report.findings.iter().map(|finding| finding.rule);
+        self.has_shape_faults =
+            rules.any(|rule| matches!(rule, Rule::PitRoots | Rule::PitEmptyFolder));
+    }
+
+    /// The row of the selected finding, if it shows.
+    pub(super) fn find_selected_row(&self) -> Option<usize> {
+        let row = *self.rows_of_findings.get(self.selected?)?;
+        (row != u32::MAX).then_some(row as usize)
     }
 
     /// Moves the selection from the findings of one report to those of the next. A finding is the
@@ -231,6 +250,7 @@ mod tests {
         let mut state = ProblemsPanel::default();
         let all = report(&["id", "description", "licenses", "tasks"]);
         assert_eq!(steps(&mut state, &all, true), "id");
+        assert_eq!(state.find_selected_row(), Some(1), "below its rule");
         let without_id = report(&["description", "licenses", "tasks"]);
         assert_eq!(steps(&mut state, &without_id, true), "description");
         // Two reports come before the next step, and each has lost a finding.

@@ -14,6 +14,7 @@ use crate::gui::counted_texts;
 use crate::gui::draft_structure::StructureSummary;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
+use crate::gui::report_delay::describe_report_delay;
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::value_id::ValueId;
@@ -410,8 +411,7 @@ fn fixes_ui(
             Care::Removes => Button::danger(tr!("Apply")),
         };
         // Findings of an older revision must not change the draft.
-        let is_current = cx.studio.is_report_current();
-        let checking = (!is_current).then_some(tr!("The draft is being checked"));
+        let checking = describe_report_delay(cx.studio).map(crate::text::translate_text);
         if ui
             .add(
                 apply

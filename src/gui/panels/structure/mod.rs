@@ -390,13 +390,8 @@ fn toolbar_ui(
     if panel.shown_for != wanted {
         panel.shown_for = wanted;
         let filter = panel.only_faults;
-        panel.shown = document.structure().filter(|_| filter).map(|structure| {
-            let off = |root: &usize| structure.worst(*root) > PositionState::Present;
-            (0..structure.roots())
-                .filter(off)
-                .map(|root| root as u32)
-                .collect()
-        });
+        let structure = document.structure().filter(|_| filter);
+        panel.shown = structure.map(|structure| structure.list_off_roots());
     }
 }
 

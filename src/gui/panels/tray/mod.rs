@@ -166,6 +166,14 @@ fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
     }
     Popup::menu(&eye).show(|ui| {
         for folder in folders {
+            if let Some(interval) = cx.studio.find_listing_interval(&folder) {
+                let text = tr!(
+                    "{folder} is listed every {seconds} s: not all of its changes are reported",
+                    folder = dropped_paths::display_path(&folder),
+                    seconds = interval.as_secs()
+                );
+                ui.label(theme::style_small_text(text, t.tx2));
+            }
             let text = tr!(
                 "Stop watching {folder}",
                 folder = dropped_paths::display_path(&folder)

@@ -126,7 +126,7 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
     let kept = cx.studio.filtered_rows().cloned();
     let summary = cx.session.structure.summary.clone();
     follow_chip(panel, cx);
-    panel.follow(cx.session.serial, document.tree());
+    panel.follow(cx.session.serial, document.tree(), cx.jobs);
     cx.session.selection.clear_marked_after_change(key);
     if panel.filter.trim().is_empty() && panel.show == Show::All && kept.is_none() {
         let wanted = Some((key, panel.changes, ValueId::from_arc(&summary)));

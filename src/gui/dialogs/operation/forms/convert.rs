@@ -7,7 +7,7 @@ use crate::container::{BuildOptions, Format, Parts};
 use crate::gui::dialogs::operation::dataset_fields::{DatasetOutputField, InputField};
 use crate::gui::dialogs::operation::fields::{self, OperationFields, size_in};
 use crate::gui::dialogs::operation::form::{
-    OperationForm, OperationStart, OperationTexts, PreviewWork,
+    InputKind, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::{Destination, OperationPreview};
@@ -33,8 +33,7 @@ pub struct ConvertForm {
 impl ConvertForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
-        let zip = start.input.as_ref().is_some_and(|path| path.is_file());
-        let (format, ending) = if zip {
+        let (format, ending) = if start.input_kind == InputKind::File {
             (Format::Folder, "")
         } else {
             (Format::Zip, ".tacozip")

@@ -23,7 +23,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
 use crate::jobs::{AsyncState, AsyncValue};
-use crate::model::{Severity, list_numbered_names};
+use crate::model::Severity;
 use crate::ops::{
     AnyOutput, CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest,
     Migrated, Operation, OperationOutput,
@@ -75,21 +75,9 @@ struct MigrationTable {
 }
 
 impl MigrateForm {
-    /// Proposes a name in the folder for outputs; `None` without an input.
+    /// Proposes the free name that was found; `None` without an input.
     pub fn new(start: &OperationStart) -> Option<Self> {
-        let (input, folder) = (start.input.clone()?, &start.folder);
-        let stem = input
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_else(|| "dataset".into());
-        let stem = stem
-            .split('.')
-            .next()
-            .filter(|stem| !stem.is_empty())
-            .unwrap_or("dataset");
-        let target = list_numbered_names(stem, ".tacozip")
-            .map(|name| folder.join(name))
-            .find(|target| !target.exists())?;
+        let (input, target) = (start.input.clone()?, start.migration_target.as_ref()?);
         let target = target.display().to_string();
         Some(Self {
             input,
@@ -711,28 +699,10 @@ mod tests {
     use crate::jobs::Jobs;
 
     #[test]
-    fn a_taken_name_is_never_proposed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let numbers = (2..=120).map(|number| format!("-{number}"));
-        for number in std::iter::once(String::new()).chain(numbers) {
-            let taken = folder.path().join(format!("old{number}.tacozip"));
-            std::fs::write(taken, "").expect("writes");
-        }
-        let form = MigrateForm::new(&OperationStart {
-            input: Some("/in/old.tortilla".into()),
-            folder: folder.path().to_owned(),
-            ..OperationStart::default()
-        })
-        .expect("an input");
-        let target = Path::new(&form.output.location.text);
-        assert_eq!(target, folder.path().join("old-121.tacozip"));
-    }
-
-    #[test]
     fn a_plan_is_made_once_and_again_after_a_change() {
         let mut form = MigrateForm::new(&OperationStart {
             input: Some("/in/old.part.tortilla".into()),
-            folder: "/out".into(),
+            migration_target: Some("/out/old.tacozip".into()),
             ..OperationStart::default()
         })
         .expect("an input");

@@ -6,7 +6,7 @@ use egui::Ui;
 use crate::gui::dialogs::operation::dataset_fields::{InputField, OutputField};
 use crate::gui::dialogs::operation::fields::{self, OperationFields};
 use crate::gui::dialogs::operation::form::{
-    OperationForm, OperationStart, OperationTexts, PreviewWork,
+    InputKind, OperationForm, OperationStart, OperationTexts, PreviewWork,
 };
 use crate::gui::dialogs::operation::line::ReportLine;
 use crate::gui::dialogs::operation::preview::OperationPreview;
@@ -35,12 +35,11 @@ impl OptimiseForm {
     /// Initial values for the opened dataset.
     pub fn new(start: &OperationStart) -> Self {
         let ending = match &start.input {
-            Some(path) if path.is_dir() => String::new(),
-            Some(path) => path
+            Some(path) if start.input_kind != InputKind::Folder => path
                 .extension()
                 .map(|ending| format!(".{}", ending.to_string_lossy()))
                 .unwrap_or_default(),
-            None => String::new(),
+            _ => String::new(),
         };
         let TogOptions {
             block_size, level, ..

@@ -12,6 +12,7 @@ use crate::gui::icons;
 use crate::gui::pane::Pane;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::state::StructurePanel;
+use crate::gui::report_delay::describe_report_delay;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, VirtualRows, paint};
 use crate::model::{Accepted, Consistency, NodePath, Property};
@@ -59,13 +60,16 @@ pub(super) fn groups_ui(
     let area = rest_of(ui, 28.0);
     let mut scroll = panel.consistency.groups_scroll;
     let mut wish = None;
+    panel.consistency.update_lines();
     {
         let state = &panel.consistency;
-        let lines = state.listed.lines(&state.open);
+        let lines = state.lines();
         let draft = document.draft().is_some();
         // The rows of an older revision are those of other roots.
-        let is_current = cx.studio.is_report_current();
-        let outdated = (!is_current).then_some(tr!("The draft is being checked"));
+        let is_newest = state.is_of(cx.studio.report().consistency.as_ref());
+        let outdated = describe_report_delay(cx.studio)
+            .or((!is_newest).then_some(mark!("The draft is being checked")))
+            .map(crate::text::translate_text);
         ui.scope_builder(UiBuilder::new().max_rect(area), |ui| {
             let list = VirtualRows::new(tr!("Groups"), lines.len() as u64).row_height(GROUP);
             list.show(ui, &mut scroll, |ui, row, rect, response| {
@@ -74,8 +78,9 @@ pub(super) fn groups_ui(
                     rect.bottom() - 0.5,
                     Stroke::new(1.0, t.line),
                 );
-                match lines[row as usize] {
-                    OutlierLine::Group(index) => {
+                match lines.line(row as usize) {
+                    None => {}
+                    Some(OutlierLine::Group(index)) => {
                         let group = &state.listed.groups[index];
                         let key = (group.position, group.property);
                         if state.selected == Some(key) {
@@ -98,7 +103,7 @@ pub(super) fn groups_ui(
                         let text = group_text(group, consistency);
                         let name = format!("{title}, {}: {text}", group.count);
                         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &name));
-                        let caret = if state.open.contains(&key) {
+                        let caret = if state.is_open(key) {
                             icons::CARET_DOWN
                         } else {
                             icons::CARET_RIGHT
@@ -180,7 +185,7 @@ pub(super) fn groups_ui(
                         }
                         response.clone().on_hover_text(theme::rich_text(text));
                     }
-                    OutlierLine::Outlier(index, at) => {
+                    Some(OutlierLine::Outlier(index, at)) => {
                         let group = &state.listed.groups[index];
                         let Some(outlier) =
                             find_outlier(consistency, group.position, group.property, at)
@@ -220,7 +225,7 @@ pub(super) fn groups_ui(
                             wish = wish.take().or(Some(Wish::Go(at, false)));
                         }
                     }
-                    OutlierLine::Accepted(index) => {
+                    Some(OutlierLine::Accepted(index)) => {
                         let (entry, count) = &state.listed.accepted[index];
                         let position = consistency
                             .positions
@@ -310,11 +315,9 @@ fn apply_wish(
 ) {
     match wish {
         Wish::Toggle(position, property) => {
-            let state = &mut panel.consistency;
-            if !state.open.remove(&(position, property)) {
-                state.open.insert((position, property));
-            }
-            state.selected = Some((position, property));
+            let (state, group) = (&mut panel.consistency, (position, property));
+            state.set_open(group, !state.is_open(group));
+            state.selected = Some(group);
         }
         Wish::Show(position, property) => {
             select_group(panel, Some((position, property)));

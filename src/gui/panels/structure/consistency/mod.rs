@@ -13,8 +13,6 @@ mod view_choice;
 
 pub use view_choice::{view_ui, view_width};
 
-use std::sync::Arc;
-
 use egui::{Ui, UiBuilder};
 
 use super::state::StructurePanel;
@@ -25,38 +23,12 @@ use crate::gui::widgets::{self, EmptyState, paint};
 use crate::studio::{Command, Document};
 use groups::groups_ui;
 use roots::roots_ui;
-use state::ConsistencyLists;
 use strip::strip_ui;
 use table::{HEAD, ROW, table_ui};
 use toolbar::{progress, toolbar_ui};
 
 /// Width of the strip in points.
 const STRIP: f32 = 148.0;
-
-/// Updates the lists of the newest comparison. Every view of them calls this.
-pub fn refresh(panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
-    let report = cx.studio.report().clone();
-    let state = &mut panel.consistency;
-    match &report.consistency {
-        Some(newest)
-            if !state
-                .listed
-                .of
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, newest)) =>
-        {
-            state.listed = ConsistencyLists::new(newest);
-            let groups = &state.listed.groups;
-            state.selected = state.selected.filter(|(position, property)| {
-                groups
-                    .iter()
-                    .any(|g| g.position == *position && g.property == *property)
-            });
-        }
-        None if state.listed.of.is_some() => state.listed = ConsistencyLists::default(),
-        _ => {}
-    }
-}
 
 /// Draws the view.
 pub fn ui(
@@ -66,10 +38,17 @@ pub fn ui(
     document: &Document,
     summary: &StructureSummary,
 ) {
-    refresh(panel, cx);
+    let newest = cx.studio.report().consistency.as_ref();
+    panel.consistency.follow(newest, cx.jobs);
+    let is_read = newest.is_some();
     toolbar_ui(ui, panel, cx, document);
-    let Some(consistency) = cx.studio.report().consistency.clone() else {
-        return not_read_ui(ui, cx);
+    // The lists name rows of their comparison, which may not be the newest.
+    let Some(consistency) = panel.consistency.listed.of.clone() else {
+        return if is_read {
+            drop(widgets::spinner(ui, 20.0))
+        } else {
+            not_read_ui(ui, cx)
+        };
     };
     let area = ui.available_rect_before_wrap();
     let rename = if document.draft().is_some() && panel.consistency.rename.open {

@@ -69,17 +69,9 @@ pub(super) fn roots_ui(
     }
     let mut scroll = panel.consistency.roots_scroll;
     let mut picked = None;
+    panel.consistency.update_root_rows();
     {
-        let listed = &panel.consistency.listed;
-        let rows: Vec<usize> = (0..listed.roots.len())
-            .filter(|&root| {
-                !only
-                    || listed.roots[root]
-                        .cells
-                        .iter()
-                        .any(|cell| Some((cell.0, cell.1)) == selected)
-            })
-            .collect();
+        let (listed, rows) = (&panel.consistency.listed, panel.consistency.root_rows());
         ui.scope_builder(
             UiBuilder::new().max_rect(Rect::from_min_max(head.left_bottom(), area.max)),
             |ui| {

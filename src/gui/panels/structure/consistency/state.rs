@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::draft::Renaming;
 use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
-use crate::jobs::AsyncValue;
+use crate::jobs::{AsyncValue, Jobs, discard};
 use crate::model::{Accepted, Consistency, Property};
 
 /// Rows of the overview strip.
@@ -100,17 +101,62 @@ impl ConsistencyLists {
         listed
     }
 
-    /// Rows of the list, with the outliers of open groups.
-    pub fn lines(&self, open: &HashSet<(usize, Property)>) -> Vec<OutlierLine> {
-        let mut lines = Vec::new();
-        for (index, group) in self.groups.iter().enumerate() {
-            lines.push(OutlierLine::Group(index));
-            if open.contains(&(group.position, group.property)) {
-                lines.extend((0..group.count).map(|outlier| OutlierLine::Outlier(index, outlier)));
-            }
+    /// Indices of the roots with an outlier of this group; all roots for `None`.
+    fn list_root_rows(&self, group: Option<(usize, Property)>) -> Vec<usize> {
+        let is_listed = |root: &OddRoot| {
+            group.is_none_or(|group| root.cells.iter().any(|cell| (cell.0, cell.1) == group))
+        };
+        (0..self.roots.len())
+            .filter(|&root| is_listed(&self.roots[root]))
+            .collect()
+    }
+}
+
+/// Rows of the list of groups, with the outliers of open groups. Outliers are counted, not listed:
+/// there may be as many as samples.
+#[derive(Debug, Default)]
+pub struct OutlierLines {
+    /// The row of each group, then that of the first accepted value.
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl OutlierLines {
+    fn new(listed: &ConsistencyLists, open: &HashSet<(usize, Property)>) -> Self {
+        let mut next = 0usize;
+        let mut starts = Vec::with_capacity(listed.groups.len() + 1);
+        for group in &listed.groups {
+            starts.push(next);
+            let is_open = open.contains(&(group.position, group.property));
+            next = next.saturating_add(1 + if is_open { group.count } else { 0 });
         }
-        lines.extend((0..self.accepted.len()).map(OutlierLine::Accepted));
-        lines
+        starts.push(next);
+        Self {
+            starts,
+            len: next.saturating_add(listed.accepted.len()),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What a row shows; `None` beyond the last.
+    pub fn line(&self, row: usize) -> Option<OutlierLine> {
+        let index = self.starts.partition_point(|start| *start <= row);
+        let index = index.checked_sub(1).filter(|_| row < self.len)?;
+        let below = row - self.starts[index];
+        Some(match below {
+            _ if index + 1 == self.starts.len() => OutlierLine::Accepted(below),
+            0 => OutlierLine::Group(index),
+            _ => OutlierLine::Outlier(index, below - 1),
+        })
+    }
+
+    /// The row of a group.
+    pub fn row_of_group(&self, group: usize) -> Option<usize> {
+        self.starts.get(group).copied()
     }
 }
 
@@ -128,17 +174,188 @@ pub struct RenameBar {
     pub preview: AsyncValue<(DocumentKey, u32, String, String), Arc<Renaming>>,
 }
 
+/// The rows of the list of roots, and what they were chosen by: the selected group where only its
+/// roots are listed.
+type RootRows = (Option<(usize, Property)>, Vec<usize>);
+
 #[derive(Default)]
 pub struct ConsistencyView {
-    pub listed: ConsistencyLists,
+    pub listed: Arc<ConsistencyLists>,
+    /// The lists of the newest comparison: those before it are shown until they are made.
+    listing: AsyncValue<ValueId, Arc<ConsistencyLists>>,
     /// Position and property that are highlighted.
     pub selected: Option<(usize, Property)>,
     /// Groups with their outliers.
-    pub open: HashSet<(usize, Property)>,
+    open: HashSet<(usize, Property)>,
+    /// Rows of the list of groups.
+    lines: OutlierLines,
+    /// True when groups or `open` have changed since the rows were listed.
+    are_lines_old: bool,
+    /// Rows of the list of roots; `None` when the roots have changed.
+    root_rows: Option<RootRows>,
     /// Show only the roots of the selected group.
     pub only_selected: bool,
     pub table_scroll: RowScroll,
     pub roots_scroll: RowScroll,
     pub groups_scroll: RowScroll,
     pub rename: RenameBar,
+}
+
+impl ConsistencyView {
+    /// Starts listing a comparison, and takes its lists once they are made.
+    pub fn follow(&mut self, newest: Option<&Arc<Consistency>>, jobs: &Jobs) {
+        let Some(newest) = newest else {
+            self.listing = AsyncValue::default();
+            if self.listed.of.is_some() {
+                self.show(Arc::default());
+            }
+            return;
+        };
+        let (key, listed) = (ValueId::from_arc(newest), newest.clone());
+        self.listing
+            .update(jobs, key, tr!("List what differs"), move |_| {
+                Ok(Arc::new(ConsistencyLists::new(&listed)))
+            });
+        let made = self.listing.latest().cloned();
+        if let Some(made) = made.filter(|made| !Arc::ptr_eq(made, &self.listed)) {
+            self.show(made);
+        }
+    }
+
+    /// Shows other lists; a group that they lack is no longer selected.
+    fn show(&mut self, listed: Arc<ConsistencyLists>) {
+        self.selected = self.selected.filter(|selected| {
+            let mut groups = listed.groups.iter();
+            groups.any(|group| (group.position, group.property) == *selected)
+        });
+        discard(std::mem::replace(&mut self.listed, listed));
+        (self.are_lines_old, self.root_rows) = (true, None);
+    }
+
+    /// True when the lists are those of this comparison.
+    pub fn is_of(&self, newest: Option<&Arc<Consistency>>) -> bool {
+        let shown = self.listed.of.as_ref().zip(newest);
+        shown.is_some_and(|(shown, newest)| Arc::ptr_eq(shown, newest))
+    }
+
+    pub fn is_open(&self, group: (usize, Property)) -> bool {
+        self.open.contains(&group)
+    }
+
+    /// Shows or hides the outliers of a group.
+    pub fn set_open(&mut self, group: (usize, Property), open: bool) {
+        let has_changed = if open {
+            self.open.insert(group)
+        } else {
+            self.open.remove(&group)
+        };
+        self.are_lines_old |= has_changed;
+    }
+
+    /// Lists the rows of [`Self::lines`] again where groups or open groups have changed.
+    pub fn update_lines(&mut self) {
+        if std::mem::take(&mut self.are_lines_old) {
+            self.lines = OutlierLines::new(&self.listed, &self.open);
+        }
+    }
+
+    /// Rows of the list of groups.
+    pub fn lines(&self) -> &OutlierLines {
+        &self.lines
+    }
+
+    /// Lists the rows of [`Self::root_rows`] again where roots or the choice have changed.
+    pub fn update_root_rows(&mut self) {
+        let group = self.selected.filter(|_| self.only_selected);
+        if self.root_rows.as_ref().is_none_or(|(of, _)| *of != group) {
+            self.root_rows = Some((group, self.listed.list_root_rows(group)));
+        }
+    }
+
+    /// Indices of the roots to list.
+    pub fn root_rows(&self) -> &[usize] {
+        self.root_rows.as_ref().map_or(&[], |(_, rows)| rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(property: Property, count: usize) -> OutlierGroup {
+        OutlierGroup {
+            position: 0,
+            property,
+            count,
+            found: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rows_are_groups_with_the_outliers_of_open_ones_then_accepted_values() {
+        let accepted = Accepted {
+            place: vec![0],
+            property: Property::Bands,
+            found: None,
+        };
+        let [first, second, ..] = Property::ALL;
+        let roots = [
+            (3, vec![(0, first, 0)]),
+            (5, vec![(0, first, 1), (0, second, 0)]),
+        ];
+        let mut view = ConsistencyView::default();
+        view.show(Arc::new(ConsistencyLists {
+            groups: vec![group(first, 2), group(second, 1_000_000)],
+            roots: roots
+                .into_iter()
+                .map(|(root, cells)| OddRoot { root, cells })
+                .collect(),
+            accepted: vec![(accepted, 4)],
+            ..ConsistencyLists::default()
+        }));
+        view.update_lines();
+        assert_eq!(view.lines().len(), 3);
+        view.set_open((0, first), true);
+        view.update_lines();
+        let found: Vec<OutlierLine> = (0..6).filter_map(|row| view.lines().line(row)).collect();
+        let expected = [
+            OutlierLine::Group(0),
+            OutlierLine::Outlier(0, 0),
+            OutlierLine::Outlier(0, 1),
+            OutlierLine::Group(1),
+            OutlierLine::Accepted(0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(view.lines().row_of_group(1), Some(3));
+        view.set_open((0, second), true);
+        view.update_lines();
+        let last = view.lines().line(1_000_003);
+        assert_eq!(last, Some(OutlierLine::Outlier(1, 999_999)));
+
+        view.update_root_rows();
+        assert_eq!(view.root_rows(), [0, 1]);
+        (view.selected, view.only_selected) = (Some((0, second)), true);
+        view.update_root_rows();
+        assert_eq!(view.root_rows(), [1]);
+        view.only_selected = false;
+        view.update_root_rows();
+        assert_eq!(view.root_rows(), [0, 1]);
+    }
+
+    #[test]
+    fn lists_of_a_comparison_are_made_once() {
+        let jobs = Jobs::quiet();
+        let newest = Arc::new(Consistency::default());
+        let mut view = ConsistencyView::default();
+        while view.listed.of.is_none() {
+            view.follow(Some(&newest), &jobs);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let shown = view.listed.clone();
+        view.follow(Some(&newest), &jobs);
+        assert!(Arc::ptr_eq(&shown, &view.listed));
+        assert!(view.is_of(Some(&newest)) && !view.is_of(Some(&Arc::default())));
+        view.follow(None, &jobs);
+        assert!(view.listed.of.is_none());
+    }
 }

@@ -2,7 +2,6 @@
 
 use egui::{Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::state::OutlierLine;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::structure::state::StructurePanel;
@@ -169,17 +168,13 @@ pub(super) fn select_group(panel: &mut StructurePanel, chosen: Option<(usize, Pr
         state.only_selected = false;
         return;
     };
-    state.open.insert(chosen);
-    let lines = state.listed.lines(&state.open);
+    state.set_open(chosen, true);
     let groups = &state.listed.groups;
     let group = groups
         .iter()
         .position(|group| (group.position, group.property) == chosen);
-    let line = group.and_then(|group| {
-        lines
-            .iter()
-            .position(|line| *line == OutlierLine::Group(group))
-    });
+    state.update_lines();
+    let line = group.and_then(|group| state.lines().row_of_group(group));
     if let Some(line) = line {
         state.groups_scroll.go_to(line as u64);
     }

@@ -15,10 +15,8 @@ const TOLERANCES: [f64; 4] = [0.0, 0.1, 1.0, 10.0];
 
 /// The running comparison: headers read, and their total.
 pub(super) fn progress(cx: &PanelContext<'_>) -> Option<(u64, Option<u64>)> {
-    let jobs = cx.studio.jobs();
-    let job = jobs
-        .iter()
-        .find(|job| job.topic == Some(JobTopic::Consistency))?;
+    let mut jobs = cx.session.jobs.running();
+    let job = jobs.find(|job| job.topic == Some(JobTopic::Consistency))?;
     Some((job.progress.done, job.progress.total))
 }
 

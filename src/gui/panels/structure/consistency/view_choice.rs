@@ -8,12 +8,10 @@ use crate::gui::widgets::{self, Segment};
 
 /// The choice between the views, for the toolbars of both.
 pub fn view_ui(ui: &mut Ui, panel: &mut StructurePanel, cx: &mut PanelContext<'_>) {
-    let differ = cx
-        .studio
-        .report()
-        .consistency
-        .as_ref()
-        .map(|_| panel.consistency.listed.roots.len() as u64);
+    let newest = cx.studio.report().consistency.as_ref();
+    panel.consistency.follow(newest, cx.jobs);
+    let listed = &panel.consistency.listed;
+    let differ = listed.of.as_ref().map(|_| listed.roots.len() as u64);
     let mut second = Segment::new(StructureView::Consistency, tr!("Consistency"));
     if let Some(count) = differ {
         second = second.count(count);

@@ -22,7 +22,7 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::jobs::AsyncValue;
 use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity, is_remote};
 use crate::ops::publish::CheckLevel;
-use crate::studio::Document;
+use crate::studio::{Document, OutdatedReport};
 use crate::validate;
 
 #[derive(Debug)]
@@ -267,7 +267,13 @@ impl Checks {
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.status.samples.has_check_result() {
+        if let Some(OutdatedReport::Failed(error)) = cx.studio.find_report_delay() {
+            lines.push(CheckLine::new(
+                CheckLevel::Blocks,
+                tr!("The check of the draft failed. Check it again (F7)"),
+                error.sentence(),
+            ));
+        } else if cx.studio.is_checking() || !cx.session.status.samples.has_check_result() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);

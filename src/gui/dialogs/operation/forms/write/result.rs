@@ -18,6 +18,7 @@ use crate::gui::panels::jobs::time_text;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
 use crate::jobs::AsyncValue;
+use crate::model::is_remote;
 use crate::ops::{Depth, Verified, training_code_of, verify, written_paths};
 use crate::studio::{Command, Document, DocumentId};
 
@@ -312,6 +313,13 @@ impl WrittenPage {
     fn buttons_ui(&self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Option<Request> {
         let (built, mut leaving) = (&self.built, None);
         ui.horizontal_wrapped(|ui| {
+            if !is_remote(&built.path)
+                && ui
+                    .add(Button::secondary(tr!("Show in folder")).icon(icons::FOLDER_OPEN))
+                    .clicked()
+            {
+                cx.request(Request::ShowInFolder(built.path.clone()));
+            }
             let keyed =
                 ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
             if ui
