@@ -180,6 +180,35 @@ fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
 }
 
 #[test]
+fn an_index_over_a_folder_is_that_over_its_zips() {
+    let workspace = Workspace::new();
+    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    let table = folder.join(".tacocat/level0.parquet");
+    let named = fs::read(&table).expect("a table");
+    // The folder that has an index already, to write it again.
+    let (of, into) = (folder.as_os_str(), folder.as_os_str());
+    workspace
+        .studio([
+            "tacocat".as_ref(),
+            of,
+            "-o".as_ref(),
+            into,
+            "--overwrite".as_ref(),
+        ])
+        .expect_code(0);
+    assert_eq!(fs::read(&table).expect("a table"), named);
+    // A folder without an index says how to make one.
+    fs::remove_dir_all(folder.join(".tacocat")).expect("removes");
+    fs::rename(
+        folder.join("parts_part0001.tacozip"),
+        folder.join("other.tacozip"),
+    )
+    .expect("renames");
+    let opened = workspace.studio(["validate".as_ref(), of]);
+    assert!(opened.stderr.contains("taco-studio tacocat"), "{opened}");
+}
+
+#[test]
 fn an_index_that_would_not_find_its_parts_is_warned_of() {
     let workspace = Workspace::new();
     let folder = indexed(&workspace, "09_split_tacocat", &[]);
