@@ -11,9 +11,8 @@ use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
 use super::dialogs::{
-    About, ColumnDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
-    OperationDialog, PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog,
-    ShortcutsDialog, WriteForm,
+    About, ColumnDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath, PlanDialog,
+    RecentDialog, Relocate, RepositoryDialog, SettingsDialog, ShortcutsDialog,
 };
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;

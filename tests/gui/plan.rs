@@ -60,6 +60,7 @@ fn a_plan_is_written_from_the_draft_and_its_parts_are_followed() {
         assert!(plan.join("plan.json").exists());
         assert!(harness.query_by_label_contains("in 3 parts").is_some());
         assert!(harness.query_by_label("Part 3: waiting").is_some());
+        assert!(harness.query_by_label("Show in folder").is_some());
         // Other processes build one part, and fail with another.
         assert!(run_part(&plan, 1));
         let second = std::fs::read(plan.join("parts/part0002.part")).expect("is there");

@@ -9,7 +9,7 @@ use super::choose_folder;
 use super::state::{EngineChoice, PlanState};
 use crate::container::{BuildOptions, Format, OnDamage, Parts};
 use crate::gui::icons;
-use crate::gui::panel_context::PanelContext;
+use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, ChoiceCard, TextField, paint};
@@ -244,6 +244,14 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .clicked()
         {
             cx.session.plan.read_again();
+        }
+        let state = &cx.session.plan;
+        let plan = state.folder().filter(|_| state.shown_plan().is_some());
+        let show = Button::ghost(tr!("Show in folder")).icon(icons::FOLDER_OPEN);
+        if let Some(folder) = plan
+            && ui.add(show).clicked()
+        {
+            cx.request(Request::ShowInFolder(folder.join("plan.json")));
         }
     });
     let Some(folder) = cx.session.plan.folder() else {
