@@ -621,3 +621,112 @@ fn codes_resolve_in_a_moved_program_and_beside_a_foreign_database() {
         );
     }
 }
+
+/// A variable of a file: its name, the positions of its dimensions, its units and its values.
+#[cfg(feature = "bundled-gdal")]
+type ClassicVariable<'a> = (&'a str, &'a [usize], &'a str, Vec<f64>);
+
+/// A file of classic netCDF.
+#[cfg(feature = "bundled-gdal")]
+fn classic_netcdf(dimensions: &[(&str, usize)], variables: &[ClassicVariable<'_>]) -> Vec<u8> {
+    fn put(out: &mut Vec<u8>, number: usize) {
+        out.extend((number as u32).to_be_bytes());
+    }
+    fn put_text(out: &mut Vec<u8>, text: &str) {
+        put(out, text.len());
+        out.extend(text.as_bytes());
+        out.resize(out.len().next_multiple_of(4), 0);
+    }
+    let header = |start: usize| {
+        let mut out = b"CDF\x01".to_vec();
+        for number in [0, 10, dimensions.len()] {
+            put(&mut out, number);
+        }
+        for (name, length) in dimensions {
+            put_text(&mut out, name);
+            put(&mut out, *length);
+        }
+        for number in [0, 0, 11, variables.len()] {
+            put(&mut out, number);
+        }
+        let mut begin = start;
+        for (name, of, units, values) in variables {
+            put_text(&mut out, name);
+            put(&mut out, of.len());
+            of.iter().for_each(|at| put(&mut out, *at));
+            for number in [12, 1] {
+                put(&mut out, number);
+            }
+            put_text(&mut out, "units");
+            put(&mut out, 2);
+            put_text(&mut out, units);
+            for number in [6, values.len() * 8, begin] {
+                put(&mut out, number);
+            }
+            begin += values.len() * 8;
+        }
+        out
+    };
+    let mut out = header(header(0).len());
+    for (_, _, _, values) in variables {
+        values
+            .iter()
+            .for_each(|value| out.extend(value.to_be_bytes()));
+    }
+    out
+}
+
+#[cfg(feature = "bundled-gdal")]
+fn values_from(first: f64, step: f64, count: usize) -> Vec<f64> {
+    (0..count).map(|at| first + step * at as f64).collect()
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn axes_in_degrees_are_on_wgs_84_where_no_system_is_named() {
+    let folder = folder();
+    let path = folder.path().join("axes.nc");
+    for (units, wanted) in [
+        (["degrees_north", "degrees_east"], Some("EPSG:4326")),
+        (["m", "m"], None),
+    ] {
+        let bytes = classic_netcdf(
+            &[("lat", 6), ("lon", 8)],
+            &[
+                ("lat", &[0], units[0], values_from(45.0, -1.0, 6)),
+                ("lon", &[1], units[1], values_from(10.0, 1.0, 8)),
+                ("tas", &[0, 1], "K", values_from(270.0, 0.5, 48)),
+            ],
+        );
+        std::fs::write(&path, &bytes).expect("writes");
+        for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
+            let info = describe(&source).expect("describes");
+            assert_eq!(info.crs_code.as_deref(), wanted, "{units:?}: {info:?}");
+            assert_eq!(info.corners_lonlat.is_some(), wanted.is_some(), "{units:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn the_variable_that_is_read_is_none_of_the_coordinates_before_it() {
+    let folder = folder();
+    let path = folder.path().join("swath.nc");
+    let bytes = classic_netcdf(
+        &[("y", 6), ("x", 8)],
+        &[
+            ("lat", &[0, 1], "degrees_north", values_from(40.0, 0.1, 48)),
+            ("lon", &[0, 1], "degrees_east", values_from(10.0, 0.1, 48)),
+            ("no2", &[0, 1], "mol m-2", values_from(0.0, 1.0, 48)),
+        ],
+    );
+    std::fs::write(&path, &bytes).expect("writes");
+    for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
+        let read = describe(&source).expect("describes").variable;
+        assert_eq!(
+            read.as_ref().map(VariableRead::sentence).as_deref(),
+            Some("no2, the third of 3 variables: lat, lon, no2"),
+            "{source:?}"
+        );
+    }
+}
