@@ -12,12 +12,13 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::atomic_write::{PartialFile, PartialFolder};
+use super::detect::is_dataset_folder;
 use super::merge_collections::{
     PartFacts, check_schemas, collection_bytes, compare_columns, merge_collection_fields,
     sources_of, tacocat_of,
 };
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
-use super::zips_in_folder::list_zips;
+use super::zips_in_folder::zips_in;
 use super::{
     Built, ByteSource, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry,
     ZipReader, detect, field_schema_of,
@@ -130,6 +131,32 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
         level,
         ..asked.clone()
     }
+}
+
+/// The ZIPs that `inputs` name: those of a folder of this machine that is no FOLDER itself stand in
+/// its place, by file name.
+///
+/// # Errors
+/// [`Kind::Io`](crate::error::Kind::Io) when a folder can't be listed.
+pub fn list_zips(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut zips = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let found = if holds_datasets(input) {
+            zips_in(input)?
+        } else {
+            Vec::new()
+        };
+        if found.is_empty() {
+            zips.push(input.clone());
+        }
+        zips.extend(found);
+    }
+    Ok(zips)
+}
+
+/// True for a folder of this machine that is no FOLDER itself.
+fn holds_datasets(path: &Path) -> bool {
+    !is_remote(path) && path.is_dir() && !is_dataset_folder(path)
 }
 
 /// Opens a part. For a dataset that is not a ZIP, the error names its format and how to convert it.
@@ -582,4 +609,24 @@ fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> R
     gathered.version.expect_unchanged()?;
     output.finish()?;
     Ok(gathered.build_result(options.target.clone(), options, collection.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_zips_stands_for_them_by_name() {
+        let home = tempfile::tempdir().expect("a folder");
+        for name in ["b.tacozip", "a.TACOZIP", "c.zip", "notes.txt", ".tacocat"] {
+            std::fs::write(home.path().join(name), "x").expect("writes");
+        }
+        std::fs::create_dir(home.path().join("d.zip")).expect("a folder");
+        let other = home.path().join("notes.txt");
+        let found = list_zips(&[other.clone(), home.path().to_owned()]).expect("lists");
+        let expected = ["notes.txt", "a.TACOZIP", "b.tacozip", "c.zip"];
+        assert_eq!(found, expected.map(|name| home.path().join(name)));
+        let empty = home.path().join("d.zip");
+        assert_eq!(list_zips(&[empty.clone()]).expect("lists"), [empty]);
+    }
 }

@@ -61,7 +61,7 @@ pub use collection_file::{
     check_json, field_schema_of, find_description, parse_collection, read_collection,
     read_collection_file, read_json_document, write_collection,
 };
-pub use consolidate::{ConsolidateOptions, consolidate};
+pub use consolidate::{ConsolidateOptions, consolidate, list_zips};
 pub use cozip::{
     CHECKED_TAIL, CozipArchive, INDEX_MAX, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById,
     Taco3Reader, Taco3Table, check_value, parse_index, stated_check_value, table_above,
@@ -103,7 +103,7 @@ pub use zip::{
     FixedTail, HeaderEntry, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
     rezipped_dataset, unfinished_end,
 };
-pub use zips_in_folder::{has_zip_ending, list_zips};
+pub use zips_in_folder::has_zip_ending;
 
 use std::path::{Path, PathBuf};
 

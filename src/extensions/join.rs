@@ -37,9 +37,11 @@ pub struct JoinPreview {
     pub by_path: bool,
     /// Levels with matching rows.
     pub levels: Vec<JoinLevel>,
+    /// Rows without a sample.
     pub unmatched: UnmatchedRows,
     /// What the user should know about the reading of the table.
     pub warnings: Vec<String>,
+    /// The first rows, as the preview shows them.
     pub first_rows: Vec<JoinRow>,
 }
 

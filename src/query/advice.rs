@@ -10,8 +10,8 @@ use super::function_registry;
 const INSTEAD: [(&str, &str); 5] = [
     (
         "pivot(",
-        "PIVOT with its own GROUP BY is a statement: FROM (PIVOT data ON split IN ('train', 'test') \
-            USING avg(cloud_cover) GROUP BY river)",
+        "PIVOT with its own GROUP BY is a statement: FROM (PIVOT data ON split \
+            IN ('train', 'test') USING avg(cloud_cover) GROUP BY river)",
     ),
     (
         "regexp_split_to_table(",

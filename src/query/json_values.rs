@@ -13,8 +13,8 @@ use crate::text::PrintableLine;
 /// Maximum depth of a structure.
 const DEPTH_MAX: usize = 20;
 
-/// The type that a structure such as `{"a": "INTEGER", "b": ["VARCHAR"]}` describes, or why there is
-/// none.
+/// The type that a structure such as `{"a": "INTEGER", "b": ["VARCHAR"]}` describes, or why there
+/// is none.
 pub(super) fn type_of_structure(structure: &str) -> Result<DataType, String> {
     let json: Json = serde_json::from_str(structure)
         .map_err(|_| format!("'{}' is not JSON", structure.printable_line()))?;
@@ -139,7 +139,7 @@ fn read_values(
             let is_object = |value: &Option<&Json>| value.is_some_and(Json::is_object);
             if let Some(other) = values
                 .iter()
-                .find(|value| known(*value) && !is_object(*value))
+                .find(|value| known(value) && !is_object(value))
                 && is_strict
             {
                 return Err(refuse_value(*other, dtype));

@@ -202,13 +202,12 @@ fn map_texts(maps: &ListRanges) -> PolarsResult<Vec<Option<String>>> {
         .iter()
         .map(|field| texts_within(&field.clone().into_column()))
         .collect::<PolarsResult<Vec<_>>>()?;
-    let text = |row: usize| {
-        let entries = maps
-            .row(row)?
-            .map(|at| format!("{}={}", parts[0][at], parts[1][at]));
-        Some(format!("{{{}}}", entries.collect::<Vec<_>>().join(", ")))
-    };
-    Ok((0..maps.len()).map(text).collect())
+    let entry = |at: usize| format!("{}={}", parts[0][at], parts[1][at]);
+    Ok((0..maps.len())
+        .map(|row| maps.row(row))
+        .map(|entries| Some(entries?.map(entry).collect::<Vec<_>>().join(", ")))
+        .map(|entries| Some(format!("{{{}}}", entries?)))
+        .collect())
 }
 
 /// The text of one struct, of the texts of its fields.

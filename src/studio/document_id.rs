@@ -208,10 +208,10 @@ mod tests {
         );
         studio.finish_live_check(Err(Error::internal("the check broke")));
         let delay = studio.find_report_delay();
-        assert!(
-            matches!(delay, Some(OutdatedReport::Failed(error)) if error.summary().contains("broke")),
-            "{delay:?}"
-        );
+        let Some(OutdatedReport::Failed(error)) = delay else {
+            panic!("{delay:?}")
+        };
+        assert!(error.summary().contains("broke"), "{error:?}");
         // The failure is that of the draft before this change.
         done(&mut studio, insert("b", &["x"]));
         let delay = studio.find_report_delay();

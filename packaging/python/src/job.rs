@@ -26,7 +26,7 @@ pub fn run<T: Send + 'static>(
     loop {
         if let Some(outcome) = py.detach(|| job.wait_for(LOOK)) {
             return outcome
-                .map(|value| (value, job.progress().warnings))
+                .map(|value| (value, job.warnings()))
                 .map_err(|error| raised(py, &error));
         }
         let now = job.progress();

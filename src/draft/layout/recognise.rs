@@ -497,8 +497,8 @@ impl Tried {
     }
 }
 
-/// True where many roots share no position with the others, not even by way of further roots: labels
-/// of fields beside images by field and date.
+/// True where many roots share no position with the others, not even by way of further roots:
+/// labels of fields beside images by field and date.
 fn is_of_strangers(roots: &[ArrangedRoot]) -> bool {
     // By group, its positions and the number of its roots; groups of equal roots are joined first.
     let mut shapes: HashMap<Vec<bool>, usize> = HashMap::new();
@@ -800,11 +800,10 @@ fn count_namesakes(paths: &[ParsedPath]) -> usize {
         .flat_map(|path| &path.folders)
         .map(|folder| folder.text.as_str())
         .collect();
-    let is_namesake = |path: &&ParsedPath| {
-        folders.contains(path.stem_text.as_str())
-            && path.folders.iter().all(|own| own.text != path.stem_text)
-    };
-    main().filter(is_namesake).count()
+    main()
+        .filter(|path| folders.contains(path.stem_text.as_str()))
+        .filter(|path| path.folders.iter().all(|own| own.text != path.stem_text))
+        .count()
 }
 
 fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {

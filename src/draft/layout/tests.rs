@@ -208,7 +208,8 @@ fn question_of(text: &str) -> UnclearLayout {
     recognise_layout(&paths(text)).expect_err("a question").kind
 }
 
-/// Labels of fields, and images by field and date, share no position: LandCoverNet, Rwanda's fields.
+/// Labels of fields, and images by field and date, share no position: LandCoverNet, fields of
+/// Rwanda.
 #[test]
 fn roots_that_share_no_position_with_the_others_are_of_another_structure() {
     let mut text = String::new();

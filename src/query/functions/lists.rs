@@ -420,24 +420,32 @@ fn element_or_letter(columns: &[Column]) -> PolarsResult<Column> {
     let position = |row: usize| positions.get(broadcast_row(positions.len(), row));
     if columns[0].dtype() != &DataType::String {
         let lists = ListRanges::from_column(&columns[0])?;
-        let place = |row: usize| {
-            let range = lists.row(broadcast_row(lists.len(), row))?;
-            let at = position_from_start(position(row)?, range.len() as i64);
-            let offset = usize::try_from(at.checked_sub(1)?).ok()?;
-            (offset < range.len()).then(|| range.start + offset)
-        };
-        let places: Vec<Option<usize>> = (0..row_count(columns)).map(place).collect();
+        let places: Vec<Option<usize>> = (0..row_count(columns))
+            .map(|row| element_place(lists.row(broadcast_row(lists.len(), row))?, position(row)?))
+            .collect();
         return Ok(take_places(&lists.elements, places)?.into_column());
     }
     let texts = columns[0].str()?;
-    let letter = |row: usize| {
+    let letters = (0..row_count(columns)).map(|row| {
         let text = texts.get(broadcast_row(texts.len(), row))?;
-        let at = position_from_start(position(row)?, text.chars().count() as i64);
-        let offset = usize::try_from(at.checked_sub(1)?).ok();
-        let letter = offset.and_then(|offset| text.chars().nth(offset));
-        Some(letter.map(String::from).unwrap_or_default())
-    };
-    Ok(texts_column((0..row_count(columns)).map(letter).collect()))
+        Some(letter_at(text, position(row)?))
+    });
+    Ok(texts_column(letters.collect()))
+}
+
+/// The place among all elements of the one at a position of a list.
+fn element_place(list: Range<usize>, position: i64) -> Option<usize> {
+    let at = position_from_start(position, list.len() as i64);
+    let offset = usize::try_from(at.checked_sub(1)?).ok()?;
+    (offset < list.len()).then(|| list.start + offset)
+}
+
+/// The letter at a position of a text; an empty text where there is none.
+fn letter_at(text: &str, position: i64) -> String {
+    let at = position_from_start(position, text.chars().count() as i64);
+    let offset = at.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+    let letter = offset.and_then(|offset| text.chars().nth(offset));
+    letter.map(String::from).unwrap_or_default()
 }
 
 fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {

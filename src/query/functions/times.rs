@@ -537,12 +537,11 @@ fn add_months(columns: &[Column]) -> PolarsResult<Column> {
 /// The time from the second to the first of each row, in months, days and microseconds.
 fn compute_ages(columns: &[Column]) -> PolarsResult<Vec<Option<time_texts::IntervalParts>>> {
     let (ends, starts) = (micros(&columns[0])?, micros(&columns[1])?);
-    let age = |row: usize| {
-        let end = time_of(ends.get(broadcast_row(ends.len(), row))?)?;
-        let start = time_of(starts.get(broadcast_row(starts.len(), row))?)?;
-        Some(age_between(start, end))
-    };
-    Ok((0..row_count(columns)).map(age).collect())
+    let time_at =
+        |times: &Int64Chunked, row: usize| time_of(times.get(broadcast_row(times.len(), row))?);
+    Ok((0..row_count(columns))
+        .map(|row| Some(age_between(time_at(&starts, row)?, time_at(&ends, row)?)))
+        .collect())
 }
 
 /// The time between two, of which the months and days are those of the calendar, from the month of

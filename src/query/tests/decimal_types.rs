@@ -112,7 +112,8 @@ fn described_columns_have_the_types_of_the_rows() {
 fn parts_of_times_and_intervals_are_those_of_duckdb() {
     all(&[
         (
-            "SELECT date_part('hour', INTERVAL '25:30:00'), extract(month FROM INTERVAL '14 months'), \
+            "SELECT date_part('hour', INTERVAL '25:30:00'), \
+                extract(month FROM INTERVAL '14 months'), \
                 date_part('minute', INTERVAL '1 day 90 minutes'), \
                 date_part('year', INTERVAL '14 months')",
             json!([[25, 2, 30, 1]]),
@@ -175,7 +176,8 @@ fn rows_and_texts_have_parts() {
             json!([[{"id": "bonn", "n": 1}]]),
         ),
         (
-            "SELECT list_transform(['ab', ''], x -> x[1]), list_transform([[1, 2], [3]], x -> x[-1]), \
+            "SELECT list_transform(['ab', ''], x -> x[1]), \
+                list_transform([[1, 2], [3]], x -> x[-1]), \
                 list_filter(['po_1', 'x'], s -> s[-1] = '1'), [s[2] for s in ['abc']], \
                 array_length([[1, 2], [3]], 1)",
             json!([[["a", ""], [2, 3], ["po_1"], ["b"], 2]]),
