@@ -205,7 +205,9 @@ fn labels_in_many_folders_beside_one_image_are_positions_of_one_root() {
 }
 
 fn question_of(text: &str) -> UnclearLayout {
-    recognise_layout(&paths(text)).expect_err("a question").kind
+    recognise_layout(&paths(text))
+        .expect_err("a question")
+        .reason
 }
 
 /// Labels of fields, and images by field and date, share no position: LandCoverNet, Rwanda's fields.
