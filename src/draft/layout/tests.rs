@@ -244,7 +244,7 @@ fn products_with_a_number_in_the_names_of_folders_are_positions() {
             test/label/4001.png test/label1/4001.png test/label2/4001.png",
     );
     let ids: Vec<&str> = positions(&found).into_iter().map(|found| found.0).collect();
-    assert_eq!(ids, ["Image1", "Image2", "label", "label1", "label2"]);
+    assert_eq!(ids, ["Image1", "Image2", "label1", "label2", "label"]);
     assert_eq!((found.roots.len(), found.fill()), (3, 1.0));
 }
 
