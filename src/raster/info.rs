@@ -269,8 +269,8 @@ pub(super) fn collect(
     }
 }
 
-/// The system of a netCDF file that names none, where the units of its axes are degrees of longitude
-/// and latitude (CF conventions 4.1, 4.2): WGS 84, as other programs assume.
+/// The system of a netCDF file that names none, where the units of its axes are degrees of
+/// longitude and latitude (CF conventions 4.1, 4.2): WGS 84, as other programs assume.
 fn system_of_degree_axes(dataset: &Dataset, geotransform: [f64; 6]) -> Option<SpatialRef> {
     if dataset.driver().short_name() != "netCDF" {
         return None;

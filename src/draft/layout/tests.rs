@@ -210,7 +210,7 @@ fn question_of(text: &str) -> UnclearLayout {
         .reason
 }
 
-/// Labels of fields, and images by field and date, share no position: LandCoverNet, Rwanda's fields.
+/// Labels of fields, and images by field and date, share no position: LandCoverNet, Rwanda.
 #[test]
 fn roots_that_share_no_position_with_the_others_are_of_another_structure() {
     let mut text = String::new();

@@ -86,8 +86,8 @@ pub(super) fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
     })
 }
 
-/// The file of this machine that a link names. Links are URIs: where there is no file of the name as
-/// it is written, `%20` in it is a space.
+/// The file of this machine that a link names. Links are URIs: where there is no file of the name
+/// as it is written, `%20` in it is a space.
 pub(super) fn decode_local_place(place: PathBuf) -> PathBuf {
     if is_remote(&place) || place.exists() {
         return place;
