@@ -81,10 +81,7 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
             Err(LayoutRefusal::SamePlace(_)) => {}
             // It fits badly, and still says that the files are parts of scenes.
             Err(LayoutRefusal::TooSparse(sparse)) => {
-                // Places with one file each say nothing of others.
-                let is_of_parts = !sparse.by_date
-                    && sparse.placed > sparse.roots
-                    && sparse.placed > sparse.positions;
+                let is_of_parts = !sparse.by_date && sparse.placed > sparse.roots;
                 has_sparse_parts |= is_of_parts && has_products(&reading, &levels, &sample);
             }
         }
@@ -99,7 +96,11 @@ fn has_products(reading: &LayoutReading, levels: &[LevelKind], paths: &[ParsedPa
         let is_position = matches!(role, FolderRole::Position | FolderRole::NumberedPosition);
         *level == LevelKind::Products && is_position
     });
-    is_used || suffix_roles(reading, paths).is_some_and(|found| found.known >= 0.3)
+    let Some(suffix) = suffix_roles(reading, paths) else {
+        return is_used;
+    };
+    // Names of numbers in the folders of a product are scenes: `train_images/100.tif`.
+    is_used && suffix.numbered <= 0.5 || suffix.known >= 0.3
 }
 
 /// True when the names of the outermost folders are numbered, as those of scenes are; fewer files
@@ -497,8 +498,8 @@ impl Tried {
     }
 }
 
-/// True where many roots share no position with the others, not even by way of further roots:
-/// labels of fields beside images by field and date.
+/// True where roots share no position with the others, not even by way of further roots, and are
+/// many, or have several positions: labels of fields beside images by field and date.
 fn is_of_strangers(roots: &[ArrangedRoot]) -> bool {
     // By group, its positions and the number of its roots; groups of equal roots are joined first.
     let mut shapes: HashMap<Vec<bool>, usize> = HashMap::new();
@@ -519,8 +520,12 @@ fn is_of_strangers(roots: &[ArrangedRoot]) -> bool {
         });
         groups.push((shape, count));
     }
-    let largest = groups.iter().map(|(_, roots)| *roots).max().unwrap_or(0);
-    (roots.len() - largest) as f64 > roots.len() as f64 * STRANGERS_MOST
+    groups.sort_unstable_by_key(|(_, roots)| std::cmp::Reverse(*roots));
+    let others = groups.get(1..).unwrap_or_default();
+    let count: usize = others.iter().map(|(_, roots)| roots).sum();
+    let has_several = |shape: &[bool]| shape.iter().filter(|has| **has).count() > 1;
+    others.iter().any(|(shape, _)| has_several(shape))
+        || count as f64 > roots.len() as f64 * STRANGERS_MOST
 }
 
 /// What the positions in names consist of, as shares from 0 to 1.
@@ -646,7 +651,6 @@ fn choose(
                 && !found.found.has_file_roots()
                 && !found.found.by_date
                 && found.found.placed_file_count() > found.found.roots.len()
-                && found.found.placed_file_count() > found.found.positions.len()
         });
     tried.retain(|found| found.score > 0.0);
     tried.sort_by(|a, b| {
