@@ -453,10 +453,14 @@ impl ExpressionRewrite<'_, '_> {
                 expression("incomplete_time(_0, _1)", call.arguments)
             }
             "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
-                let spelled = if name == "strftime" {
-                    written_time
+                let zone = if self.is_zoned(&call.arguments[0]) {
+                    "UTC"
                 } else {
-                    read_time
+                    ""
+                };
+                let spelled = |format: &str| match name.as_str() {
+                    "strftime" => written_time(format, zone),
+                    _ => read_time(format),
                 };
                 let Some(format) = text_of(&call.arguments[1]).map(spelled) else {
                     return Ok(None);

@@ -130,12 +130,12 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
         ),
         (
             "SELECT date_trunc('milliseconds', TIMESTAMP '2021-05-05 12:34:56.789123')::VARCHAR, \
-                strftime(TIMESTAMPTZ '2021-05-05 12:00:00+00', '%H:%M%z'), \
+                strftime(TIMESTAMPTZ '2021-05-05 12:00:00+00', '%H:%M%z%Z'), \
                 time_bucket(INTERVAL 1 WEEK, DATE '2023-05-05', INTERVAL 1 DAY)::VARCHAR, \
                 epoch_ms(epoch_ms(TIMESTAMP '2021-05-05 12:00:00'))::VARCHAR",
             json!([[
                 "2021-05-05 12:34:56.789",
-                "12:00+00",
+                "12:00+00UTC",
                 "2023-05-02",
                 "2021-05-05 12:00:00"
             ]]),
