@@ -458,11 +458,15 @@ impl ExpressionRewrite<'_, '_> {
                 } else {
                     ""
                 };
-                let spelled = |format: &str| match name.as_str() {
-                    "strftime" => written_time(format, zone),
-                    _ => read_time(format),
-                };
-                let Some(format) = text_of(&call.arguments[1]).map(spelled) else {
+                let is_written = name == "strftime";
+                let format = text_of(&call.arguments[1]).map(|format| {
+                    if is_written {
+                        written_time(format, zone)
+                    } else {
+                        read_time(format)
+                    }
+                });
+                let Some(format) = format else {
                     return Ok(None);
                 };
                 let value = match call.arguments[0].clone() {
