@@ -40,7 +40,7 @@ impl DecimalWidth {
     }
 
     /// Of the type that holds the numbers of both.
-    pub fn common_with(self, other: Self) -> Self {
+    pub fn common_width(self, other: Self) -> Self {
         let scale = self.scale.max(other.scale);
         let whole = self.digits_before_point().max(other.digits_before_point());
         Self {
@@ -51,7 +51,7 @@ impl DecimalWidth {
 
     /// Of a sum or a difference.
     pub fn of_sum(self, other: Self) -> Self {
-        let joined = self.common_with(other);
+        let joined = self.common_width(other);
         let width = joined.width.max(self.width).max(other.width) + 1;
         self.limited(other, width, joined.scale)
     }
@@ -97,7 +97,7 @@ mod tests {
         ] {
             assert_eq!(one.of_sum(other), sum, "{one} + {other}");
             assert_eq!(one.of_product(other), product, "{one} * {other}");
-            assert_eq!(one.common_with(other), joined, "{one}, {other}");
+            assert_eq!(one.common_width(other), joined, "{one}, {other}");
         }
     }
 

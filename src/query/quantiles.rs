@@ -66,6 +66,16 @@ pub(super) fn compute_quantile(
     let [numbers] = columns else {
         return Err(refusal("a quantile is of one column"));
     };
+    if let DataType::Decimal(width, scale) = *dtype {
+        let numbers = numbers.cast(dtype)?;
+        let digits = numbers.as_materialized_series().to_physical_repr();
+        let mut known: Vec<i128> = digits.i128()?.iter().flatten().collect();
+        let quantile: Int128Chunked = [of_digits(&mut known, at)].into_iter().collect();
+        return Ok(quantile
+            .into_decimal_unchecked(width, scale)
+            .into_column()
+            .with_name(numbers.name().clone()));
+    }
     let wide = numbers.cast(&DataType::Float64)?;
     let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
     let quantile = [of_values(&mut known, at, *dtype == DataType::Float32)]
@@ -98,6 +108,20 @@ fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     Some(*lower * (1.0 - part) + upper * part)
 }
 
+/// The quantile of the digits of decimal numbers, which are reordered: DuckDB cuts the part of the
+/// difference of two. `None` of no values.
+fn of_digits(values: &mut [i128], at: f64) -> Option<i128> {
+    let place = (values.len().checked_sub(1)? as f64) * at;
+    let (_, lower, above) = values.select_nth_unstable(place.floor() as usize);
+    let part = place.fract();
+    if part == 0.0 {
+        return Some(*lower);
+    }
+    let upper = above.iter().copied().min()?;
+    let step = upper.saturating_sub(*lower) as f64 * part;
+    Some(lower.saturating_add(step as i128))
+}
+
 fn compare_with_nan_greatest(one: &f64, other: &f64) -> Ordering {
     one.is_nan()
         .cmp(&other.is_nan())
@@ -106,7 +130,25 @@ fn compare_with_nan_greatest(one: &f64, other: &f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{discrete_place, of_values};
+    use super::{discrete_place, of_digits, of_values};
+
+    #[test]
+    fn quantiles_of_decimal_numbers_are_cut() {
+        for (values, at, wanted) in [
+            (vec![], 0.5, None),
+            (vec![235, 150], 0.5, Some(192)),
+            (vec![150, 235], 0.3, Some(175)),
+            (vec![-150, -235], 0.5, Some(-193)),
+            (vec![-150, -237], 0.5, Some(-194)),
+            (vec![1, 2], 1.0, Some(2)),
+        ] {
+            assert_eq!(
+                of_digits(&mut values.clone(), at),
+                wanted,
+                "{values:?} {at}"
+            );
+        }
+    }
 
     #[test]
     fn discrete_quantiles_are_values() {

@@ -66,13 +66,14 @@ pub(super) fn with_options(pattern: &str, options: &str) -> Result<String, char>
 
 /// A format of `strftime` in the engine's letters. Of DuckDB's letters `%f` are microseconds, `%g`
 /// milliseconds, `%n` nanoseconds, `%c`, `%x` and `%X` have the form of ISO 8601, and `%z` is that
-/// of UTC, in which all times are written.
-pub(super) fn written_time(format: &str) -> String {
+/// of UTC, in which all times are written; `zone` is its name, empty for times without one.
+pub(super) fn written_time(format: &str, zone: &'static str) -> String {
     spelled_format(format, |letter| match letter {
         'f' => Some("%6f"),
         'g' => Some("%3f"),
         'n' => Some("%9f"),
         'z' => Some("+00"),
+        'Z' => Some(zone),
         other => iso(other),
     })
 }
@@ -160,8 +161,8 @@ mod tests {
         assert_eq!(with_options("a.c", "l").as_deref(), Ok(r"a\.c"));
         assert_eq!(with_options("a", "q"), Err('q'));
         assert_eq!(
-            written_time("%Y.%f %% %-d %c%z"),
-            "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S+00"
+            written_time("%Y.%f %% %-d %c%z%Z %%Z", "UTC"),
+            "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S+00UTC %%Z"
         );
         assert_eq!(read_time("%S.%f"), "%S%.f");
     }

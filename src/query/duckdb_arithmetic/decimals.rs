@@ -193,7 +193,7 @@ pub(super) fn decimal_arithmetic(
     let result = match op {
         Operator::Plus | Operator::Minus => one.of_sum(other),
         Operator::Multiply => one.of_product(other),
-        Operator::Modulus => one.common_with(other),
+        Operator::Modulus => one.common_width(other),
         _ => return Ok(None),
     };
     if result.scale > DIGITS {

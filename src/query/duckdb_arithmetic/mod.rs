@@ -206,7 +206,7 @@ fn is_other_here(part: &Expr) -> bool {
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::AnonymousFunction { function, .. } => is_negative_of(function),
         Expr::Function { function, .. } => {
-            use FunctionExpr::{Abs, Ceil, Floor, Quantile, Round, Sign};
+            use FunctionExpr::{Abs, Quantile, Round, Sign};
             matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
                 || matches!(
                     function,
@@ -216,12 +216,11 @@ fn is_other_here(part: &Expr) -> bool {
                     function,
                     Round { .. }
                         | Abs
-                        | Ceil
-                        | Floor
                         | Sign
                         | Quantile { .. }
                         | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
                 )
+                || cuts_digits(function)
                 || computes_with_doubles(function)
                 || has_one_type(function)
                 || counts_in_small_numbers(function)
@@ -238,6 +237,12 @@ fn counts_in_small_numbers(function: &FunctionExpr) -> bool {
             | FunctionExpr::StringExpr(_)
             | FunctionExpr::ListExpr(ListFunction::Length)
     )
+}
+
+/// True for functions whose decimal numbers have fewer digits behind the point.
+fn cuts_digits(function: &FunctionExpr) -> bool {
+    use FunctionExpr::{Ceil, Floor, Truncate};
+    matches!(function, Ceil | Floor | Truncate { .. })
 }
 
 /// True for functions that DuckDB computes with DOUBLE, of FLOAT too.
@@ -487,7 +492,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             _ => part,
         },
-        Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
+        Expr::Agg(AggExpr::Median(ref numbers))
+            if dtype(numbers).is_float() || dtype(numbers).is_decimal() =>
+        {
             quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
         }
         Expr::Function {
@@ -518,8 +525,10 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     method: QuantileMethod::Linear,
                 },
         } => match input.as_slice() {
-            [numbers, Expr::Literal(at)] if dtype(numbers).is_primitive_numeric() => {
-                let of = if dtype(numbers).is_float() {
+            [numbers, Expr::Literal(at)]
+                if dtype(numbers).is_primitive_numeric() || dtype(numbers).is_decimal() =>
+            {
+                let of = if dtype(numbers).is_float() || dtype(numbers).is_decimal() {
                     dtype(numbers)
                 } else {
                     DataType::Float64
@@ -843,13 +852,19 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         },
         Expr::Function {
             ref input,
-            function: FunctionExpr::Floor | FunctionExpr::Ceil,
-        } => match input.first().map(dtype) {
-            Some(DataType::Decimal(width, scale)) if scale > 0 => {
-                part.cast(DataType::Decimal(width, 0))
+            ref function,
+        } if cuts_digits(function) => {
+            let digits = match function {
+                FunctionExpr::Truncate { decimals } => *decimals as usize,
+                _ => 0,
+            };
+            match input.first().map(dtype) {
+                Some(DataType::Decimal(width, scale)) if digits < scale => {
+                    part.cast(DataType::Decimal(width, digits))
+                }
+                _ => part,
             }
-            _ => part,
-        },
+        }
         other => other,
     })
 }

@@ -453,12 +453,20 @@ impl ExpressionRewrite<'_, '_> {
                 expression("incomplete_time(_0, _1)", call.arguments)
             }
             "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
-                let spelled = if name == "strftime" {
-                    written_time
+                let zone = if self.is_zoned(&call.arguments[0]) {
+                    "UTC"
                 } else {
-                    read_time
+                    ""
                 };
-                let Some(format) = text_of(&call.arguments[1]).map(spelled) else {
+                let is_written = name == "strftime";
+                let format = text_of(&call.arguments[1]).map(|format| {
+                    if is_written {
+                        written_time(format, zone)
+                    } else {
+                        read_time(format)
+                    }
+                });
+                let Some(format) = format else {
                     return Ok(None);
                 };
                 let value = match call.arguments[0].clone() {

@@ -961,6 +961,10 @@ fn text_of_interval(expr: &Expr) -> Option<String> {
 
 /// True for types of DuckDB that no value has here.
 fn lacks_type(data_type: &SqlType) -> bool {
+    if let SqlType::Custom(name, _) = data_type {
+        let name = name.to_string().to_lowercase();
+        return ["struct", "map", "union", "enum"].contains(&name.as_str());
+    }
     matches!(
         data_type,
         SqlType::Bit(_)

@@ -79,10 +79,10 @@ fn exact_type(expr: &Expr) -> Option<ExactType> {
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (exact_type(left)?, exact_type(right)?);
             let width = match op {
-                _ if !left.is_decimal && !right.is_decimal => left.width.common_with(right.width),
+                _ if !left.is_decimal && !right.is_decimal => left.width.common_width(right.width),
                 BinaryOperator::Plus | BinaryOperator::Minus => left.width.of_sum(right.width),
                 BinaryOperator::Multiply => left.width.of_product(right.width),
-                BinaryOperator::Modulo => left.width.common_with(right.width),
+                BinaryOperator::Modulo => left.width.common_width(right.width),
                 _ => return None,
             };
             let is_arithmetic = matches!(
@@ -133,7 +133,7 @@ fn join_types<'e>(values: impl Iterator<Item = &'e Expr>) -> Option<ExactType> {
         let one = exact_type(value)?;
         joined = Some(match joined {
             Some(before) => ExactType {
-                width: before.width.common_with(one.width),
+                width: before.width.common_width(one.width),
                 is_decimal: before.is_decimal || one.is_decimal,
             },
             None => one,

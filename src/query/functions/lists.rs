@@ -417,35 +417,37 @@ fn type_of_part(dtypes: &[DataType]) -> PolarsResult<DataType> {
 /// negative.
 fn element_or_letter(columns: &[Column]) -> PolarsResult<Column> {
     let positions = whole_at(&columns[1])?;
-    let position = |row: usize| positions.get(broadcast_row(positions.len(), row));
-    if columns[0].dtype() != &DataType::String {
-        let lists = ListRanges::from_column(&columns[0])?;
-        let places: Vec<Option<usize>> = (0..row_count(columns))
-            .map(|row| element_place(lists.row(broadcast_row(lists.len(), row))?, position(row)?))
-            .collect();
-        return Ok(take_places(&lists.elements, places)?.into_column());
+    let rows = 0..row_count(columns);
+    let positions: Vec<Option<i64>> = rows
+        .map(|row| positions.get(broadcast_row(positions.len(), row)))
+        .collect();
+    let positions = positions.into_iter().enumerate();
+    if columns[0].dtype() == &DataType::String {
+        let texts = columns[0].str()?;
+        let letters =
+            positions.map(|(row, at)| letter_at(texts.get(broadcast_row(texts.len(), row))?, at?));
+        return Ok(texts_column(letters.collect()));
     }
-    let texts = columns[0].str()?;
-    let letters = (0..row_count(columns)).map(|row| {
-        let text = texts.get(broadcast_row(texts.len(), row))?;
-        Some(letter_at(text, position(row)?))
-    });
-    Ok(texts_column(letters.collect()))
+    let lists = ListRanges::from_column(&columns[0])?;
+    let places: Vec<Option<usize>> = positions
+        .map(|(row, at)| place_at(&lists.row(broadcast_row(lists.len(), row))?, at?))
+        .collect();
+    Ok(take_places(&lists.elements, places)?.into_column())
 }
 
-/// The place among all elements of the one at a position of a list.
-fn element_place(list: Range<usize>, position: i64) -> Option<usize> {
-    let at = position_from_start(position, list.len() as i64);
+/// The place of an element of a list by its position; `None` for a position outside of it.
+fn place_at(range: &Range<usize>, position: i64) -> Option<usize> {
+    let at = position_from_start(position, range.len() as i64);
     let offset = usize::try_from(at.checked_sub(1)?).ok()?;
-    (offset < list.len()).then(|| list.start + offset)
+    (offset < range.len()).then(|| range.start + offset)
 }
 
-/// The letter at a position of a text; an empty text where there is none.
-fn letter_at(text: &str, position: i64) -> String {
+/// The letter of a text at a position, which is empty outside of it.
+fn letter_at(text: &str, position: i64) -> Option<String> {
     let at = position_from_start(position, text.chars().count() as i64);
-    let offset = at.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+    let offset = usize::try_from(at.checked_sub(1)?).ok();
     let letter = offset.and_then(|offset| text.chars().nth(offset));
-    letter.map(String::from).unwrap_or_default()
+    Some(letter.map(String::from).unwrap_or_default())
 }
 
 fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {

@@ -29,6 +29,7 @@ fn decimal_numbers_have_digits_in_their_types() {
         ("x / y", "DOUBLE"),
         ("round(x, 1)", "DECIMAL(5,1)"),
         ("floor(x)", "DECIMAL(5,0)"),
+        ("trunc(x)", "DECIMAL(5,0)"),
         ("x + 1::BIGINT", "DECIMAL(22,2)"),
         ("-x", "DECIMAL(5,2)"),
         ("abs(x)", "DECIMAL(5,2)"),
@@ -61,6 +62,11 @@ fn decimal_numbers_are_computed_exactly() {
         rows(&sql),
         [json!(["3.475", "2.585", "0.35", "2.4", "2", "-2.35", true])]
     );
+    all(&[(
+        "SELECT median(x)::VARCHAR, quantile_cont(x, 0.3)::VARCHAR, typeof(quantile_cont(x, 0.5)) \
+            FROM (SELECT unnest([1.5::DECIMAL(5, 2), 2.35::DECIMAL(5, 2)]) AS x)",
+        json!([["1.92", "1.75", "DECIMAL(5,2)"]]),
+    )]);
     let text = report("SELECT 123456789012345.5::DECIMAL(18, 3) * 2.5::DECIMAL(10, 4)");
     assert!(text.contains("does not fit in DECIMAL(18,7)"), "{text}");
 }
@@ -70,7 +76,7 @@ fn written_decimal_numbers_have_digits_in_their_types() {
     all(&[
         (
             "SELECT typeof(0.5), typeof(.5), typeof(1.5 * 2.25), typeof(1.5 + 1), \
-                typeof(1.5 - 0.25), typeof([1.5, 2]), typeof(sum(1.5)), typeof(1.5 / 2), \
+                typeof(1.5 - 0.25), typeof([1.5, 2]), typeof(1.5 / 2), \
                 typeof(coalesce(NULL, 1, 2.5)), typeof(NULL), typeof(1e3)",
             json!([[
                 "DECIMAL(2,1)",
@@ -79,7 +85,6 @@ fn written_decimal_numbers_have_digits_in_their_types() {
                 "DECIMAL(12,1)",
                 "DECIMAL(4,2)",
                 "DECIMAL(11,1)[]",
-                "DECIMAL(38,1)",
                 "DOUBLE",
                 "DECIMAL(11,1)",
                 "\"NULL\"",
@@ -126,12 +131,12 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
         ),
         (
             "SELECT date_trunc('milliseconds', TIMESTAMP '2021-05-05 12:34:56.789123')::VARCHAR, \
-                strftime(TIMESTAMPTZ '2021-05-05 12:00:00+00', '%H:%M%z'), \
+                strftime(TIMESTAMPTZ '2021-05-05 12:00:00+00', '%H:%M%z%Z'), \
                 time_bucket(INTERVAL 1 WEEK, DATE '2023-05-05', INTERVAL 1 DAY)::VARCHAR, \
                 epoch_ms(epoch_ms(TIMESTAMP '2021-05-05 12:00:00'))::VARCHAR",
             json!([[
                 "2021-05-05 12:34:56.789",
-                "12:00+00",
+                "12:00+00UTC",
                 "2023-05-02",
                 "2021-05-05 12:00:00"
             ]]),
