@@ -485,7 +485,7 @@ mod tests {
             (4.0, 4.0)
         );
         assert_eq!(
-            band(
+            describe_band(
                 1,
                 &BandCounts {
                     bins: vec![0; BINS],
@@ -506,11 +506,11 @@ mod tests {
             bins: vec![1; BINS],
         };
         let mut sum = Vec::new();
-        add(&mut sum, vec![one.clone()]).expect("the first");
-        add(&mut sum, vec![one.clone()]).expect("the same scale");
+        add_counts(&mut sum, vec![one.clone()]).expect("the first");
+        add_counts(&mut sum, vec![one.clone()]).expect("the same scale");
         assert_eq!(sum[0].total(), 200);
         let hints = |error: Error| error.hints().join(" ");
-        let scale = add(
+        let scale = add_counts(
             &mut sum,
             vec![BandCounts {
                 high: 2.0,
@@ -520,7 +520,7 @@ mod tests {
         .expect_err("another scale");
         assert!(hints(scale).contains("histograms again"));
         // Other bands stay other bands, however often the histograms are made.
-        let bands = hints(add(&mut sum, vec![one.clone(), one]).expect_err("other bands"));
+        let bands = hints(add_counts(&mut sum, vec![one.clone(), one]).expect_err("other bands"));
         assert!(
             bands.contains("--each") && bands.contains("--ids") && !bands.contains("again"),
             "{bands}"

@@ -147,8 +147,8 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
                 badge(ui, Tone::Ok, Some(icons::CHECK), "6 valid");
                 badge(ui, Tone::Warning, Some(icons::WARNING), "2 notes");
                 badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), "1 error");
-                count(ui, 9, Tone::Neutral);
-                count(ui, 24, Tone::Error);
+                count_badge(ui, 9, Tone::Neutral);
+                count_badge(ui, 24, Tone::Error);
                 key_cap(ui, "Ctrl Shift Z");
             });
             progress_bar(ui, "Writing", 0.62, 320.0, 6.0);

@@ -722,9 +722,12 @@ fn the_variable_that_is_read_is_none_of_the_coordinates_before_it() {
     );
     std::fs::write(&path, &bytes).expect("writes");
     for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
-        let read = describe(&source).expect("describes").variable;
+        let info = describe(&source).expect("describes");
         assert_eq!(
-            read.as_ref().map(VariableRead::sentence).as_deref(),
+            info.variable
+                .as_ref()
+                .map(VariableRead::sentence)
+                .as_deref(),
             Some("no2, the third of 3 variables: lat, lon, no2"),
             "{source:?}"
         );

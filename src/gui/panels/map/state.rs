@@ -256,7 +256,7 @@ mod tests {
         let (go, gate) = std::sync::mpsc::channel::<()>();
         let key = ((DocumentId::default(), 1), 0, "cloud".to_owned());
         let new = Arc::new(RowClasses {
-            of: vec![0, 0],
+            by_row: vec![0, 0],
             ..(*old).clone()
         });
         let made = new.clone();
