@@ -87,7 +87,13 @@ impl SwapEntry {
             let error = Error::usage("another file or folder has this name by now").at_path(target);
             return Err(error.hint(format!("the previous version is {}", old.display())));
         }
-        restore_output(places, placed, kept).io_at("restore the previous version", target)
+        let has_old = kept || (placed && is_there(&places.new));
+        let step = if has_old {
+            "restore the previous version"
+        } else {
+            "remove the new output"
+        };
+        restore_output(places, placed, kept).io_at(step, target)
     }
 }
 
