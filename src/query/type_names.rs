@@ -1,12 +1,10 @@
 //! DuckDB's names of the engine's types.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use polars::prelude::{DataType, UnknownKind};
 
-/// Words that DuckDB 1.4 quotes as names.
+/// Words that DuckDB 1.4 quotes as names, in lower case.
 const KEYWORDS: &str = include_str!("duckdb_keywords.txt");
 
 /// Names of the fields of maps that a query makes, by which its results are maps and not lists.
@@ -75,8 +73,6 @@ pub(super) fn type_name(dtype: &DataType) -> String {
 /// A name as it is written in a type: in quotation marks if it has other characters than letters of
 /// ASCII, digits and `_`, and if it is a keyword.
 fn quote_name(name: &str) -> Cow<'_, str> {
-    static WORDS: LazyLock<HashSet<&str>> =
-        LazyLock::new(|| KEYWORDS.split_ascii_whitespace().collect());
     let is_plain = name
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -84,7 +80,10 @@ fn quote_name(name: &str) -> Cow<'_, str> {
             .bytes()
             .next()
             .is_none_or(|first| first.is_ascii_digit());
-    if is_plain && !WORDS.contains(name.to_ascii_lowercase().as_str()) {
+    let is_keyword = KEYWORDS
+        .split_ascii_whitespace()
+        .any(|keyword| keyword.eq_ignore_ascii_case(name));
+    if is_plain && !is_keyword {
         Cow::Borrowed(name)
     } else {
         Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
@@ -102,6 +101,7 @@ mod tests {
             ("Abc_1", "Abc_1"),
             ("date", "date"),
             ("type", "\"type\""),
+            ("Type", "\"Type\""),
             ("stac:crs", "\"stac:crs\""),
             ("1a", "\"1a\""),
             ("a\"b", "\"a\"\"b\""),
