@@ -15,7 +15,9 @@ use geo::{
 };
 
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, SampleTimes, StatedLocation, Unfolded, times_of_row};
+use crate::footprint::{
+    self, Detail, SampleTimes, StatedLocation, StatedLocationReader, Unfolded, times_of_row,
+};
 use crate::jobs::JobContext;
 use crate::model::Value;
 
@@ -192,7 +194,10 @@ const EXAMPLES: usize = 10;
 
 impl LeakFacts {
     /// Reads the columns through `value`, which returns a column's value and type.
-    pub fn from_row_values(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
+    pub fn from_row_values(
+        reader: &StatedLocationReader,
+        value: &dyn Fn(&str) -> (Value, DataType),
+    ) -> Self {
         let SampleTimes { start, end, .. } = times_of_row(value);
         let time = match (start, end) {
             (Some(start), Some(end)) => Some([start.min(end), start.max(end)]),
@@ -204,7 +209,7 @@ impl LeakFacts {
             _ => None,
         };
         Self {
-            stated: StatedLocation::from_column_values(&|name| value(name).0),
+            stated: reader.read(&|name| value(name).0),
             time,
             hash,
         }

@@ -273,7 +273,7 @@ fn facts_of_a_sample_are_read_from_its_columns() {
         HASH_COLUMN => (Value::text("ab"), DataType::Utf8),
         _ => (Value::Null, DataType::Null),
     };
-    let facts = LeakFacts::from_row_values(&value);
+    let facts = LeakFacts::from_row_values(&StatedLocationReader::default(), &value);
     let place = leak_sample("a", "train", facts.clone());
     let Some(Ground::Area { shape, .. }) =
         &resolve_grounds(&[place], &JobContext::default()).expect("works")[0]
@@ -314,7 +314,7 @@ fn times_without_unit_are_in_seconds_and_raster_shape_states_the_area() {
             "stac:raster_shape" => (Value::List([20, 10].map(Value::Int).into()), DataType::Null),
             _ => (Value::Null, DataType::Null),
         };
-        let facts = LeakFacts::from_row_values(&value);
+        let facts = LeakFacts::from_row_values(&StatedLocationReader::default(), &value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
         let grounds = resolve_grounds(&[leak_sample("a", "train", facts)], &JobContext::default())
             .expect("works");

@@ -38,7 +38,7 @@ pub use columns::{
     place_source, states_point_or_shape,
 };
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
-pub use stated::{PixelGrid, PlaceColumns, StatedLocation};
+pub use stated::{PixelGrid, PlaceColumns, StatedLocation, StatedLocationReader};
 pub use times::{
     INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column,
     micros_of, micros_of_value, parse_time, sample_times, times_of_row,

@@ -1,7 +1,7 @@
 //! Location columns of a row, in their own coordinate system and in the forms of every generation.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use arrow::compute::cast;
@@ -49,12 +49,6 @@ pub struct PixelGrid {
 }
 
 impl StatedLocation {
-    /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
-    pub fn from_column_values(value: &dyn Fn(&str) -> Value) -> Self {
-        static ROLES: LazyLock<PlaceRoles<&str>> = LazyLock::new(|| PlaceRoles::from_lookup(Some));
-        Self::of_roles(&ROLES, &|name| value(name))
-    }
-
     fn of_roles<C: Copy>(roles: &PlaceRoles<C>, value: &dyn Fn(C) -> Value) -> Self {
         let drawn = roles
             .geometries
@@ -163,6 +157,26 @@ impl StatedLocation {
             PlaceSource::Grid => self.grid.as_ref().map(RasterGrid::outline),
             PlaceSource::Centroid => None,
         }
+    }
+}
+
+/// Reads stated locations from rows whose columns are asked for by name. Make one for many rows.
+pub struct StatedLocationReader {
+    roles: PlaceRoles<&'static str>,
+}
+
+impl Default for StatedLocationReader {
+    fn default() -> Self {
+        Self {
+            roles: PlaceRoles::from_lookup(Some),
+        }
+    }
+}
+
+impl StatedLocationReader {
+    /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
+    pub fn read(&self, value: &dyn Fn(&str) -> Value) -> StatedLocation {
+        StatedLocation::of_roles(&self.roles, &|name| value(name))
     }
 }
 

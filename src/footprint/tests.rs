@@ -14,7 +14,7 @@ fn list(numbers: &[f64]) -> Value {
 }
 
 fn grid(crs: &str, transform: [f64; 6], [rows, columns]: [i64; 2]) -> StatedLocation {
-    StatedLocation::from_column_values(&|name| match name {
+    StatedLocationReader::default().read(&|name| match name {
         "stac:crs" => Value::text(crs),
         "stac:geotransform" => list(&transform),
         "stac:tensor_shape" => Value::List([3, rows, columns].map(Value::Int).into()),
@@ -24,7 +24,7 @@ fn grid(crs: &str, transform: [f64; 6], [rows, columns]: [i64; 2]) -> StatedLoca
 
 fn drawn(crs: &str, geometry: &Geometry<f64>) -> StatedLocation {
     let bytes: Arc<[u8]> = wkb(geometry).into();
-    StatedLocation::from_column_values(&|name| match name {
+    StatedLocationReader::default().read(&|name| match name {
         "istac:crs" => Value::text(crs),
         "istac:geometry" => Value::Bytes(bytes.clone()),
         _ => Value::Null,
@@ -455,7 +455,7 @@ fn what_has_no_place_falls_back_to_what_has() {
     let bytes: Arc<[u8]> = wkb(&ring.into()).into();
     let row = |crs: &'static str| {
         let bytes = bytes.clone();
-        StatedLocation::from_column_values(&move |name| match name {
+        StatedLocationReader::default().read(&move |name| match name {
             "istac:crs" => Value::text(crs),
             "istac:geometry" => Value::Bytes(bytes.clone()),
             "istac:centroid" => Value::text("POINT (-75 1)"),
@@ -472,12 +472,16 @@ fn what_has_no_place_falls_back_to_what_has() {
         );
     }
     assert_eq!(one(row("EPSG:32618")).source, PlaceSource::Geometry);
-    assert!(StatedLocation::from_column_values(&|_| Value::Null).is_empty());
+    assert!(
+        StatedLocationReader::default()
+            .read(&|_| Value::Null)
+            .is_empty()
+    );
 }
 
 #[test]
 fn older_generations_say_the_same() {
-    let old = StatedLocation::from_column_values(&|name| match name {
+    let old = StatedLocationReader::default().read(&|name| match name {
         "stac:crs" => Value::text("EPSG:32618"),
         "stac:geotransform" => list(&[500_000.0, 10.0, 0.0, 10_000.0, 0.0, -10.0]),
         "stac:raster_shape" => Value::List([1000, 1000].map(Value::Int).into()),

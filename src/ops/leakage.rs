@@ -14,7 +14,7 @@ use crate::extensions::{
     HASH_COLUMN, LOCATION_AND_TIME_COLUMNS, LeakFacts, LeakSample, Leakage, LeakageRequest,
     OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
 };
-use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
+use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, StatedLocationReader};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Sample, SamplePath, Tortilla, Value, is_padding};
 use crate::table::{LevelTable, value_text};
@@ -205,6 +205,7 @@ pub fn leakage_of_container(
         .map(|row| read_partition(&table.value(row, column?), &dtype))
         .collect();
     let mut samples = Vec::new();
+    let location_reader = StatedLocationReader::default();
     for level in levels.levels_to_read() {
         let names = levels.columns(level);
         let table = store.columns(level, &names, ctx)?;
@@ -236,7 +237,7 @@ pub fn leakage_of_container(
             samples.push(LeakSample {
                 path: tree.archive_path(level, row as u32),
                 part,
-                facts: LeakFacts::from_row_values(&value),
+                facts: LeakFacts::from_row_values(&location_reader, &value),
                 compares_location_and_time: levels.compares_location_and_time(level),
                 compares_hash: levels.compares_hash(level),
             });
@@ -341,6 +342,7 @@ pub fn leakage_of_draft(
         levels,
         column: &request.column,
         samples: Vec::new(),
+        location_reader: StatedLocationReader::default(),
         ctx,
     };
     walk.collect_samples(&dataset.root, 0, &mut Vec::new(), None)?;
@@ -353,6 +355,7 @@ struct LeakageWalk<'a> {
     levels_to_read: Vec<usize>,
     column: &'a str,
     samples: Vec<LeakSample>,
+    location_reader: StatedLocationReader,
     ctx: &'a JobContext,
 }
 
@@ -386,7 +389,7 @@ impl LeakageWalk<'_> {
                 self.samples.push(LeakSample {
                     path,
                     part: part.clone(),
-                    facts: LeakFacts::from_row_values(&value),
+                    facts: LeakFacts::from_row_values(&self.location_reader, &value),
                     compares_location_and_time: self.levels.compares_location_and_time(level),
                     compares_hash: self.levels.compares_hash(level),
                 });

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::container::ContainerReader;
 use crate::error::Result;
-use crate::footprint::{self, PlaceSource, StatedLocation};
+use crate::footprint::{self, PlaceSource, StatedLocation, StatedLocationReader};
 use crate::jobs::JobContext;
 use crate::model::{Value, is_padding};
 use crate::raster::{self, RasterCount, RasterInfo};
@@ -561,7 +561,8 @@ fn footprint_fault(
         .map(|(column, row)| raster::apply_geotransform(t, column, row))
         .to_vec();
     let own = StatedLocation::from_geometry(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
-    let found = footprint::footprints(&[StatedLocation::from_column_values(cell), own], ctx)?;
+    let stated = StatedLocationReader::default().read(cell);
+    let found = footprint::footprints(&[stated, own], ctx)?;
     let [Some(stated), Some(raster)] = found.as_slice() else {
         return Ok(None);
     };

@@ -11,7 +11,7 @@ use arrow::datatypes::Float64Type;
 use serde_json::Value as Json;
 use taco_studio::container::{OpenOptions, parse_collection, write_collection};
 use taco_studio::export::Catalogue;
-use taco_studio::footprint::{StatedLocation, footprints};
+use taco_studio::footprint::{StatedLocationReader, footprints};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, PitSchema, Report, Value};
 use taco_studio::ops::describe_dataset;
@@ -30,8 +30,9 @@ pub fn wkb(bytes: &[u8]) {
     let bounds = wkb_bounds(bytes);
     let _ = wkb_point(bytes);
     let value = Value::Bytes(bytes.into());
+    let reader = StatedLocationReader::default();
     for crs in ["EPSG:4326", "EPSG:3413", "EPSG:32760"] {
-        let stated = StatedLocation::from_column_values(&|name| match name {
+        let stated = reader.read(&|name| match name {
             "istac:geometry" => value.clone(),
             "istac:crs" => Value::text(crs),
             _ => Value::Null,

@@ -18,7 +18,7 @@ use super::split_assignment::{Shares, SplitMethod, assign};
 use super::{columns, content_hash, geo_enrichment, name_columns, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
-use crate::footprint::COLUMNS;
+use crate::footprint::{COLUMNS, StatedLocationReader};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Sample, Tortilla, Value};
 use crate::table::value_text;
@@ -357,6 +357,7 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
     let mut samples = Vec::with_capacity(tortilla.len());
     let has = |names: &[&str]| names.iter().any(|name| tortilla.field(name).is_some());
     let here = has(&LOCATION_AND_TIME_COLUMNS) || has(&[HASH_COLUMN]);
+    let reader = StatedLocationReader::default();
     for (view, part) in tortilla.samples.iter().zip(parts) {
         ctx.check()?;
         let part = if let Value::Text(part) = part {
@@ -366,13 +367,16 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
         };
         match view.sample().children() {
             Some(children) if !here => {
-                collect_leak_samples(&view.path().to_archive(), &part, children, &mut samples)
+                let path = view.path().to_archive();
+                collect_leak_samples(&path, &part, children, &reader, &mut samples)
             }
             _ => {
                 samples.push(LeakSample {
                     path: view.path().to_archive(),
                     part,
-                    facts: LeakFacts::from_row_values(&|name| read_typed_value(view, name)),
+                    facts: LeakFacts::from_row_values(&reader, &|name| {
+                        read_typed_value(view, name)
+                    }),
                     compares_location_and_time: true,
                     compares_hash: true,
                 });
@@ -402,6 +406,7 @@ fn collect_leak_samples(
     path: &str,
     part: &Option<Arc<str>>,
     tortilla: &Tortilla,
+    reader: &StatedLocationReader,
     samples: &mut Vec<LeakSample>,
 ) {
     let here = LOCATION_AND_TIME_COLUMNS
@@ -415,10 +420,10 @@ fn collect_leak_samples(
     {
         let path = format!("{path}/{}", sample.id);
         match sample.children() {
-            Some(children) if !here => collect_leak_samples(&path, part, children, samples),
+            Some(children) if !here => collect_leak_samples(&path, part, children, reader, samples),
             _ => {
-                let facts =
-                    LeakFacts::from_row_values(&|name| find_typed_value(tortilla, sample, name));
+                let value = |name: &str| find_typed_value(tortilla, sample, name);
+                let facts = LeakFacts::from_row_values(reader, &value);
                 samples.push(LeakSample {
                     path,
                     part: part.clone(),

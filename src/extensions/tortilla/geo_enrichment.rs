@@ -14,7 +14,7 @@ use super::rai_presets::{RAI_PRESETS, rai_preset};
 use super::spatial_grouping::z_order;
 use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, StatedLocation};
+use crate::footprint::{self, Detail, StatedLocation, StatedLocationReader};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
 use crate::raster::{
@@ -452,9 +452,10 @@ fn areas_in(
     order: &[usize],
     ctx: &JobContext,
 ) -> Result<Vec<Option<AreaOfDegrees>>> {
+    let reader = StatedLocationReader::default();
     let rows: Vec<StatedLocation> = order
         .iter()
-        .map(|&at| StatedLocation::from_column_values(&|name| tortilla.samples[at].value(name)))
+        .map(|&at| reader.read(&|name| tortilla.samples[at].value(name)))
         .collect();
     let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
     let rings = rings.into_iter().map(Option::unwrap_or_default);

@@ -19,7 +19,8 @@ use super::{SampleView, TortillaView};
 use crate::container::middle_of;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, StatedLocation, Unfolded, resolve,
+    CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, StatedLocation, StatedLocationReader,
+    Unfolded, resolve,
 };
 use crate::jobs::JobContext;
 use crate::model::Value;
@@ -60,9 +61,10 @@ fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option
     let open: Vec<usize> = (0..places.len())
         .filter(|&at| drawn && places[at].is_none())
         .collect();
+    let reader = StatedLocationReader::default();
     let rows: Vec<StatedLocation> = open
         .iter()
-        .map(|&at| StatedLocation::from_column_values(&|name| tortilla.samples[at].value(name)))
+        .map(|&at| reader.read(&|name| tortilla.samples[at].value(name)))
         .collect();
     for (at, found) in open
         .into_iter()
