@@ -627,6 +627,9 @@ mod tests {
         let expected = ["notes.txt", "a.TACOZIP", "b.tacozip", "c.zip"];
         assert_eq!(found, expected.map(|name| home.path().join(name)));
         let empty = home.path().join("d.zip");
-        assert_eq!(list_zips(&[empty.clone()]).expect("lists"), [empty]);
+        assert_eq!(
+            list_zips(std::slice::from_ref(&empty)).expect("lists"),
+            [empty]
+        );
     }
 }
