@@ -44,7 +44,7 @@ impl DecimalWidth {
         let scale = self.scale.max(other.scale);
         let whole = self.digits_before_point().max(other.digits_before_point());
         Self {
-            width: (whole + scale).min(DIGITS),
+            width: whole.saturating_add(scale).min(DIGITS),
             scale,
         }
     }
@@ -52,13 +52,15 @@ impl DecimalWidth {
     /// Of a sum or a difference.
     pub fn of_sum(self, other: Self) -> Self {
         let joined = self.common_width(other);
-        let width = joined.width.max(self.width).max(other.width) + 1;
+        let widest = joined.width.max(self.width).max(other.width);
+        let width = widest.saturating_add(1);
         self.limited(other, width, joined.scale)
     }
 
     /// Of a product, whose scale can be greater than a decimal number has digits.
     pub fn of_product(self, other: Self) -> Self {
-        self.limited(other, self.width + other.width, self.scale + other.scale)
+        let width = self.width.saturating_add(other.width);
+        self.limited(other, width, self.scale.saturating_add(other.scale))
     }
 
     fn limited(self, other: Self, width: usize, scale: usize) -> Self {

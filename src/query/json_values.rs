@@ -26,7 +26,7 @@ fn type_of_json(structure: &Json, depth: usize) -> Result<DataType, String> {
         return Err("the structure is nested too deeply".to_owned());
     }
     match structure {
-        Json::String(name) => type_named(name),
+        Json::String(name) => type_named(name, depth),
         Json::Array(items) => match items.as_slice() {
             [item] => Ok(DataType::List(Box::new(type_of_json(item, depth + 1)?))),
             _ => Err("a list has one type, as in [\"INTEGER\"]".to_owned()),
@@ -43,12 +43,16 @@ fn type_of_json(structure: &Json, depth: usize) -> Result<DataType, String> {
     }
 }
 
-fn type_named(name: &str) -> Result<DataType, String> {
-    let upper = name.trim().to_uppercase();
-    if let Some(item) = upper.strip_suffix("[]") {
-        return Ok(DataType::List(Box::new(type_named(item)?)));
+/// The type of a name such as `INTEGER` or `VARCHAR[]` at a depth of a structure.
+fn type_named(name: &str, depth: usize) -> Result<DataType, String> {
+    let name = name.trim();
+    if let Some(item) = name.strip_suffix("[]") {
+        if depth > DEPTH_MAX {
+            return Err("the structure is nested too deeply".to_owned());
+        }
+        return Ok(DataType::List(Box::new(type_named(item, depth + 1)?)));
     }
-    Ok(match upper.as_str() {
+    Ok(match name.to_uppercase().as_str() {
         "BOOLEAN" | "BOOL" => DataType::Boolean,
         "TINYINT" => DataType::Int8,
         "SMALLINT" => DataType::Int16,

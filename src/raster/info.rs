@@ -270,7 +270,9 @@ pub(super) fn collect(
 }
 
 /// The system of a netCDF file that names none, where the units of its axes are degrees of
-/// longitude and latitude (CF conventions 4.1, 4.2): WGS 84, as other programs assume.
+/// longitude and latitude (CF conventions 4.1, 4.2): WGS 84, as other programs assume. Only for
+/// grids whose columns go beyond 90°, which no latitude does: GDAL does not state which axis has
+/// which unit, and files with the two exchanged exist.
 fn system_of_degree_axes(dataset: &Dataset, geotransform: [f64; 6]) -> Option<SpatialRef> {
     if dataset.driver().short_name() != "netCDF" {
         return None;
@@ -291,7 +293,7 @@ fn has_units(items: &[String], units: &[&str]) -> bool {
 }
 
 /// True for a grid along the axes whose cells have their centres within the degrees of the globe:
-/// longitudes to 180 or to 360.
+/// longitudes to 180 or to 360, one of them beyond 90, and latitudes.
 fn is_grid_of_degrees(geotransform: [f64; 6], width: f64, height: f64) -> bool {
     let [west, column, x_turn, north, y_turn, row] = geotransform;
     let columns = [west + column / 2.0, west + column * (width - 0.5)];
@@ -299,6 +301,7 @@ fn is_grid_of_degrees(geotransform: [f64; 6], width: f64, height: f64) -> bool {
     x_turn == 0.0
         && y_turn == 0.0
         && columns.iter().all(|lon| (-360.0..=540.0).contains(lon))
+        && columns.iter().any(|lon| lon.abs() > 90.0)
         && rows.iter().all(|lat| lat.abs() <= 90.0 + 1e-6)
         && (column * width).abs() <= 360.0 + column.abs() + 1e-6
 }
@@ -438,13 +441,15 @@ mod tests {
         assert!(has_units(&items, &UNITS_OF_LATITUDE) && has_units(&items, &UNITS_OF_LONGITUDE));
         assert!(!has_units(&items[..1], &UNITS_OF_LONGITUDE));
         for (geotransform, width, height, wanted) in [
-            ([9.5, 1.0, 0.0, 45.5, 0.0, -1.0], 8.0, 6.0, true),
+            ([99.5, 1.0, 0.0, 45.5, 0.0, -1.0], 8.0, 6.0, true),
+            // Latitudes may be in the columns.
+            ([9.5, 1.0, 0.0, 45.5, 0.0, -1.0], 8.0, 6.0, false),
             // From 0 to 360, and upwards.
             ([-5.0, 10.0, 0.0, -95.0, 0.0, 10.0], 36.0, 19.0, true),
             ([-180.5, 1.0, 0.0, 90.5, 0.0, -1.0], 361.0, 181.0, true),
             ([499_995.0, 10.0, 0.0, 5e6, 0.0, -10.0], 8.0, 6.0, false),
             ([0.0, 1.0, 0.0, 0.0, 0.0, 1.0], 300.0, 300.0, false),
-            ([9.5, 1.0, 0.5, 45.5, 0.0, -1.0], 8.0, 6.0, false),
+            ([99.5, 1.0, 0.5, 45.5, 0.0, -1.0], 8.0, 6.0, false),
         ] {
             let found = is_grid_of_degrees(geotransform, width, height);
             assert_eq!(found, wanted, "{geotransform:?}");

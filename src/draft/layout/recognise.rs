@@ -246,7 +246,13 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     let count = |wanted: &dyn Fn(&[TextToken]) -> bool| {
         values.values().filter(|words| wanted(words)).count()
     };
-    let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role_of_folder()).count();
+    let is_role = if are_numbered_products(values.keys()) {
+        TextToken::is_role_of_folder
+    } else {
+        TextToken::is_role
+    };
+    let roles = |words: &[TextToken]| words.iter().filter(|word| is_role(word)).count();
+    let count_identifiers = |words: &[TextToken]| count_identifiers(words, is_role);
     let is_split = |words: &[TextToken]| {
         words.iter().any(TextToken::is_split) && count_identifiers(words) == 0 && roles(words) == 0
     };
@@ -281,11 +287,21 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     }
 }
 
-fn count_identifiers(words: &[TextToken]) -> usize {
+fn count_identifiers(words: &[TextToken], is_role: fn(&TextToken) -> bool) -> usize {
     words
         .iter()
-        .filter(|word| word.is_identifier() && !word.is_role_of_folder())
+        .filter(|word| word.is_identifier() && !is_role(word))
         .count()
+}
+
+/// True for names of which several are the same but for a number at the end, and others differ in
+/// words: `Image1`, `Image2`, `label`; not for `map1`, `map2`, and not for `image1_berlin`.
+fn are_numbered_products<'t>(names: impl ExactSizeIterator<Item = &'t &'t str>) -> bool {
+    let count = names.len();
+    let bare: BTreeSet<&str> = names
+        .map(|name| name.trim_end_matches(|c: char| c.is_ascii_digit()))
+        .collect();
+    (2..count).contains(&bare.len())
 }
 
 fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> {

@@ -249,6 +249,21 @@ fn products_with_a_number_in_the_names_of_folders_are_positions() {
 }
 
 #[test]
+fn scenes_with_a_number_after_the_word_of_a_product_are_roots() {
+    for scenes in ["image1_berlin image2_madrid image3_rome", "map1 map2"] {
+        let mut text = String::new();
+        for scene in scenes.split(' ') {
+            for band in ["B02", "B03", "B04"] {
+                text += &format!("{scene}/{band}.tif ");
+            }
+        }
+        let found = arranged(&text);
+        let ids: Vec<&str> = positions(&found).into_iter().map(|found| found.0).collect();
+        assert_eq!(ids, ["B02", "B03", "B04"], "{scenes}");
+    }
+}
+
+#[test]
 fn products_of_one_part_of_a_split_are_positions() {
     let mut text = String::new();
     for root in ["91/99/2999991", "92/00/2900092", "93/12/2901293"] {

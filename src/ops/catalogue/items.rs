@@ -8,7 +8,7 @@ use geo::Geometry;
 use serde_json::Value as Json;
 
 use super::item_metadata::{ItemMetadata, NamePool};
-use super::links::{decode_local_place, place_of_link};
+use super::links::place_of_link;
 use super::properties::{PropertyColumn, PropertyColumns};
 use super::search::ItemSearch;
 use crate::error::{Error, Result};
@@ -233,7 +233,7 @@ impl StacAsset {
         else {
             return Ok(None);
         };
-        let beside = place_of_link(document, href).map(decode_local_place);
+        let beside = place_of_link(document, href);
         let is_here =
             |place: &PathBuf| !is_remote(document) && (is_remote(place) || place.exists());
         let place = match (beside, own) {

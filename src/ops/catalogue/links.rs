@@ -23,11 +23,24 @@ pub(super) fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
     }
 }
 
-/// The place that a link of a document names.
+/// The place that a link of a document names. Links are URIs: where this machine has no file of the
+/// name as it is written, `%20` in it is a space.
 ///
 /// # Errors
 /// For a link of a remote document to this machine.
 pub(super) fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
+    let place = place_as_written(document, link)?;
+    if !link.contains('%') || is_remote(&place) || place.exists() {
+        return Ok(place);
+    }
+    let decoded = percent_decode_str(link).decode_utf8().ok();
+    let decoded = decoded.and_then(|link| place_as_written(document, &link).ok());
+    Ok(decoded
+        .filter(|file| !is_remote(file) && file.exists())
+        .unwrap_or(place))
+}
+
+fn place_as_written(document: &Path, link: &str) -> Result<PathBuf> {
     let link = link.strip_prefix("file://").unwrap_or(link);
     if is_remote(Path::new(link)) {
         return Ok(PathBuf::from(link));
@@ -86,18 +99,6 @@ pub(super) fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
     })
 }
 
-/// The file of this machine that a link names. Links are URIs: where there is no file of the name
-/// as it is written, `%20` in it is a space.
-pub(super) fn decode_local_place(place: PathBuf) -> PathBuf {
-    if is_remote(&place) || place.exists() {
-        return place;
-    }
-    let written = place.to_str().filter(|text| text.contains('%'));
-    let decoded = written.and_then(|text| percent_decode_str(text).decode_utf8().ok());
-    let decoded = decoded.map(|text| PathBuf::from(text.into_owned()));
-    decoded.filter(|file| file.exists()).unwrap_or(place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,19 +106,25 @@ mod tests {
     #[test]
     fn a_link_is_the_name_of_a_file_or_a_uri() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["a b#1.tif", "c%20d.tif"] {
-            std::fs::write(folder.path().join(name), "x").expect("writes");
+        let folder = folder.path().join("p%20q");
+        std::fs::create_dir_all(folder.join("sub dir")).expect("folders");
+        for name in ["a b#1.tif", "c%20d.tif", "sub dir/e.json"] {
+            std::fs::write(folder.join(name), "x").expect("writes");
         }
+        let document = folder.join("catalog.json");
         for (link, wanted) in [
             ("a%20b%231.tif", "a b#1.tif"),
             ("a b#1.tif", "a b#1.tif"),
             ("c%20d.tif", "c%20d.tif"),
             ("gone%20file.tif", "gone%20file.tif"),
+            ("./sub%20dir/e.json", "sub dir/e.json"),
+            ("sub%20dir/../a%20b%231.tif", "a b#1.tif"),
         ] {
-            let found = decode_local_place(folder.path().join(link));
-            assert_eq!(found, folder.path().join(wanted), "{link}");
+            let found = place_of_link(&document, link).expect("a place");
+            assert_eq!(found, folder.join(wanted), "{link}");
         }
-        let remote = PathBuf::from("https://host/a%20b.tif");
-        assert_eq!(decode_local_place(remote.clone()), remote);
+        let remote = "https://host/a%20b.tif";
+        let found = place_of_link(&document, remote).expect("a place");
+        assert_eq!(found, Path::new(remote));
     }
 }

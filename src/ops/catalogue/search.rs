@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::choice::CatalogueChoice;
 use super::item_metadata::ItemMetadata;
-use super::links::{decode_local_place, expect_reachable, place_of_link};
+use super::links::{expect_reachable, place_of_link};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, box_polygon, parse_time};
 use crate::model::Address;
@@ -121,7 +121,7 @@ impl ItemSearch {
         let Some(href) = link.get("href").and_then(Json::as_str) else {
             return Ok(None);
         };
-        let linked = decode_local_place(place_of_link(place, href)?);
+        let linked = place_of_link(place, href)?;
         expect_reachable(place, &linked)?;
         Ok(Some(self.asked_at(&linked, with_collections)))
     }

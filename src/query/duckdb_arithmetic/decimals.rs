@@ -250,7 +250,8 @@ fn compute_decimals(
                 column.strict_cast(&DataType::Decimal(DIGITS, result.scale))?
             };
             let numbers = column.as_materialized_series().to_physical_repr();
-            Ok(numbers.i128()?.clone())
+            // Rows are looked up one by one.
+            Ok(numbers.i128()?.rechunk().into_owned())
         })
         .collect::<PolarsResult<Vec<Int128Chunked>>>()?;
     let side = |at: usize, row: usize| sides[at].get(broadcast_row(sides[at].len(), row));

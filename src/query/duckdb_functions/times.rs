@@ -111,7 +111,7 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         return Ok(columns[1].clone());
     }
     let unit = text_of(columns, 0)?.to_lowercase();
-    let every = match unit.trim_end_matches('s') {
+    let every = match unit.strip_suffix('s').unwrap_or(&unit) {
         "millennium" => return by_years(&columns[1], 1000),
         "century" | "centurie" => return by_years(&columns[1], 100),
         "decade" => return by_years(&columns[1], 10),
@@ -122,10 +122,11 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         "week" => "1w",
         "day" => "1d",
         "hour" => "1h",
-        "minute" => "1m",
-        "second" => "1s",
-        "millisecond" | "m" => "1ms",
-        "microsecond" | "u" => "1us",
+        "minute" | "min" => "1m",
+        "m" if unit == "m" => "1m",
+        "second" | "sec" => "1s",
+        "millisecond" | "msec" | "m" => "1ms",
+        "microsecond" | "usec" | "u" if unit != "u" => "1us",
         _ => {
             return Err(refusal(format!(
                 "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"

@@ -166,7 +166,9 @@ fn type_of_cast(data_type: &SqlType) -> Option<ExactType> {
                     (usize::try_from(*width).ok()?, usize::try_from(*scale).ok()?)
                 }
             };
-            return Some(ExactType {
+            // The cast itself is refused.
+            let is_known = width <= DIGITS && scale <= width;
+            return is_known.then_some(ExactType {
                 width: DecimalWidth { width, scale },
                 is_decimal: true,
             });

@@ -375,6 +375,10 @@ fn parts_of_minute(columns: &[Column], unit: i64) -> PolarsResult<Column> {
         let durations = durations::micros(&columns[0])?;
         let part = |micros: Option<i64>| micros.map(|micros| micros % MINUTE / unit);
         durations.iter().map(part).collect()
+    } else if columns[0].dtype() == &DataType::Time {
+        let nanoseconds = columns[0].as_materialized_series().to_physical_repr();
+        let part = |time: Option<i64>| time.map(|time| time / 1000 % MINUTE / unit);
+        nanoseconds.i64()?.iter().map(part).collect()
     } else {
         let times = micros(&columns[0])?;
         let part = |time: Option<i64>| time.map(|time| time.rem_euclid(MINUTE) / unit);

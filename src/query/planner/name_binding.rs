@@ -508,6 +508,19 @@ fn list_of_rows(query: &Query) -> Option<Expr> {
     if !is_plain || has_numbers {
         return None;
     }
+    let mut order = order;
+    if let SelectItem::ExprWithAlias { alias, .. } = &select.projection[0] {
+        for key in &mut order {
+            match &key.expr {
+                Expr::Identifier(name) if name.value.eq_ignore_ascii_case(&alias.value) => {
+                    key.expr = value.clone();
+                }
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {}
+                // The alias may be within it.
+                _ => return None,
+            }
+        }
+    }
     let mut list = expression("list(_0)", vec![value.clone()]);
     if let Expr::Function(function) = &mut list
         && let FunctionArguments::List(arguments) = &mut function.args

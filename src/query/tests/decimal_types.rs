@@ -141,7 +141,25 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
                 "2021-05-05 12:00:00"
             ]]),
         ),
+        (
+            "SELECT date_trunc('m', TIMESTAMP '2021-05-06 10:20:30.123456')::VARCHAR, \
+                date_trunc('ms', TIMESTAMP '2021-05-06 10:20:30.123456')::VARCHAR, \
+                extract(milliseconds FROM TIME '10:20:30.5'), \
+                date_part('us', TIME '10:20:30.5')",
+            json!([[
+                "2021-05-06 10:20:00",
+                "2021-05-06 10:20:30.123",
+                30_500,
+                30_500_000
+            ]]),
+        ),
     ]);
+}
+
+#[test]
+fn structures_without_a_bound_are_refused() {
+    let deep = format!("SELECT from_json('[1]', '\"INT{}\"')", "[]".repeat(40_000));
+    assert!(report(&deep).contains("nested too deeply"));
 }
 
 #[test]
@@ -195,6 +213,12 @@ fn rows_and_texts_have_parts() {
             "SELECT id, array(SELECT e.id FROM data AS e WHERE e.id <> d.id ORDER BY e.id), \
                 array(SELECT e.id FROM data AS e WHERE e.id > d.id) FROM data AS d ORDER BY id",
             json!([["bonn", ["lima"], ["lima"]], ["lima", ["bonn"], []]]),
+        ),
+        (
+            "SELECT array(SELECT id AS k FROM data ORDER BY k DESC), \
+                array(SELECT -x AS x FROM (VALUES (1), (3), (2)) AS t(x) ORDER BY x), \
+                array(SELECT -x AS y FROM (VALUES (1), (3), (2)) AS t(x) ORDER BY y + 0)",
+            json!([[["lima", "bonn"], [-3, -2, -1], [-3, -2, -1]]]),
         ),
     ]);
 }

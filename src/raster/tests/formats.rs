@@ -686,16 +686,21 @@ fn values_from(first: f64, step: f64, count: usize) -> Vec<f64> {
 fn axes_in_degrees_are_on_wgs_84_where_no_system_is_named() {
     let folder = folder();
     let path = folder.path().join("axes.nc");
-    for (units, wanted) in [
-        (["degrees_north", "degrees_east"], Some("EPSG:4326")),
-        (["m", "m"], None),
+    const DEGREES: [&str; 2] = ["degrees_north", "degrees_east"];
+    for (units, west, of_pixels, wanted) in [
+        (DEGREES, 100.0, [0, 1], Some("EPSG:4326")),
+        (["m", "m"], 100.0, [0, 1], None),
+        // Latitudes along the columns, and what may be that.
+        (DEGREES, 100.0, [1, 0], None),
+        (DEGREES, 10.0, [1, 0], None),
+        (DEGREES, 10.0, [0, 1], None),
     ] {
         let bytes = classic_netcdf(
             &[("lat", 6), ("lon", 8)],
             &[
                 ("lat", &[0], units[0], values_from(45.0, -1.0, 6)),
-                ("lon", &[1], units[1], values_from(10.0, 1.0, 8)),
-                ("tas", &[0, 1], "K", values_from(270.0, 0.5, 48)),
+                ("lon", &[1], units[1], values_from(west, 1.0, 8)),
+                ("tas", &of_pixels, "K", values_from(270.0, 0.5, 48)),
             ],
         );
         std::fs::write(&path, &bytes).expect("writes");
