@@ -2,7 +2,7 @@
 //! decides a format.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::early::is_avro_folder;
 use super::magic_bytes::detect_bytes;
@@ -11,6 +11,9 @@ use super::zips_in_folder::zips_in;
 use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
+
+/// Number of ZIPs of a folder of which one has to be a dataset for the advice to index them.
+const ZIPS_LOOKED_AT: usize = 8;
 
 /// Detects the format from magic bytes or the folder layout.
 ///
@@ -108,7 +111,8 @@ fn detect_folder(path: &Path, lists: VersionLists) -> Result<Detected> {
         "this folder is not a TACO dataset: it has no COLLECTION.json with METADATA/ and DATA/",
     )
     .at_path(path);
-    if zips_in(path).is_ok_and(|zips| zips.iter().any(|zip| detect(zip).is_ok())) {
+    let is_dataset = |zip: &PathBuf| detect(zip).is_ok();
+    if zips_in(path).is_ok_and(|zips| zips.iter().take(ZIPS_LOOKED_AT).any(is_dataset)) {
         return Err(error.hint(
             "it has datasets in it: open one of them, or write an index over them with \
                 `taco-studio tacocat`, which opens as one dataset",

@@ -11,8 +11,10 @@ use crate::error::{IoContext, Result};
 pub(super) fn zips_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut zips = Vec::new();
     for entry in std::fs::read_dir(folder).io_at("list", folder)? {
-        let path = entry.io_at("list", folder)?.path();
-        if has_zip_ending(&path) && path.is_file() {
+        let entry = entry.io_at("list", folder)?;
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if has_zip_ending(&path) && !is_folder {
             zips.push(path);
         }
     }

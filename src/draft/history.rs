@@ -203,9 +203,14 @@ impl Draft {
         let step = HistoryStep::new(label, inverse);
         self.held += step.bytes;
         self.undo.push_back(step);
-        self.held -= self.redo.drain(..).map(|step| step.bytes).sum::<u64>();
+        self.forget_redo();
         self.revision += 1;
         self.keep_budget();
+    }
+
+    /// Drops the steps that were undone.
+    pub fn forget_redo(&mut self) {
+        self.held -= self.redo.drain(..).map(|step| step.bytes).sum::<u64>();
     }
 
     /// Drops the oldest steps above the memory limit; the newest step is always kept.

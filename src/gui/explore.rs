@@ -3,7 +3,7 @@
 //! for their initial values.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::App;
 use super::action::Action;
@@ -19,6 +19,9 @@ use crate::export::Catalogue;
 use crate::jobs::JobContext;
 use crate::ops::{Migrated, places_of};
 use crate::studio::{Command, Document, LogLevel};
+
+/// Time after a request within which a form opens.
+const OPENS_WITHIN: Duration = Duration::from_secs(5);
 
 impl App {
     /// Saves the rows into the chosen file.
@@ -52,7 +55,10 @@ impl App {
             prices: self.view.settings.publish_prices.clone(),
             ..OperationStart::default()
         };
-        self.open_operation(Action::Publish, start);
+        // Nothing on the disk changes its initial values.
+        if let Some(dialog) = StartedForm::Operation(Action::Publish, Box::new(start)).dialog() {
+            self.dialogs.open(dialog);
+        }
     }
 
     /// Shows a path in the desktop's file manager. A script starts no programs.
@@ -133,10 +139,18 @@ impl App {
         let Some(outcome) = self.started_form.take() else {
             return;
         };
+        let is_over_another = request.document != self.session.serial
+            || (self.dialogs.is_open() && !request.over_dialog);
         match outcome {
-            // Another document or dialog was opened meanwhile.
-            Ok(_) if request.document != self.session.serial => {}
-            Ok(_) if self.dialogs.is_open() && !request.over_dialog => {}
+            Ok(_) if is_over_another => {
+                let text = tr!("The form was not opened, as something else was opened meanwhile");
+                self.toast = Some(Toast::new(false, text));
+            }
+            // It would take the keys from what is being done by now.
+            Ok(_) if request.asked.elapsed() > OPENS_WITHIN => {
+                let text = tr!("The disk answered late. Open the form again");
+                self.toast = Some(Toast::new(false, text));
+            }
             Ok(started) => {
                 if let Some(dialog) = started.dialog() {
                     self.dialogs.open(dialog);

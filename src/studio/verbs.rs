@@ -242,6 +242,8 @@ impl Studio {
     /// Starts a check of the document and cancels a running one.
     pub(super) fn check_live(&mut self) {
         if !self.checks_by_itself {
+            // A check of an older state, from before that was switched off.
+            self.live_check.cancel();
             return;
         }
         let state = self.document_state();

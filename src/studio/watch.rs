@@ -12,7 +12,7 @@ use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, 
 
 use super::document_state::DocumentState;
 use super::tray::collect;
-use super::{Event, Finish, LogLevel, Outcome, Studio};
+use super::{Document, Event, Finish, LogLevel, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::files::is_on_network;
@@ -296,8 +296,8 @@ fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event>
         return Ok(Event::None);
     };
     let tray = draft.tray().clone();
-    // What was saved or written stays a step to return to.
-    let may_merge = draft.is_dirty();
+    // What was saved or written, or is at this moment, stays a step to return to.
+    let may_merge = draft.is_dirty() && studio.running.is_empty();
     let Some(update) = TrayUpdate::find(&tray, files) else {
         return Ok(Event::None);
     };
@@ -306,20 +306,24 @@ fn add_arrived_files(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event>
     let before = studio.watch_step.take();
     let before = before.filter(|step| step.state == state && may_merge && only_changes);
     let changed = match before {
-        Some(step) => merge_into_step(studio, &update, step)?,
+        Some(step) => match merge_into_step(studio, &update, step)? {
+            Some(changed) => changed,
+            // No step is left that Undo could take back.
+            None => return Ok(Event::None),
+        },
         None => {
             studio.apply_edit(update.edit)?;
-            Some(update.changed)
+            update.changed
         }
     };
     let state = studio.document_state();
-    let step = changed.map(|changed| WatchStep { state, changed });
-    studio.watch_step = step.filter(|_| only_changes);
+    studio.watch_step = only_changes.then_some(WatchStep { state, changed });
     Ok(Event::Arrived { files: count })
 }
 
 /// Undoes the last step and makes it again with the changes of `update`. Returns the files that it
-/// changes now; `None` when all are as they were before it, so that there is no such step any more.
+/// changes now; `None` when all are as they were before it, so that there is no such step any more,
+/// and none to redo.
 fn merge_into_step(
     studio: &mut Studio,
     update: &TrayUpdate,
@@ -334,6 +338,9 @@ fn merge_into_step(
     studio.undo()?;
     let tray = studio.need_draft()?.tray().clone();
     let Some(both) = TrayUpdate::find(&tray, files) else {
+        if let Some(Document::Draft(document)) = &mut studio.document {
+            document.draft.forget_redo();
+        }
         return Ok(None);
     };
     studio.apply_edit(both.edit)?;
@@ -403,7 +410,8 @@ fn begin_watch(
         ),
     }
     let failed = |error| unwatched_folder_error(folder, error);
-    let listed = interval.or(watchers.is_empty().then_some(POLL_INTERVAL));
+    let unreported = watchers.is_empty().then_some(POLL_INTERVAL);
+    let listed = unreported.or(interval);
     if let Some(interval) = listed {
         let root = folder.to_owned();
         let mut polled = PollWatcher::new(
@@ -617,7 +625,7 @@ pub(super) fn mark_of(path: &Path) -> Option<SizeAndTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studio::{Command, Document};
+    use crate::studio::Command;
     use std::io::Write;
 
     fn wait(studio: &mut Studio, what: impl Fn(&Studio) -> bool) -> Vec<usize> {
@@ -816,6 +824,12 @@ mod tests {
         // A file that is as before needs no step.
         assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
         assert_eq!(arrive(&mut studio, &[("/w/a", 7)]), 5);
+        let redone = studio.run_to_end(Command::Redo, &mut |_| {});
+        assert!(redone.is_err(), "a size that the file no longer has");
+        assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
+        let back = vec![Unplaced::file("/w/a", 7)];
+        let event = add_arrived_files(&mut studio, back).unwrap();
+        assert!(matches!(event, Event::None), "nothing to undo: {event:?}");
         assert_eq!(arrive(&mut studio, &[("/w/a", 8)]), 6);
         assert_eq!(names(&studio), ["a 8", "b 5", "c 1"]);
     }

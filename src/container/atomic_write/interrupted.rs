@@ -346,6 +346,38 @@ fn first_outputs_that_cannot_be_moved_back_are_removed_by_the_next_write() {
 }
 
 #[test]
+fn replaced_outputs_that_cannot_be_moved_back_are_named_where_they_are() {
+    // Steps 0 and 1 write the record, 2 to 5 place both outputs, 6 is the sync, 7 to 10 move them
+    // back, 11 is the sync after that.
+    for failing in 7..12 {
+        let home = home();
+        for name in ["set", "other"] {
+            put(&home.path().join(name).join("COLLECTION.json"), "old");
+        }
+        let report = place_with_failing(home.path(), &["set", "other"], &[6, failing]);
+        let everything = tree(home.path(), &|_| true);
+        let old = everything.values().filter(|text| *text == "old").count();
+        assert_eq!(old, 2, "{failing}: {report}");
+        let is_back = visible_files(home.path())
+            .values()
+            .all(|text| text == "old");
+        let is_named = report.contains("the previous version is in");
+        assert!(is_named || is_back, "{failing}: {report}");
+        assert!(
+            !report.contains("they are removed first"),
+            "{failing}: {report}"
+        );
+        if failing == 11 {
+            assert!(is_back && !is_named, "{report}");
+            assert_eq!(hidden_names(home.path()), Vec::<String>::new());
+        }
+        if failing == 7 {
+            assert!(report.contains("before the next write"), "{report}");
+        }
+    }
+}
+
+#[test]
 fn the_copy_left_by_a_killed_process_is_restored() {
     let home = home();
     killed_between(home.path());

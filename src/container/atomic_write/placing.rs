@@ -61,23 +61,45 @@ pub(super) fn place(
             scratch.release();
             return Err(error);
         };
-        return Err(if record.has_old_copy(scratch.path(), parent) {
-            error
-                .hint(format!(
-                    "the previous version is in {}: {trouble}",
-                    scratch.path().join(OLD).display()
-                ))
-                .hint("write the output again: the previous version is restored first")
-        } else {
-            error
-                .hint(format!(
-                    "new outputs that have their names already could not be removed: {trouble}"
-                ))
-                .hint("write the output again: they are removed first")
-        });
+        return Err(describe_failed_rollback(
+            &record, scratch, parent, error, &trouble,
+        ));
     }
     scratch.release();
     scratch.settle()
+}
+
+/// Adds to `error` what is left of renames that could not all be taken back, and what to do.
+/// Nothing is left when all were, and only their sync failed.
+fn describe_failed_rollback(
+    record: &SwapJournal,
+    scratch: &mut Scratch,
+    parent: &Path,
+    error: Error,
+    trouble: &Error,
+) -> Error {
+    let folder = scratch.path().to_owned();
+    if record.has_old_copy(&folder, parent) {
+        let error = error.hint(format!(
+            "the previous version is in {}: {trouble}",
+            folder.join(OLD).display()
+        ));
+        return error.hint(if record.is_done(&folder, parent) {
+            "all new outputs have their names: copy the previous version before the next write, \
+                which removes it"
+        } else {
+            "write the output again: the previous version is restored first"
+        });
+    }
+    if record.has_placed(&folder, parent) {
+        return error
+            .hint(format!(
+                "new outputs that have their names already could not be removed: {trouble}"
+            ))
+            .hint("write the output again: they are removed first");
+    }
+    scratch.release();
+    error
 }
 
 /// Replaces a single output atomically. Returns false, without changes, where the system does not

@@ -240,11 +240,20 @@ impl SwapJournal {
         })
     }
 
-    /// True when the only copy of a replaced output is in the temporary folder.
+    /// True when a replaced output is in the temporary folder.
     pub fn has_old_copy(&self, scratch: &Path, parent: &Path) -> bool {
-        self.0
-            .iter()
-            .any(|entry| self.copy_of(&entry.name, scratch, parent).is_some())
+        self.0.iter().any(|entry| {
+            let places = OutputPaths::for_output(&entry.name, scratch, parent);
+            let is_exchanged = !entry.goes && entry.is_placed(&places) && is_there(&places.new);
+            is_there(&places.old) || is_exchanged
+        })
+    }
+
+    /// True when a new output has its name.
+    pub fn has_placed(&self, scratch: &Path, parent: &Path) -> bool {
+        self.0.iter().any(|entry| {
+            !entry.goes && entry.is_placed(&OutputPaths::for_output(&entry.name, scratch, parent))
+        })
     }
 
     /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one

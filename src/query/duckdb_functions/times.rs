@@ -111,7 +111,11 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         return Ok(columns[1].clone());
     }
     let unit = text_of(columns, 0)?.to_lowercase();
-    let every = match unit.strip_suffix('s').unwrap_or(&unit) {
+    let singular = match unit.as_str() {
+        "ms" | "us" => unit.as_str(),
+        plural => plural.strip_suffix('s').unwrap_or(plural),
+    };
+    let every = match singular {
         "millennium" => return by_years(&columns[1], 1000),
         "century" | "centurie" => return by_years(&columns[1], 100),
         "decade" => return by_years(&columns[1], 10),
@@ -122,11 +126,10 @@ fn date_trunc(columns: &[Column]) -> PolarsResult<Column> {
         "week" => "1w",
         "day" => "1d",
         "hour" => "1h",
-        "minute" | "min" => "1m",
-        "m" if unit == "m" => "1m",
+        "minute" | "min" | "m" => "1m",
         "second" | "sec" => "1s",
-        "millisecond" | "msec" | "m" => "1ms",
-        "microsecond" | "usec" | "u" if unit != "u" => "1us",
+        "millisecond" | "msec" | "ms" => "1ms",
+        "microsecond" | "usec" | "us" => "1us",
         _ => {
             return Err(refusal(format!(
                 "{unit} is no unit: year, quarter, month, week, day, hour, minute, second"

@@ -13,13 +13,14 @@ use sqlparser::tokenizer::Span;
 use super::expressions::{
     column, expression, function_call, literal, name_of, span_of, strip_parentheses,
 };
+use super::intervals::{function_of_part, read_age_arguments};
 use super::operand_types::ALIKE_ARGUMENTS;
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
     decimal_of, interval_text, is_interval, number, part_of_written_interval, read_written_list,
     rounded_decimal,
 };
-use super::{call_of, extract_json, function_of_part, read_age_arguments, regex_match_expression};
+use super::{call_of, extract_json, regex_match_expression};
 use crate::error::{Error, Result};
 use crate::query::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OPERATORS, OTHERS, SPELLED, WINDOWS, function_names,

@@ -9,6 +9,7 @@ mod aggregates;
 mod call_clauses;
 pub(super) mod expressions;
 mod function_calls;
+mod intervals;
 mod operand_types;
 mod replacements;
 mod rewriting;
@@ -26,7 +27,6 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};
-use crate::query::durations;
 use crate::query::function_names::is_aggregate_name;
 use crate::query::functions::has_wildcard;
 use crate::query::sql_dialect::POWER;
@@ -34,13 +34,16 @@ use crate::query::struct_values::{self, struct_value};
 use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
+use intervals::{
+    function_of_part, has_months, move_by_months, negated_interval, read_added_months,
+    read_age_arguments, text_of_interval, unit_of_field,
+};
 use replacements::{replace_operator_call, replace_try, replace_typeof};
 use rewriting::ExpressionRewrite;
 use written_values::{
-    arguments_of, as_interval, cast_of, computed_decimal, computed_interval, decimal_of,
-    is_constant, is_fraction, is_interval, is_number, is_text_type, make_fraction,
-    part_of_written_interval, read_written_list, spelled_number, widen, written_decimal,
-    written_interval,
+    as_interval, cast_of, computed_decimal, computed_interval, decimal_of, is_constant,
+    is_fraction, is_interval, is_number, is_text_type, make_fraction, part_of_written_interval,
+    read_written_list, spelled_number, widen, written_decimal, written_interval,
 };
 
 pub(super) use call_clauses::call_of;
@@ -78,13 +81,6 @@ impl Semantics<'_> {
             ControlFlow::Continue(()) => Ok(expr),
         }
     }
-}
-
-/// True for an interval of months, for which the engine has no type.
-fn has_months(expr: &Expr) -> bool {
-    as_interval(expr)
-        .and_then(interval_parts)
-        .is_some_and(|parts| parts.months != 0)
 }
 
 impl ExpressionRewrite<'_, '_> {
@@ -897,68 +893,6 @@ fn begins_with_minus(expr: &Expr) -> bool {
     )
 }
 
-/// The name of a part of times in EXTRACT.
-fn unit_of_field(field: &DateTimeField) -> String {
-    match field {
-        DateTimeField::Custom(name) => name.value.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// The function of this program that gives a part of times; `None` for parts that the engine gives.
-pub(super) fn function_of_part(unit: &str) -> Option<&'static str> {
-    Some(match unit.to_lowercase().as_str() {
-        "era" => "era",
-        "julian" => "julian",
-        "yearweek" => "yearweek",
-        "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" => "millisecond",
-        "microsecond" | "microseconds" | "us" | "usec" | "usecs" => "microsecond",
-        _ => return None,
-    })
-}
-
-/// The times of a call of `age`, which has two of them here.
-pub(super) fn read_age_arguments(expr: &Expr) -> Option<Vec<Expr>> {
-    match strip_parentheses(expr) {
-        Expr::Function(function) if name_of(function) == "age" => arguments_of(function),
-        _ => None,
-    }
-}
-
-/// The number of months of `to_months(n)`.
-fn read_added_months(expr: &Expr) -> Option<Expr> {
-    match strip_parentheses(expr) {
-        Expr::Function(function) if name_of(function) == "to_months" => {
-            arguments_of(function)?.into_iter().next()
-        }
-        _ => None,
-    }
-}
-
-/// A time plus or minus `to_months(n)`.
-fn move_by_months(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
-    let (time, months) = match read_added_months(right) {
-        Some(months) => (left, months),
-        None => (right, read_added_months(left)?),
-    };
-    let template = if *op == BinaryOperator::Minus {
-        "months_added(_0, -_1)"
-    } else {
-        "months_added(_0, _1)"
-    };
-    Some(expression(template, vec![time.clone(), months]))
-}
-
-/// The text of an interval as it is written, which keeps hours beyond a day apart from days.
-fn text_of_interval(expr: &Expr) -> Option<String> {
-    let parts = as_interval(expr).and_then(interval_parts)?;
-    Some(durations::text_with_months(
-        parts.months,
-        parts.days,
-        parts.micros,
-    ))
-}
-
 /// True for types of DuckDB that no value has here.
 fn lacks_type(data_type: &SqlType) -> bool {
     if let SqlType::Custom(name, _) = data_type {
@@ -999,12 +933,6 @@ fn compared_with_each(
         right: Box::new(one),
     });
     all.map_or(none, |all| Expr::Nested(Box::new(all)))
-}
-
-/// A written interval with the other sign.
-fn negated_interval(expr: &Expr) -> Option<Expr> {
-    let parts = interval_parts(as_interval(expr)?)?.checked_neg()?;
-    written_interval(parts).map(Expr::Interval)
 }
 
 /// The values at a path of JSON, a list for a written path with wildcards.

@@ -35,6 +35,11 @@ pub(super) fn written_type(expr: &Expr) -> Option<String> {
     if is_null(expr) {
         return Some("\"NULL\"".to_owned());
     }
+    type_of_decimals(expr)
+}
+
+/// The type of a written decimal number, or of a list of them; `None` of others.
+fn type_of_decimals(expr: &Expr) -> Option<String> {
     match read_written_list(expr) {
         Some(elements) => {
             let item = join_types(elements.iter())?;
@@ -57,7 +62,7 @@ pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String
     for item in &select.projection {
         types.push(match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                written_type(expr).filter(|name| name.starts_with("DECIMAL"))
+                type_of_decimals(expr)
             }
             _ => return Vec::new(),
         });

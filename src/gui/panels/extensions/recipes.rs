@@ -104,7 +104,11 @@ impl RecipesState {
         match take_result(&mut self.written) {
             None => {}
             Some(Ok(())) => {
-                (self.current, self.naming, self.error) = (name, None, None);
+                // Another name may be typed by now.
+                if self.naming.as_deref().map(str::trim) == Some(name.as_str()) {
+                    (self.current, self.naming) = (name, None);
+                }
+                self.error = None;
                 self.saved += 1;
             }
             Some(Err(error)) => self.error = Some(error),

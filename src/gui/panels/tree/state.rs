@@ -1,6 +1,6 @@
 //! State of the hierarchy. Imports no panel context, so that the list of panels can hold it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::gui::document_key::DocumentKey;
@@ -37,8 +37,8 @@ pub struct TreePanel {
     /// The tree whose rows `open` names.
     pub(super) open_in: Option<(DocumentId, Arc<Skeleton>)>,
     pub(super) lost: LostFolders,
-    /// Where the lost FOLDERs are in the tree.
-    pub(super) found: AsyncValue<(DocumentId, ValueId), BTreeSet<RowRef>>,
+    /// Where the lost FOLDERs are in the tree, by their rows before.
+    pub(super) found: AsyncValue<(DocumentId, ValueId), BTreeMap<RowRef, RowRef>>,
     /// Typed filter.
     pub filter: String,
     pub(super) show: Show,
@@ -63,6 +63,22 @@ pub(super) struct LostFolders {
     kept: BTreeSet<RowRef>,
 }
 
+impl LostFolders {
+    /// True for a row that was open while it was looked for, and was closed meanwhile.
+    fn is_closed(&self, at: &RowRef, open: &BTreeSet<RowRef>) -> bool {
+        self.kept.contains(at) && !open.contains(at)
+    }
+
+    /// Looks no longer for rows that were closed meanwhile.
+    fn drop_closed(&mut self, open: &BTreeSet<RowRef>) {
+        let mut from = std::mem::take(&mut self.from);
+        for (_, rows) in &mut from {
+            rows.retain(|at| !self.is_closed(at, open));
+        }
+        self.from = from;
+    }
+}
+
 impl TreePanel {
     /// Follows the open FOLDERs into a changed tree by their ids; one whose id changed keeps its
     /// row. `serial` identifies the document.
@@ -84,6 +100,7 @@ impl TreePanel {
         };
         let mut near = NearFolders::new(&old, tree);
         let (mut open, mut lost) = (BTreeSet::new(), Vec::new());
+        self.lost.drop_closed(&self.open);
         for at in self.open.difference(&self.lost.kept) {
             match near.find(*at) {
                 Some(here) => drop(open.insert(here)),
@@ -115,10 +132,13 @@ impl TreePanel {
     }
 
     /// Opens what was looked for.
-    fn open_found(&mut self, found: BTreeSet<RowRef>) {
-        let LostFolders { kept, .. } = std::mem::take(&mut self.lost);
-        let mut open: BTreeSet<RowRef> = self.open.difference(&kept).copied().collect();
-        open.extend(found);
+    fn open_found(&mut self, found: BTreeMap<RowRef, RowRef>) {
+        let lost = std::mem::take(&mut self.lost);
+        let mut open: BTreeSet<RowRef> = self.open.difference(&lost.kept).copied().collect();
+        let still_open = found
+            .into_iter()
+            .filter(|(from, _)| !lost.is_closed(from, &self.open));
+        open.extend(still_open.map(|(_, here)| here));
         self.replace_open(open);
     }
 
@@ -130,15 +150,19 @@ impl TreePanel {
 
 /// Where rows of older trees are in the newest one; a row whose id is not found stays where it is
 /// if its level has as many rows as before.
-fn find_lost_rows(from: &[(Arc<Skeleton>, Vec<RowRef>)], tree: &Skeleton) -> BTreeSet<RowRef> {
-    let mut found = BTreeSet::new();
+fn find_lost_rows(
+    from: &[(Arc<Skeleton>, Vec<RowRef>)],
+    tree: &Skeleton,
+) -> BTreeMap<RowRef, RowRef> {
+    let mut found = BTreeMap::new();
     for (old, rows) in from {
         let moved = moved_rows(old, tree, rows.iter().copied());
-        let places = rows.iter().filter_map(|at| {
+        for at in rows {
             let here = moved.get(at).copied();
-            here.or(Some(*at).filter(|at| keeps_row(old, tree, *at)))
-        });
-        found.extend(places);
+            if let Some(here) = here.or(Some(*at).filter(|at| keeps_row(old, tree, *at))) {
+                found.insert(*at, here);
+            }
+        }
     }
     found
 }
@@ -355,6 +379,21 @@ mod tests {
 
     fn at(level: usize, row: u32) -> RowRef {
         RowRef { level, row }
+    }
+
+    #[test]
+    fn a_folder_that_is_closed_while_it_is_looked_for_stays_closed() {
+        let mut state = TreePanel::default();
+        let rows = [at(0, 1), at(0, 2)];
+        state.lost = LostFolders {
+            from: vec![(tree(&["a", "b", "c"]), rows.to_vec())],
+            kept: BTreeSet::from(rows),
+        };
+        state.open = BTreeSet::from([at(0, 0), rows[1]]);
+        state.lost.drop_closed(&state.open);
+        assert_eq!(state.lost.from[0].1, [rows[1]]);
+        state.open_found(BTreeMap::from([(rows[0], at(0, 7)), (rows[1], at(0, 8))]));
+        assert_eq!(state.open, BTreeSet::from([at(0, 0), at(0, 8)]));
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub fn ui(
     panel.consistency.follow(newest, cx.jobs);
     let is_read = newest.is_some();
     toolbar_ui(ui, panel, cx, document);
+    if let Some(error) = panel.consistency.listing_error() {
+        let why = error.sentence();
+        widgets::draw_empty_state(ui, icons::WARNING_OCTAGON, tr!("Check failed"), &why);
+        return;
+    }
     // The lists name rows of their comparison, which may not be the newest.
     let Some(consistency) = panel.consistency.listed.of.clone() else {
         return if is_read {

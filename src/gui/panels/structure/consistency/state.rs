@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::draft::Renaming;
+use crate::error::Error;
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
-use crate::jobs::{AsyncValue, Jobs, discard};
+use crate::jobs::{AsyncState, AsyncValue, Jobs, discard};
 use crate::model::{Accepted, Consistency, Property};
 
 /// Rows of the overview strip.
@@ -230,6 +231,14 @@ impl ConsistencyView {
         });
         discard(std::mem::replace(&mut self.listed, listed));
         (self.are_lines_old, self.root_rows) = (true, None);
+    }
+
+    /// Why the newest comparison could not be listed.
+    pub fn listing_error(&self) -> Option<&Error> {
+        match self.listing.state() {
+            AsyncState::Failed(error) => Some(error),
+            AsyncState::NotAsked | AsyncState::Pending | AsyncState::Ready(_) => None,
+        }
     }
 
     /// True when the lists are those of this comparison.

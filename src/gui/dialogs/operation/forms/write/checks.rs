@@ -268,8 +268,9 @@ impl Checks {
         };
         let report = cx.studio.report().clone();
         if let Some(OutdatedReport::Failed(error)) = cx.studio.find_report_delay() {
+            // Writing makes a check of its own.
             lines.push(CheckLine::new(
-                CheckLevel::Blocks,
+                CheckLevel::Warning,
                 tr!("The check of the draft failed. Check it again (F7)"),
                 error.sentence(),
             ));
