@@ -27,6 +27,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Result};
+use crate::query::decimal_widths::DIGITS;
 use crate::query::function_names::is_aggregate_name;
 use crate::query::functions::has_wildcard;
 use crate::query::sql_dialect::POWER;
@@ -51,6 +52,7 @@ pub(super) use expressions::{
     column, expression, is_generated, is_null, literal, name_of, span_of, strip_parentheses,
 };
 pub(super) use rewriting::{Extras, Semantics};
+use written_types::has_unknown_digits;
 pub(super) use written_types::written_column_types;
 pub(super) use written_values::interval_parts;
 
@@ -229,6 +231,16 @@ impl ExpressionRewrite<'_, '_> {
                         "cast to BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(18, 3), VARCHAR, BLOB, \
                             DATE, TIME, TIMESTAMP or TIMESTAMPTZ; a text of JSON becomes a struct \
                             by from_json(x, '{\"a\": \"INTEGER\"}')",
+                    ));
+                }
+                if has_unknown_digits(data_type) {
+                    return Err(self.refuse(
+                        span,
+                        format!(
+                            "{data_type} is no type: a decimal number has 1 to {DIGITS} \
+                                digits, and no more of them behind the point"
+                        ),
+                        "DECIMAL(38, 6)",
                     ));
                 }
                 if let (true, Some(digits)) = (is_text_type(data_type), written_decimal(value)) {

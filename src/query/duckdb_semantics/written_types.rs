@@ -161,6 +161,16 @@ fn type_of_number(text: &str) -> Option<ExactType> {
     Some(ExactType { width, is_decimal })
 }
 
+/// True for a decimal type with more digits than a decimal number has, with none, or with more
+/// behind the point than in all.
+pub(super) fn has_unknown_digits(data_type: &SqlType) -> bool {
+    let is_decimal = matches!(
+        data_type,
+        SqlType::Decimal(_) | SqlType::Numeric(_) | SqlType::Dec(_)
+    );
+    is_decimal && type_of_cast(data_type).is_none()
+}
+
 fn type_of_cast(data_type: &SqlType) -> Option<ExactType> {
     let width = match data_type {
         SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => {
@@ -171,8 +181,7 @@ fn type_of_cast(data_type: &SqlType) -> Option<ExactType> {
                     (usize::try_from(*width).ok()?, usize::try_from(*scale).ok()?)
                 }
             };
-            // The cast itself is refused.
-            let is_known = width <= DIGITS && scale <= width;
+            let is_known = (1..=DIGITS).contains(&width) && scale <= width;
             return is_known.then_some(ExactType {
                 width: DecimalWidth { width, scale },
                 is_decimal: true,

@@ -157,9 +157,21 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
 }
 
 #[test]
-fn structures_without_a_bound_are_refused() {
+fn structures_and_widths_without_a_bound_are_refused() {
     let deep = format!("SELECT from_json('[1]', '\"INT{}\"')", "[]".repeat(40_000));
     assert!(report(&deep).contains("nested too deeply"));
+    for sql in [
+        "SELECT typeof(CAST(1 AS DECIMAL(18446744073709551615)) + 1.5)",
+        "SELECT CAST(1 AS DECIMAL(50, 2)) * 1.5",
+        "SELECT typeof(1::DECIMAL(0, 0))",
+        "SELECT id::NUMERIC(5, 9) FROM data",
+        "DESCRIBE SELECT TRY_CAST(1 AS DECIMAL(39))",
+    ] {
+        let text = report(sql);
+        assert!(text.contains("1 to 38 digits"), "{sql}: {text}");
+    }
+    let widest = "SELECT 0.5::DECIMAL(38, 2)::VARCHAR";
+    assert_eq!(rows(widest), [json!(["0.50"])]);
 }
 
 #[test]
