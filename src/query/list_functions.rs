@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -14,6 +13,7 @@ use super::nested_values::{
     ListRanges, ListsBuilder, broadcast_column, broadcast_row, cast_to, common_type,
     comparable_type, extreme_of, order_keys, row_count, stack_columns, take_places,
 };
+use super::recognised_functions::RecognisedFunction;
 use super::type_names::type_name;
 
 /// Signature and implementation of a list function.
@@ -96,19 +96,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    // One for all statements, by which a plan is asked for calls of it.
-    static WRITTEN_LIST: LazyLock<Option<UserDefinedFunction>> =
-        LazyLock::new(|| build_function(LIST_VALUE));
     if name == LIST_VALUE {
-        WRITTEN_LIST.clone()
+        RecognisedFunction::WrittenList.get_or_build(|| build_function(name))
     } else {
         build_function(name)
     }
-}
-
-/// True for a call of `list_value` in a plan.
-pub(super) fn is_written_list(function: &OpaqueColumnUdf) -> bool {
-    self::function(LIST_VALUE).is_some_and(|known| known.fun == *function)
 }
 
 fn build_function(name: &str) -> Option<UserDefinedFunction> {
@@ -603,6 +595,7 @@ mod tests {
     #[test]
     fn a_written_list_is_recognised_in_a_plan() {
         let call = |name: &str| function(name).expect("is known").fun;
-        assert!(is_written_list(&call(LIST_VALUE)) && !is_written_list(&call("list_sum")));
+        let recognised = RecognisedFunction::WrittenList;
+        assert!(recognised.matches(&call(LIST_VALUE)) && !recognised.matches(&call("list_sum")));
     }
 }

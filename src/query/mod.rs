@@ -79,6 +79,7 @@ mod plan_inputs;
 mod planner;
 mod polygon_text;
 mod quantiles;
+mod recognised_functions;
 mod run;
 mod sample_clause;
 mod sampling;

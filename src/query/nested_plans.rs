@@ -8,11 +8,12 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine_errors::refusal;
-use super::list_functions::{elementwise, is_written_list, written_list};
+use super::list_functions::{elementwise, written_list};
 use super::nested_values::{
     broadcast_row, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
     order_keys, row_count, stack_columns, take_places,
 };
+use super::recognised_functions::RecognisedFunction;
 use super::type_names::type_name;
 
 /// True for expressions that [`rewrite_nested`] may change.
@@ -22,7 +23,9 @@ pub(super) fn is_other_here(part: &Expr) -> bool {
         Expr::Ternary { .. } | Expr::SortBy { .. } | Expr::Sort { .. } => true,
         Expr::Agg(AggExpr::Min { .. } | AggExpr::Max { .. }) => true,
         Expr::Function { function, .. } => picked_by(function).is_some(),
-        Expr::AnonymousFunction { function, .. } => is_written_list(function),
+        Expr::AnonymousFunction { function, .. } => {
+            RecognisedFunction::WrittenList.matches(function)
+        }
         _ => false,
     }
 }
@@ -135,7 +138,7 @@ pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> 
             ref input,
             ref function,
             ..
-        } if is_written_list(function) => {
+        } if RecognisedFunction::WrittenList.matches(function) => {
             let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else {
                 return Ok(part);
             };

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
-use crate::query::duckdb_functions::is_negative_of;
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
 use crate::query::plan_inputs::map_inputs;
+use crate::query::recognised_functions::RecognisedFunction;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
 use comparisons::{
     as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
@@ -204,7 +204,7 @@ fn is_other_here(part: &Expr) -> bool {
             | AggExpr::Var(..),
         ) => true,
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
-        Expr::AnonymousFunction { function, .. } => is_negative_of(function),
+        Expr::AnonymousFunction { function, .. } => RecognisedFunction::Negation.matches(function),
         Expr::Function { function, .. } => {
             use FunctionExpr::{Abs, Quantile, Round, Sign};
             matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
@@ -283,7 +283,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             ref function,
             ..
-        } if is_negative_of(function) => match input.as_slice() {
+        } if RecognisedFunction::Negation.matches(function) => match input.as_slice() {
             [number] if is_fraction(&dtype(number)) => number.clone().neg(),
             [number] if let DataType::Decimal(width, scale) = dtype(number) => {
                 decimals::decimal_of_width(width, scale).call(vec![lit(0) - number.clone()])

@@ -8,8 +8,6 @@ mod numbers;
 mod texts;
 mod times;
 
-use std::sync::LazyLock;
-
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
@@ -18,6 +16,7 @@ use crate::query::engine_errors::refusal;
 use crate::query::functions::map_of;
 use crate::query::list_functions::check_argument_count;
 use crate::query::pair_moments::{PairMoments, of_pairs};
+use crate::query::recognised_functions::RecognisedFunction;
 use aggregates::{
     at_extreme, binned_type, bits, count_met, deviation, entropy, geomean, histogram,
     histogram_in_bins, kurtosis, kurtosis_pop, many_at_extreme, of_moments, product, skewness,
@@ -340,19 +339,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    // One for all statements, by which a plan is asked for calls of it.
-    static OF_SIGN: LazyLock<Option<UserDefinedFunction>> =
-        LazyLock::new(|| build_function(NEGATIVE_OF));
     if name == NEGATIVE_OF {
-        OF_SIGN.clone()
+        RecognisedFunction::Negation.get_or_build(|| build_function(name))
     } else {
         build_function(name)
     }
-}
-
-/// True for a call of the function of the sign `-` in a plan.
-pub(super) fn is_negative_of(function: &OpaqueColumnUdf) -> bool {
-    self::function(NEGATIVE_OF).is_some_and(|known| known.fun == *function)
 }
 
 /// The type of the results of an aggregate of one column of a type.
