@@ -108,9 +108,9 @@ mod library {
     use std::cell::Cell;
     use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::OnceLock;
 
     use super::{CHUNK_LIMIT_BYTES, Mounted, Obstacle, Unread};
+    use crate::raster::hdf5_lock;
 
     type Id = i64;
     type Status = c_int;
@@ -456,9 +456,8 @@ mod library {
 
     /// Id of the driver, registered once; negative on failure.
     fn driver() -> Id {
-        static DRIVER: OnceLock<Id> = OnceLock::new();
         // Safety: HDF5 copies the class; the caller holds the HDF5 lock.
-        *DRIVER.get_or_init(|| unsafe {
+        hdf5_lock::mounted_file_driver(|| unsafe {
             if H5open() < 0 {
                 -1
             } else {

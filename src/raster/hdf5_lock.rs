@@ -3,13 +3,27 @@
 //! opened, read or closed.
 
 use std::io::{Read, Seek, SeekFrom};
+#[cfg(feature = "bundled-gdal")]
+use std::sync::OnceLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{RasterSource, vsi_plugin};
 use crate::model::AssetPath;
 use crate::unpack::UnpackedMember;
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// The HDF5 library of this process.
+struct Hdf5Library {
+    one_at_a_time: Mutex<()>,
+    /// Id of the driver that reads mounted files; negative when it can't be registered.
+    #[cfg(feature = "bundled-gdal")]
+    driver: OnceLock<i64>,
+}
+
+static HDF5_LIBRARY: Hdf5Library = Hdf5Library {
+    one_at_a_time: Mutex::new(()),
+    #[cfg(feature = "bundled-gdal")]
+    driver: OnceLock::new(),
+};
 
 /// Signature of an HDF5 superblock.
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
@@ -124,5 +138,13 @@ pub fn is_driver(name: &str) -> bool {
 
 /// Waits for the lock.
 pub fn turn() -> Turn {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    let one_at_a_time = &HDF5_LIBRARY.one_at_a_time;
+    one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Id of the driver that reads mounted files, which `register` registers at the first call. The
+/// caller holds the lock.
+#[cfg(feature = "bundled-gdal")]
+pub(super) fn mounted_file_driver(register: impl FnOnce() -> i64) -> i64 {
+    *HDF5_LIBRARY.driver.get_or_init(register)
 }
