@@ -7,26 +7,19 @@ use std::ffi::{CStr, c_char, c_int, c_longlong, c_ulonglong, c_void};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-
-/// Folders from which files are read.
-static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
 /// Restricts PROJ to the files of `folders`, in all threads. To be called before GDAL uses PROJ:
 /// contexts are made from the default one, which passes its finder on; the finder sets the
 /// restriction before the first file of a context is opened. GDAL's contexts look for `proj.ini`
 /// when they are made.
 pub(super) fn restrict(folders: Vec<PathBuf>) {
-    let _ = FOLDERS.set(folders);
+    // Never freed: every context of the process passes them to the functions below.
+    let folders: *mut c_void = Box::into_raw(Box::new(folders)).cast();
     // Safety: the default context exists always; the functions are static, and the table is
     // copied.
     unsafe {
-        proj_context_set_file_finder(
-            std::ptr::null_mut(),
-            Some(find_nothing),
-            std::ptr::null_mut(),
-        );
-        proj_context_set_fileapi(std::ptr::null_mut(), &FUNCTIONS, std::ptr::null_mut());
+        proj_context_set_file_finder(std::ptr::null_mut(), Some(find_nothing), folders);
+        proj_context_set_fileapi(std::ptr::null_mut(), &FUNCTIONS, folders);
     }
 }
 
@@ -112,39 +105,43 @@ const FUNCTIONS: ProjFileFunctions = ProjFileFunctions {
 unsafe extern "C" fn find_nothing(
     context: *mut ProjContext,
     _name: *const c_char,
-    _data: *mut c_void,
+    folders: *mut c_void,
 ) -> *const c_char {
     // Safety: PROJ passes the context in use; the table is static and copied.
-    unsafe { proj_context_set_fileapi(context, &FUNCTIONS, std::ptr::null_mut()) };
+    unsafe { proj_context_set_fileapi(context, &FUNCTIONS, folders) };
     std::ptr::null()
 }
 
 /// The path that PROJ passes, if it may be read.
 ///
 /// # Safety
-/// `name` is NULL or a C string.
-unsafe fn allowed_path(name: *const c_char) -> Option<PathBuf> {
+/// `name` is NULL or a C string; `folders` is NULL or what [`restrict`] set.
+unsafe fn allowed_path(name: *const c_char, folders: *const c_void) -> Option<PathBuf> {
     if name.is_null() {
         return None;
     }
-    // Safety: see above.
-    let path = PathBuf::from(unsafe { CStr::from_ptr(name) }.to_str().ok()?);
-    FOLDERS
-        .get()
-        .filter(|folders| is_directly_in(&path, folders))
-        .map(|_| path)
+    // Safety: see above; the folders are not changed.
+    let (name, folders) = unsafe {
+        (
+            CStr::from_ptr(name),
+            folders.cast::<Vec<PathBuf>>().as_ref()?,
+        )
+    };
+    let path = PathBuf::from(name.to_str().ok()?);
+    is_directly_in(&path, folders).then_some(path)
 }
 
 unsafe extern "C" fn open_allowed(
     _: *mut ProjContext,
     name: *const c_char,
     access: c_int,
-    _: *mut c_void,
+    folders: *mut c_void,
 ) -> *mut c_void {
     /// `PROJ_OPEN_ACCESS_READ_ONLY`.
     const READ_ONLY: c_int = 0;
-    // Safety: PROJ passes a C string.
-    let path = unsafe { allowed_path(name) }.filter(|path| access == READ_ONLY && path.is_file());
+    // Safety: PROJ passes a C string, and the folders of `restrict`.
+    let path =
+        unsafe { allowed_path(name, folders) }.filter(|path| access == READ_ONLY && path.is_file());
     match path.and_then(|path| crate::files::open(&path).ok()) {
         Some(file) => Box::into_raw(Box::new(file)).cast(),
         None => std::ptr::null_mut(),
@@ -225,10 +222,10 @@ unsafe extern "C" fn close_file(_: *mut ProjContext, file: *mut c_void, _: *mut 
 unsafe extern "C" fn path_exists(
     _: *mut ProjContext,
     name: *const c_char,
-    _: *mut c_void,
+    folders: *mut c_void,
 ) -> c_int {
-    // Safety: PROJ passes a C string.
-    c_int::from(unsafe { allowed_path(name) }.is_some_and(|path| path.exists()))
+    // Safety: PROJ passes a C string, and the folders of `restrict`.
+    c_int::from(unsafe { allowed_path(name, folders) }.is_some_and(|path| path.exists()))
 }
 
 unsafe extern "C" fn refuse_path(_: *mut ProjContext, _: *const c_char, _: *mut c_void) -> c_int {
@@ -311,6 +308,25 @@ mod tests {
                 .is_ok(),
             "the pipe was opened"
         );
+    }
+
+    /// The folders are those that PROJ hands back; without them, nothing is allowed.
+    #[test]
+    fn a_path_is_allowed_by_the_folders_that_proj_passes() {
+        let folders = vec![Path::new("/proj/data").to_path_buf()];
+        let data: *const c_void = (&raw const folders).cast();
+        for (name, data, allowed) in [
+            (c"/proj/data/proj.db", data, true),
+            (c"/etc/passwd", data, false),
+            (c"/proj/data/proj.db", std::ptr::null(), false),
+        ] {
+            // Safety: a C string, and a list that outlives the call.
+            let found = unsafe { allowed_path(name.as_ptr(), data) };
+            assert_eq!(found.is_some(), allowed, "{name:?}");
+        }
+        // Safety: both are NULL.
+        let found = unsafe { allowed_path(std::ptr::null(), std::ptr::null()) };
+        assert_eq!(found, None);
     }
 
     /// Only what is directly in a folder: a name that leads out of it is not.
