@@ -1,4 +1,4 @@
-//! Functions whose calls are recognised in plans. The engine compares functions by identity, so that
+//! Functions whose calls are recognised in plans. The engine compares functions by identity, so
 //! each of these is made once for all statements.
 
 use std::sync::OnceLock;

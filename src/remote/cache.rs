@@ -6,14 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
 use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
 use super::fetch::FileIdentity;
-use super::limits::cache_cap;
+use super::remote_access::remote_access;
 use crate::folders::{make_file_private, make_private, private};
 use crate::handles::SharedFile;
 
@@ -22,24 +22,13 @@ pub const BLOCK: u64 = 32 << 10;
 /// Bytes written between two checks of the size limit.
 const LOOK: u64 = 64 << 20;
 
-/// Use of the cache by this process.
-struct CacheUse {
-    /// Folders in use, which are not removed.
-    folders: Mutex<BTreeSet<PathBuf>>,
-    /// Bytes written since the last check of the size limit.
-    bytes_unchecked: AtomicU64,
-    first_check: Once,
+fn lock_folders_in_use() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    remote_access().cache_use.lock_folders()
 }
 
-static CACHE_USE: CacheUse = CacheUse {
-    folders: Mutex::new(BTreeSet::new()),
-    bytes_unchecked: AtomicU64::new(0),
-    first_check: Once::new(),
-};
-
-fn lock_folders_in_use() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    let folders = &CACHE_USE.folders;
-    folders.lock().unwrap_or_else(PoisonError::into_inner)
+/// Size limit in bytes.
+fn cache_cap() -> u64 {
+    remote_access().limits.cache_cap()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -78,7 +67,7 @@ impl Blocks {
             tracing::debug!("the cache in {} can't be used: {error}", root.display());
         }
         let blocks = opened.ok()?;
-        CACHE_USE.first_check.call_once(|| {
+        remote_access().cache_use.first_check.call_once(|| {
             trim(&root, cache_cap());
         });
         Some(blocks)
@@ -218,7 +207,7 @@ impl Blocks {
             self.full = true;
         }
         let written = records.len() as u64 / 8 * BLOCK;
-        let unchecked = &CACHE_USE.bytes_unchecked;
+        let unchecked = &remote_access().cache_use.bytes_unchecked;
         if unchecked.fetch_add(written, Ordering::Relaxed) + written > LOOK
             && let Some(root) = self.folder.parent()
         {

@@ -10,9 +10,11 @@ use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
-use super::limits::{VersionMark, patience, version_mark};
-use super::meter::{Purpose, RequestLine};
+use super::limits::VersionMark;
+use super::meter::RequestLine;
+use super::purpose::Purpose;
 use super::range_answer::RefusedAnswer;
+use super::remote_access::remote_access;
 use super::request_attempt::{AnswerFault, FetchPart, RangeRequest, RequestAttempt};
 use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Modified, Scheme, Stamp};
@@ -334,10 +336,13 @@ async fn find_size(
     options
         .extensions
         .insert(Arc::new(RequestAttempt::new(purpose.clone())));
-    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options))
-        .await
-        .ok()?
-        .ok()?;
+    let answer = tokio::time::timeout(
+        remote_access().limits.patience(),
+        target.store.get_opts(&target.key, options),
+    )
+    .await
+    .ok()?
+    .ok()?;
     Some((answer.meta.size, None)).filter(|(size, _)| *size < FILE_SIZE_MAX)
 }
 
@@ -355,8 +360,11 @@ async fn send(
         ..GetOptions::default()
     };
     options.extensions.insert(attempt.clone());
-    let answer =
-        tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
+    let answer = tokio::time::timeout(
+        remote_access().limits.patience(),
+        target.store.get_opts(&target.key, options),
+    )
+    .await;
     let answer = answer
         .map_err(|_| RequestFault::Timeout)?
         .map_err(|error| match attempt.sent_inside() {
@@ -368,7 +376,7 @@ async fn send(
     if meta.size >= FILE_SIZE_MAX {
         return Err(RequestFault::Size(meta.size));
     }
-    let identity = FileIdentity::of_answer(meta, version_mark());
+    let identity = FileIdentity::of_answer(meta, remote_access().limits.version_mark());
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
         return Err(RequestFault::Changed);
     }
@@ -382,7 +390,7 @@ async fn send(
     let mut bytes = BytesMut::with_capacity(wanted.min(ROOM) as usize);
     let mut pace = Pace::new();
     loop {
-        let chunk = tokio::time::timeout(patience(), stream.next())
+        let chunk = tokio::time::timeout(remote_access().limits.patience(), stream.next())
             .await
             .map_err(|_| RequestFault::Timeout)?;
         if !pace.holds(*received) {
@@ -441,7 +449,10 @@ impl Pace {
 
     /// False when the rate was too low for the duration of the timeout.
     fn holds(&mut self, received: u64) -> bool {
-        let (window, elapsed) = (patience().max(PACE_MIN), self.since.elapsed());
+        let (window, elapsed) = (
+            remote_access().limits.patience().max(PACE_MIN),
+            self.since.elapsed(),
+        );
         if elapsed < window {
             return true;
         }
@@ -507,7 +518,10 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
                 .unwrap_or_default();
             format!("{host} answered {status}{}{code}", reason_phrase(*status))
         }
-        RequestFault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
+        RequestFault::Timeout => format!(
+            "{host} sent nothing for {} s",
+            remote_access().limits.patience().as_secs_f32()
+        ),
         RequestFault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         RequestFault::Cut(reason) | RequestFault::Other(reason) => format!("{host}: {reason}"),
         RequestFault::NoRanges => format!("{host} does not support range requests"),
@@ -531,7 +545,11 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
         RequestFault::Slow => {
             format!(
                 "{host} sent less than {RATE_MIN} bytes a second for {} s",
-                patience().max(PACE_MIN).as_secs_f32()
+                remote_access()
+                    .limits
+                    .patience()
+                    .max(PACE_MIN)
+                    .as_secs_f32()
             )
         }
         RequestFault::Size(bytes) => {

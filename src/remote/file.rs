@@ -15,9 +15,9 @@ use super::cache::{BLOCK, Blocks};
 use super::credentials::{access_for, admit_address, connections, store_for};
 pub use super::fetch::FileIdentity;
 use super::fetch::{FetchedRange, RemoteTarget, fetch, means_absent};
-use super::limits::memory_cap;
 use super::memory::KeptPieces;
-use super::meter::Purpose;
+use super::purpose::Purpose;
+use super::remote_access::remote_access;
 use super::request_attempt::FetchPart;
 use super::runtime;
 use crate::error::{Error, Kind, Result};
@@ -54,13 +54,28 @@ pub struct RemoteFile {
     state: Mutex<RemoteFileState>,
 }
 
-#[derive(Default)]
 struct RemoteFileState {
     memory: KeptPieces,
     blocks: Option<Blocks>,
     /// End of the last read, and of the data read ahead.
     ahead: (u64, u64),
     checked: Option<Instant>,
+}
+
+impl Default for RemoteFileState {
+    fn default() -> Self {
+        Self {
+            memory: KeptPieces::new(&remote_access().memory),
+            blocks: None,
+            ahead: (0, 0),
+            checked: None,
+        }
+    }
+}
+
+/// Size limit of the memory cache for all remote files in bytes.
+fn memory_cap() -> u64 {
+    remote_access().limits.memory_cap()
 }
 
 #[derive(Default)]
@@ -491,7 +506,7 @@ impl RemoteFile {
             // Blocks from the disk cache become one piece in memory; slices of a piece share its
             // memory.
             if is_whole && bytes.len() as u64 <= KEEP_MAX {
-                state.memory.hold(range.start, bytes.clone());
+                state.memory.hold(range.start, bytes.clone(), memory_cap());
             }
             filled.push(bytes);
         }
@@ -564,7 +579,7 @@ impl RemoteFileState {
         if let Some(blocks) = &mut self.blocks {
             blocks.put(start, &bytes);
         }
-        self.memory.hold(start, bytes);
+        self.memory.hold(start, bytes, memory_cap());
     }
 }
 

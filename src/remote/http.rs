@@ -17,9 +17,10 @@ use object_store::{ClientOptions, HeaderMap};
 use reqwest::header::{ACCEPT, HeaderName, LOCATION, RANGE, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
-use super::meter::Purpose;
+use super::purpose::Purpose;
 use super::range_answer::{normalize_answer, refuse, size_of_refused_range};
 use super::reach::{Hosts, Reach};
+use super::remote_access::remote_access;
 use super::request_attempt::RequestAttempt;
 
 /// Maximum number of redirects.
@@ -65,7 +66,12 @@ impl HttpConnector for Connector {
             .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
             // Retries are done in `fetch`, where they are counted and can be cancelled; so are
             // timeouts, which must not end a slow but steady transfer.
-            .connect_timeout(super::limits::patience().min(Duration::from_secs(10)))
+            .connect_timeout(
+                remote_access()
+                    .limits
+                    .patience()
+                    .min(Duration::from_secs(10)),
+            )
             .http1_only()
             // Ranges and lengths refer to the file, not to a compressed body.
             .no_gzip()

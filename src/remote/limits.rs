@@ -1,6 +1,6 @@
 //! Limits for remote access: from the environment, otherwise from the user's settings.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Limits for remote access.
@@ -48,7 +48,7 @@ impl RemoteLimits {
 const MEMORY_MB: u64 = 256;
 
 /// The user's limits, and what the environment sets, which is read once.
-struct StatedLimits {
+pub(super) struct StatedLimits {
     user: Mutex<RemoteLimits>,
     silence_s: Option<f64>,
     cache_mb: Option<u64>,
@@ -56,51 +56,60 @@ struct StatedLimits {
     version_mark: Option<VersionMark>,
 }
 
-static LIMITS: LazyLock<StatedLimits> = LazyLock::new(|| StatedLimits {
-    user: Mutex::default(),
-    silence_s: parse_variable("TACO_STUDIO_HTTP_TIMEOUT"),
-    cache_mb: parse_variable("TACO_STUDIO_CACHE_MB"),
-    memory_mb: parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"),
-    version_mark: parse_variable("TACO_STUDIO_REMOTE_VERSIONS"),
-});
+impl StatedLimits {
+    /// The limits that the environment sets, and the default ones of the user.
+    pub fn from_environment() -> Self {
+        Self {
+            user: Mutex::default(),
+            silence_s: parse_variable("TACO_STUDIO_HTTP_TIMEOUT"),
+            cache_mb: parse_variable("TACO_STUDIO_CACHE_MB"),
+            memory_mb: parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"),
+            version_mark: parse_variable("TACO_STUDIO_REMOTE_VERSIONS"),
+        }
+    }
 
-/// Sets the user's limits.
-pub fn set_limits(limits: RemoteLimits) {
-    *lock_user_limits() = limits.sane();
-}
+    /// Sets the user's limits.
+    pub fn set_user(&self, limits: RemoteLimits) {
+        *self.lock_user() = limits.sane();
+    }
 
-fn lock_user_limits() -> MutexGuard<'static, RemoteLimits> {
-    LIMITS.user.lock().unwrap_or_else(PoisonError::into_inner)
-}
+    fn lock_user(&self) -> MutexGuard<'_, RemoteLimits> {
+        self.user.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Maximum number of parallel requests.
-pub(super) fn connections() -> usize {
-    lock_user_limits().connections
-}
+    /// Maximum number of parallel requests.
+    pub fn connections(&self) -> usize {
+        self.lock_user().connections
+    }
 
-/// Time without data after which a request is aborted.
-pub(super) fn patience() -> Duration {
-    Duration::from_secs_f64(
-        LIMITS
-            .silence_s
-            .filter(|seconds| (0.1..=3600.0).contains(seconds))
-            .unwrap_or(lock_user_limits().silence_s),
-    )
-}
+    /// Time without data after which a request is aborted.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs_f64(
+            self.silence_s
+                .filter(|seconds| (0.1..=3600.0).contains(seconds))
+                .unwrap_or(self.lock_user().silence_s),
+        )
+    }
 
-/// Size limit of the disk cache in bytes.
-pub(super) fn cache_cap() -> u64 {
-    let megabytes = LIMITS.cache_mb.unwrap_or(lock_user_limits().cache_mb);
-    megabytes.saturating_mul(1 << 20)
-}
+    /// Size limit of the disk cache in bytes.
+    pub fn cache_cap(&self) -> u64 {
+        let megabytes = self.cache_mb.unwrap_or(self.lock_user().cache_mb);
+        megabytes.saturating_mul(1 << 20)
+    }
 
-/// Size limit of the memory cache for all remote files in bytes.
-pub(super) fn memory_cap() -> u64 {
-    LIMITS
-        .memory_mb
-        .unwrap_or(MEMORY_MB)
-        .clamp(1, 1 << 20)
-        .saturating_mul(1 << 20)
+    /// Size limit of the memory cache for all remote files in bytes.
+    pub fn memory_cap(&self) -> u64 {
+        self.memory_mb
+            .unwrap_or(MEMORY_MB)
+            .clamp(1, 1 << 20)
+            .saturating_mul(1 << 20)
+    }
+
+    /// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers
+    /// that state several ETags or dates for one version.
+    pub fn version_mark(&self) -> VersionMark {
+        self.version_mark.unwrap_or(VersionMark::Etag)
+    }
 }
 
 /// What identifies a version of a remote file, besides its size.
@@ -125,12 +134,6 @@ impl std::str::FromStr for VersionMark {
             _ => Err(()),
         }
     }
-}
-
-/// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers that
-/// state several ETags or dates for one version.
-pub(super) fn version_mark() -> VersionMark {
-    LIMITS.version_mark.unwrap_or(VersionMark::Etag)
 }
 
 fn parse_variable<T: std::str::FromStr>(variable: &str) -> Option<T> {

@@ -3,11 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-
-use super::limits::memory_cap;
 
 /// A contiguous piece of a file.
 struct CachedPiece {
@@ -18,7 +16,7 @@ struct CachedPiece {
 
 /// All pieces of all files.
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     /// By file and offset. No piece contains another of the same file, so their ends are sorted
     /// too.
     files: HashMap<u64, BTreeMap<u64, CachedPiece>>,
@@ -30,11 +28,11 @@ struct Memory {
     last_file: u64,
 }
 
-static MEMORY: Mutex<Option<Memory>> = Mutex::new(None);
+/// The memory of all files; `None` before the first one.
+pub(super) type SharedMemory = Mutex<Option<Memory>>;
 
-fn with_memory<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
-    let mut memory: MutexGuard<'_, Option<Memory>> =
-        MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+fn with_memory<T>(memory: &SharedMemory, work: impl FnOnce(&mut Memory) -> T) -> T {
+    let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
     work(memory.get_or_insert_default())
 }
 
@@ -105,37 +103,38 @@ impl Memory {
 }
 
 /// The cached pieces of one version of a file; evicted on drop.
-pub struct KeptPieces {
+pub(super) struct KeptPieces {
+    memory: &'static SharedMemory,
     file: u64,
 }
 
-impl Default for KeptPieces {
-    fn default() -> Self {
-        Self {
-            file: with_memory(|memory| {
-                memory.last_file += 1;
-                memory.last_file
-            }),
-        }
-    }
-}
-
 impl KeptPieces {
+    /// Those of another file, of which there are none yet.
+    pub fn new(memory: &'static SharedMemory) -> Self {
+        let file = with_memory(memory, |memory| {
+            memory.last_file += 1;
+            memory.last_file
+        });
+        Self { memory, file }
+    }
+
     /// A piece that contains `range`, with its offset.
     pub fn covering(&self, range: &Range<u64>) -> Option<(u64, Bytes)> {
-        with_memory(|memory| memory.covering(self.file, range))
+        with_memory(self.memory, |memory| memory.covering(self.file, range))
     }
 
     /// Stores a piece, which must not be a small slice of a larger buffer, as the whole buffer
-    /// would stay allocated.
-    pub fn hold(&self, start: u64, bytes: Bytes) {
-        with_memory(|memory| memory.hold(self.file, start, bytes, memory_cap()));
+    /// would stay allocated. `cap` is the size limit of all files in bytes.
+    pub fn hold(&self, start: u64, bytes: Bytes, cap: u64) {
+        with_memory(self.memory, |memory| {
+            memory.hold(self.file, start, bytes, cap)
+        });
     }
 }
 
 impl Drop for KeptPieces {
     fn drop(&mut self) {
-        with_memory(|memory| {
+        with_memory(self.memory, |memory| {
             for (_, piece) in memory.files.remove(&self.file).into_iter().flatten() {
                 memory.order.remove(&piece.used);
                 memory.total -= piece.bytes.len() as u64;
@@ -195,12 +194,15 @@ mod tests {
 
     #[test]
     fn dropping_a_file_evicts_its_pieces() {
-        let kept = KeptPieces::default();
-        kept.hold(0, piece(10));
+        let memory: &'static SharedMemory = Box::leak(Box::<SharedMemory>::default());
+        let kept = KeptPieces::new(memory);
+        kept.hold(0, piece(10), 1000);
         let file = kept.file;
         assert!(kept.covering(&(0..10)).is_some());
         drop(kept);
-        assert!(with_memory(|memory| !memory.files.contains_key(&file)
+        assert!(with_memory(memory, |memory| !memory
+            .files
+            .contains_key(&file)
             && memory.order.values().all(|(other, _)| *other != file)));
     }
 }

@@ -2,10 +2,10 @@
 //! recent requests. Addresses have no secrets here.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::jobs::{self, JobId};
+use crate::jobs::JobId;
 
 /// Maximum number of actions.
 const ACTIONS: usize = 100;
@@ -74,8 +74,9 @@ pub struct Traffic {
     pub requests: Vec<RequestLine>,
 }
 
+/// The statistics of this process.
 #[derive(Default)]
-struct Meter {
+pub(super) struct Meter {
     total: ActionTraffic,
     actions: VecDeque<(Option<JobId>, ActionTraffic, Option<Instant>)>,
     requests: VecDeque<RequestLine>,
@@ -87,125 +88,73 @@ impl Meter {
         let (_, action, _) = actions.find(|(known, ..)| *known == Some(job))?;
         Some(action)
     }
-}
 
-static METER: Mutex<Option<Meter>> = Mutex::new(None);
-
-/// The action of a request: determined on the waiting thread and passed to the sending thread.
-#[derive(Clone)]
-pub(super) struct Purpose {
-    job: Option<JobId>,
-    label: Arc<str>,
-}
-
-impl Purpose {
-    /// The action of this thread.
-    pub fn of_thread() -> Self {
-        if let Some(job) = jobs::current() {
-            return Self {
-                job: Some(job.id),
-                label: job.label,
-            };
-        }
-        let meter = lock();
-        let last = meter.as_ref().and_then(|meter| meter.actions.back());
-        match last {
-            Some((job, action, Some(at))) if at.elapsed() < RECENT => Self {
-                job: *job,
-                label: action.label.clone(),
-            },
-            _ => Self {
-                job: None,
-                label: "Other".into(),
-            },
+    /// Job and label of the last action, if it is recent.
+    pub fn recent_action(&self) -> Option<(Option<JobId>, Arc<str>)> {
+        match self.actions.back() {
+            Some((job, action, Some(at))) if at.elapsed() < RECENT => {
+                Some((*job, action.label.clone()))
+            }
+            _ => None,
         }
     }
 
-    /// Counts a request when it is sent.
-    pub fn count_request(&self) {
-        self.count(|action| action.requests += 1);
-    }
-
-    /// Counts a read served from a cache.
-    pub fn count_cache_read(&self, bytes: u64) {
-        self.count(|action| {
-            action.cache_reads += 1;
-            action.cache_bytes += bytes;
-        });
-    }
-
-    /// Records the end of a request.
-    pub fn record_request_end(&self, mut line: RequestLine) {
-        self.count(|action| {
-            action.bytes += line.bytes;
-            action.waited_ms += line.elapsed_ms;
-            action.failed += u64::from(line.fault.is_some());
-        });
-        line.action = self.label.clone();
-        let mut meter = lock();
-        let meter = meter.get_or_insert_default();
-        if meter.requests.len() == LINES {
-            meter.requests.pop_front();
-        }
-        meter.requests.push_back(line);
-    }
-
-    fn count(&self, change: impl Fn(&mut ActionTraffic)) {
-        let mut meter = lock();
-        let meter = meter.get_or_insert_default();
-        change(&mut meter.total);
-        let at = meter
+    /// Changes the totals, and the statistics of the action of this job and label.
+    pub fn count(
+        &mut self,
+        job: Option<JobId>,
+        label: &Arc<str>,
+        change: impl Fn(&mut ActionTraffic),
+    ) {
+        change(&mut self.total);
+        let at = self
             .actions
             .iter()
-            .rposition(|(job, action, _)| *job == self.job && action.label == self.label);
+            .rposition(|(known, action, _)| *known == job && action.label == *label);
         let at = at.unwrap_or_else(|| {
-            if meter.actions.len() == ACTIONS {
-                meter.actions.pop_front();
+            if self.actions.len() == ACTIONS {
+                self.actions.pop_front();
             }
             let action = ActionTraffic {
-                label: self.label.clone(),
+                label: label.clone(),
                 started: Some(SystemTime::now()),
                 ..Default::default()
             };
-            meter.actions.push_back((self.job, action, None));
-            meter.actions.len() - 1
+            self.actions.push_back((job, action, None));
+            self.actions.len() - 1
         });
-        if let Some((_, action, last)) = meter.actions.get_mut(at) {
+        if let Some((_, action, last)) = self.actions.get_mut(at) {
             change(action);
             *last = Some(Instant::now());
         }
     }
-}
 
-fn lock() -> MutexGuard<'static, Option<Meter>> {
-    METER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Statistics since the start.
-pub fn traffic() -> Traffic {
-    let meter = lock();
-    let Some(meter) = meter.as_ref() else {
-        return Traffic::default();
-    };
-    Traffic {
-        total: meter.total.clone(),
-        actions: meter
-            .actions
-            .iter()
-            .map(|(_, action, _)| action.clone())
-            .collect(),
-        requests: meter.requests.iter().cloned().collect(),
+    /// Adds a request to the most recent ones.
+    pub fn record_request(&mut self, line: RequestLine) {
+        if self.requests.len() == LINES {
+            self.requests.pop_front();
+        }
+        self.requests.push_back(line);
     }
-}
 
-/// Statistics of a job's requests; without a job, those since the start.
-pub fn traffic_of(job: Option<JobId>) -> ActionTraffic {
-    let meter = lock();
-    let Some(meter) = meter.as_ref() else {
-        return ActionTraffic::default();
-    };
-    match job {
-        Some(job) => meter.find_action(job).cloned().unwrap_or_default(),
-        None => meter.total.clone(),
+    /// Statistics since the start.
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            total: self.total.clone(),
+            actions: self
+                .actions
+                .iter()
+                .map(|(_, action, _)| action.clone())
+                .collect(),
+            requests: self.requests.iter().cloned().collect(),
+        }
+    }
+
+    /// Statistics of a job's requests; without a job, those since the start.
+    pub fn traffic_of(&self, job: Option<JobId>) -> ActionTraffic {
+        match job {
+            Some(job) => self.find_action(job).cloned().unwrap_or_default(),
+            None => self.total.clone(),
+        }
     }
 }

@@ -8,6 +8,7 @@
 
 mod bucket;
 mod cache;
+mod cache_use;
 mod credentials;
 mod fetch;
 mod file;
@@ -17,8 +18,10 @@ mod listing;
 mod memory;
 mod meter;
 mod profile;
+mod purpose;
 mod range_answer;
 mod reach;
+mod remote_access;
 mod request_attempt;
 mod runtime;
 mod upload;
@@ -27,10 +30,12 @@ pub use cache::{CacheState, cache_state, clear_cache};
 pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{FILE_SIZE_MAX, may_be_folder, means_absent};
 pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile, forget_below};
-pub use limits::{RemoteLimits, set_limits};
+pub use limits::RemoteLimits;
 pub use listing::{ListedFile, hub_files, list_files};
-pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
+pub use meter::{ActionTraffic, RequestLine, Traffic};
+pub use purpose::{traffic, traffic_of};
 pub use reach::may_link_to;
+pub use remote_access::set_limits;
 /// Forgets files, clients and the thread for requests of the process that this one was forked from,
 /// before anything is read in this one.
 pub fn forget_after_fork() {

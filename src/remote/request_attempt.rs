@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use object_store::GetRange;
 
-use super::meter::Purpose;
+use super::purpose::Purpose;
 
 /// Maximum pause before a retry that a server may ask for.
 const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);

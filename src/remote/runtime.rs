@@ -1,22 +1,22 @@
 //! The thread that runs all requests, and blocking waits for its results.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
 
+use super::remote_access::remote_access;
 use crate::error::{Error, Result};
 use crate::jobs;
 
 /// Interval at which a waiting thread checks for cancellation.
 const LOOK: Duration = Duration::from_millis(25);
 
-static RUNTIME: Mutex<Option<Handle>> = Mutex::new(None);
-
 fn runtime() -> MutexGuard<'static, Option<Handle>> {
-    RUNTIME.lock().unwrap_or_else(PoisonError::into_inner)
+    let runtime = &remote_access().runtime;
+    runtime.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Forgets the thread of the process that this one was forked from. Nothing is freed, which would

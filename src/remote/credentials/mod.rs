@@ -5,6 +5,7 @@
 mod alibaba;
 mod azure;
 mod client;
+pub(super) mod connection_state;
 mod environment;
 mod fault;
 mod google;
@@ -13,17 +14,18 @@ mod settings;
 mod token;
 mod web;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use object_store::ObjectStore;
 use object_store::path::Path as Key;
 
 use super::bucket::Bucket;
+use super::remote_access::remote_access;
 use crate::error::{Error, Result};
 use crate::model::{Address, Scheme};
 use alibaba::configure_alibaba;
 use azure::{bucket_of_azure, configure_azure};
+use connection_state::Connections;
 pub(super) use fault::root_cause;
 use google::{bucket_of_google, configure_google};
 use s3::{bucket_of_s3, configure_s3};
@@ -32,28 +34,9 @@ pub(super) use token::is_hub;
 use token::may_carry_token;
 use web::{build_swift_client, build_web_client};
 
-/// Scheme, authority, and query of a signed link.
-type StoreKey = (Scheme, Box<str>, Option<Box<str>>);
-
-#[derive(Default)]
-struct Connections {
-    /// Settings of all servers not in `of_hosts`.
-    access: Access,
-    /// Settings by server or bucket.
-    of_hosts: HashMap<String, Access>,
-    /// The most recent settings.
-    last: Access,
-    /// Queries of signed links, by address.
-    links: Vec<(String, Box<str>)>,
-    stores: HashMap<StoreKey, Arc<dyn ObjectStore>>,
-    /// Where objects are written.
-    buckets: HashMap<(Scheme, Box<str>), Arc<Bucket>>,
-}
-
-static CONNECTIONS: Mutex<Option<Connections>> = Mutex::new(None);
-
 fn lock_connections() -> MutexGuard<'static, Option<Connections>> {
-    CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    let connections = &remote_access().connections;
+    connections.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sets the connection settings of the named servers, or of all others when none is named. A server
@@ -126,12 +109,6 @@ pub fn access() -> Access {
         .unwrap_or_default()
 }
 
-impl Connections {
-    fn access_for(&self, address: &Address) -> &Access {
-        self.of_hosts.get(&address.origin()).unwrap_or(&self.access)
-    }
-}
-
 /// The settings for an address.
 pub(super) fn access_for(address: &Address) -> Access {
     lock_connections()
@@ -145,7 +122,10 @@ pub(super) fn connections() -> usize {
     let set = lock_connections()
         .as_ref()
         .and_then(|known| known.access.connections);
-    set.map_or_else(super::limits::connections, |set| set.clamp(1, 64))
+    set.map_or_else(
+        || remote_access().limits.connections(),
+        |set| set.clamp(1, 64),
+    )
 }
 
 /// Normalizes text entered by the user: an address is returned in canonical form without a query

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::Address;
 use crate::remote::bucket::{Bucket, Signer};
 use crate::remote::credentials::{admit_address, bucket_for};
-use crate::remote::meter::Purpose;
+use crate::remote::purpose::Purpose;
 
 /// MD5 of a part or an object.
 pub(super) type Checksum = [u8; 16];

@@ -18,8 +18,8 @@ use crate::model::Address;
 use crate::remote::bucket::Signer;
 use crate::remote::credentials::root_cause;
 use crate::remote::fetch::{RequestFault, sentence};
-use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
+use crate::remote::remote_access::remote_access;
 use crate::remote::request_attempt::RequestAttempt;
 
 /// Pauses before the second and later tries; longer than for reads, as the last failure loses the
@@ -218,10 +218,11 @@ impl Object {
     ) -> Result<UploadAnswer, (RequestFault, Duration)> {
         let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
+        let patience = remote_access().limits.patience();
         let most = if ask.is_long {
-            patience() * LONG
+            patience * LONG
         } else {
-            patience() + patience().mul_f64(ask.body.len() as f64 / PACE as f64)
+            patience + patience.mul_f64(ask.body.len() as f64 / PACE as f64)
         };
         let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
             Ok(outcome) => outcome,

@@ -18,7 +18,7 @@ use super::unfinished::{SentUpTo, Unfinished, UploadRecord, stale};
 use super::{azure, google, s3};
 use crate::error::{Error, Kind, Result};
 use crate::remote::bucket::Signer;
-use crate::remote::meter::Purpose;
+use crate::remote::purpose::Purpose;
 use crate::remote::runtime::{self, Task};
 use crate::remote::{credentials, file};
 
