@@ -262,7 +262,7 @@ fn exactly_the_rasters_that_differ_are_found() {
     }
     let (samples, _) = taco_studio::ops::import_folder(
         &workspace.path("scenes"),
-        taco_studio::ops::Sidecars::Leave,
+        taco_studio::ops::SidecarHandling::Leave,
         &JobContext::default(),
     )
     .expect("imports");

@@ -10,7 +10,7 @@ use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, Format, O
 use taco_studio::error::{Error, Kind};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla};
-use taco_studio::ops::{Sidecars, checked_build, import_folder};
+use taco_studio::ops::{SidecarHandling, checked_build, import_folder};
 use taco_studio::raster::{self, RasterSource};
 use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
 use taco_studio::zip_format::CentralDirectory;
@@ -174,7 +174,7 @@ fn a_folder_and_parts_with_the_draft_s_own_files_are_not_written_over() {
     assert_eq!(refused.kind(), Kind::Usage);
     // A single part has the plain name.
     let mut studio = forked(&part);
-    let parts = Some(container::Parts {
+    let parts = Some(container::PartOptions {
         size_bytes: Some(1 << 30),
         ..Default::default()
     });
@@ -381,7 +381,7 @@ fn a_file_modified_after_it_was_added_is_refused() {
     let ctx = JobContext::default();
     let mut dataset = scenes(&workspace, &IDS);
     dataset.root = Tortilla::new(
-        import_folder(&workspace.path("scenes"), Sidecars::Leave, &ctx)
+        import_folder(&workspace.path("scenes"), SidecarHandling::Leave, &ctx)
             .expect("imports")
             .0,
     )
@@ -417,7 +417,7 @@ fn a_file_modified_after_it_was_added_is_refused() {
         );
     }
     dataset.root = Tortilla::new(
-        import_folder(&workspace.path("scenes"), Sidecars::Leave, &ctx)
+        import_folder(&workspace.path("scenes"), SidecarHandling::Leave, &ctx)
             .expect("imports")
             .0,
     )

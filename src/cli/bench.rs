@@ -18,7 +18,7 @@ use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, Skeleton,
     Tortilla, Value,
 };
-use crate::ops::{Sidecars, import_folder, lazy_tables};
+use crate::ops::{SidecarHandling, import_folder, lazy_tables};
 use crate::query::{self, Query};
 use crate::raster;
 use crate::studio::{Command, Project, Studio, save_project};
@@ -101,7 +101,7 @@ pub fn query(path: &Path) -> Result<u8> {
 /// takes just to read them.
 pub fn stats(folder: &Path) -> Result<u8> {
     let ctx = JobContext::default();
-    let (samples, _) = import_folder(folder, Sidecars::Leave, &ctx)?;
+    let (samples, _) = import_folder(folder, SidecarHandling::Leave, &ctx)?;
     let dataset = Dataset {
         collection: Collection::template(),
         root: Tortilla::new(samples).into(),

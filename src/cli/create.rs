@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 use crate::model::Profile;
 use crate::ops::{
     self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest,
-    OperationOutput, Sidecars,
+    OperationOutput, SidecarHandling,
 };
 use crate::table::ParquetOptions;
 
 /// Values of `--sidecars`.
-impl ValueEnum for Sidecars {
+impl ValueEnum for SidecarHandling {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::Leave, Self::Pack, Self::BurnIn]
     }
@@ -31,7 +31,7 @@ impl ValueEnum for Sidecars {
             Self::Leave => PossibleValue::new("leave").help("Leave them out, and say so"),
             Self::Pack => PossibleValue::new("pack").help("Make them samples of their own"),
             Self::BurnIn => PossibleValue::new("burn-in").help(
-                "Write what they say into copies of their rasters; a raster or Shapefile of \
+                "Write their content into copies of their rasters; a raster or Shapefile of \
                     several files becomes one GeoTIFF or FlatGeobuf",
             ),
         })
@@ -122,7 +122,7 @@ pub struct CreateArguments {
     /// What is done with sidecars of rasters (.msk, .aux.xml, .ovr, .tfw, .prj): leave them out,
     /// pack them as samples, or burn them into copies of their GeoTIFFs.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
-    pub sidecars: Sidecars,
+    pub sidecars: SidecarHandling,
     /// Arrange the files by their names instead of their folders: auto finds what belongs together;
     /// with folders the innermost folders are positions and the stems roots, with stems the ends of
     /// the stems are positions; or a pattern of {root}, {position}, {split}, {date}, {COLUMN}, *

@@ -18,7 +18,7 @@ use crate::ops::plan::{
     RunRequest, SlurmOptions, SubmitRequest, default_dataset, default_indexes, make_plan,
     plan_status,
 };
-use crate::ops::{CreateOutput, CreateRequest, OperationOutput, Sidecars};
+use crate::ops::{CreateOutput, CreateRequest, OperationOutput, SidecarHandling};
 use crate::studio::{Command, Document, is_project};
 
 /// Arguments of `plan`.
@@ -295,7 +295,7 @@ fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             fill_missing: false,
             pad_to: Vec::new(),
             align_schema: false,
-            sidecars: Sidecars::Leave,
+            sidecars: SidecarHandling::Leave,
             layout: None,
             exclude: Vec::new(),
             catalogue,

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 
 use super::output::say_failure;
 use super::values::OutputFormat;
-use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
+use crate::container::{BuildOptions, Built, Format, OnDamage, PartOptions, parse_size};
 use crate::model::Profile;
 use crate::table::{Compression, ParquetOptions};
 
@@ -38,7 +38,7 @@ pub struct WriteArguments {
 
 impl WriteArguments {
     /// As the writers take them, for a dataset at `target`; damaged samples stop them.
-    pub fn options(&self, target: PathBuf, parts: Option<Parts>) -> BuildOptions {
+    pub fn options(&self, target: PathBuf, parts: Option<PartOptions>) -> BuildOptions {
         let format = self
             .format
             .unwrap_or_else(|| OutputFormat::of_name(&target))
@@ -169,19 +169,19 @@ pub struct PartsArguments {
 
 impl PartsArguments {
     /// As the writers take them; nothing when one dataset was asked for.
-    pub fn parts(self) -> Option<Parts> {
+    pub fn parts(self) -> Option<PartOptions> {
         let Self {
             split_size: size_bytes,
             group_by,
             consolidate,
         } = self;
         let consolidate = consolidate.into_iter().map(IndexName::format).collect();
-        let parts = Parts {
+        let parts = PartOptions {
             size_bytes,
             group_by,
             consolidate,
         };
-        (parts != Parts::default()).then_some(parts)
+        (parts != PartOptions::default()).then_some(parts)
     }
 }
 

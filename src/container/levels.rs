@@ -25,7 +25,7 @@ struct StoredLevel {
     table: OnceLock<Arc<LevelTable>>,
     positions: OnceLock<Arc<BytePositions>>,
     sources: OnceLock<Arc<RowParts>>,
-    variables: OnceLock<Arc<Variables>>,
+    variables: OnceLock<Arc<RowVariables>>,
 }
 
 impl StoredLevel {
@@ -127,11 +127,11 @@ pub fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
     has_value.then(|| u64::try_from(column.value(row)).ok())?
 }
 
-/// The variables that are read of the files of a level.
+/// The variable that is read of the file of each row of a level. `None` without such a column.
 #[derive(Debug, Default)]
-pub struct Variables(Option<StringArray>);
+pub struct RowVariables(Option<StringArray>);
 
-impl Variables {
+impl RowVariables {
     /// The variable of `row`; `None` for the first with pixels.
     pub fn of_row(&self, row: u32) -> Option<Arc<str>> {
         let names = self
@@ -305,7 +305,7 @@ impl LevelSet {
     ///
     /// # Errors
     /// As [`LevelSet::table`].
-    pub fn variables(&self, level: usize, ctx: &JobContext) -> Result<Arc<Variables>> {
+    pub fn variables(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowVariables>> {
         let slot = self.level(level)?;
         if let Some(variables) = slot.variables.get() {
             return Ok(variables.clone());
@@ -316,13 +316,13 @@ impl LevelSet {
             .any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
         let variables = if has_variables {
             let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
-            Variables(
+            RowVariables(
                 table
                     .strings(VARIABLE_COLUMN)
                     .map_err(|error| self.unreadable(level, error))?,
             )
         } else {
-            Variables::default()
+            RowVariables::default()
         };
         Ok(slot.variables.get_or_init(|| Arc::new(variables)).clone())
     }

@@ -82,7 +82,7 @@ pub use levels::{BytePositions, LevelSet, RowParts, read_unsigned_cell};
 pub use open::{OpenOptions, open, open_with};
 pub use opened::OpeningFacts;
 pub use part_writer::{outputs_of, write_indexes, write_part};
-pub use parts::{Parts, PlannedPart, file_name_of, index_name, parse_size};
+pub use parts::{PartOptions, PlannedPart, file_name_of, index_name, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
 pub use sample_bytes::{CopySources, SourceCheck, copy_asset, stream_asset};

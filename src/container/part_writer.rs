@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::atomic_write::{Staging, check_space};
 use super::damage::wrap_error;
-use super::parts::{Parts, PlannedPart, index_name};
+use super::parts::{PartOptions, PlannedPart, index_name};
 use super::{Assembly, BuildOptions, Built, ConsolidateOptions, Format, consolidate};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -17,7 +17,7 @@ use crate::table::ParquetOptions;
 /// The files and folders that writing this dataset creates.
 ///
 /// # Errors
-/// Those of [`Parts::plan`].
+/// Those of [`PartOptions::plan`].
 pub fn outputs_of(
     assembly: &Assembly,
     options: &BuildOptions,
@@ -40,7 +40,7 @@ pub fn outputs_of(
 pub fn write(
     assembly: &Assembly,
     options: &BuildOptions,
-    parts: &Parts,
+    parts: &PartOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
     parts.check(options.format)?;
@@ -105,7 +105,7 @@ pub fn write(
 fn write_to_store(
     assembly: &Assembly,
     options: &BuildOptions,
-    parts: &Parts,
+    parts: &PartOptions,
     planned: &[PlannedPart],
     ctx: &JobContext,
 ) -> Result<Built> {
@@ -125,7 +125,7 @@ fn write_to_store(
 fn write_parts_with_indexes(
     assembly: &Assembly,
     options: &BuildOptions,
-    parts: &Parts,
+    parts: &PartOptions,
     planned: &[PlannedPart],
     built: &mut Built,
     ctx: &JobContext,
@@ -228,12 +228,12 @@ pub fn write_part(piece: &Assembly, options: &BuildOptions, ctx: &JobContext) ->
 }
 
 /// Writes the indexes of `parts` over the parts `inputs` into `folder`, in the order of
-/// [`Parts::index_names`].
+/// [`PartOptions::index_names`].
 ///
 /// # Errors
 /// As [`consolidate`].
 pub fn write_indexes(
-    parts: &Parts,
+    parts: &PartOptions,
     inputs: &[PathBuf],
     folder: &Path,
     (parquet, overwrite): (&ParquetOptions, bool),

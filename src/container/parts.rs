@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SkeletonLevel, is_padding};
 
-/// How to split a dataset. Plain data.
+/// How to split a dataset into parts. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(default)]
-pub struct Parts {
+pub struct PartOptions {
     /// Maximum bytes of sample data in a part, metadata not counted; a larger sample gets a part of
     /// its own. `None`: no limit.
     pub size_bytes: Option<u64>,
@@ -112,7 +112,7 @@ pub fn file_name_of(value: &str) -> String {
     name.trim_matches('_').to_owned()
 }
 
-impl Parts {
+impl PartOptions {
     /// Plans the parts without writing. When grouping by columns, padding on level 0 is left out,
     /// as it belongs to no group.
     ///
@@ -334,9 +334,9 @@ impl Parts {
 
 /// Number of parts of `size_bytes` that the groups are written as.
 fn count_parts(groups: &[Vec<u32>], sizes: &[u64], size_bytes: u64) -> usize {
-    let split = Parts {
+    let split = PartOptions {
         size_bytes: Some(size_bytes),
-        ..Parts::default()
+        ..PartOptions::default()
     };
     groups
         .iter()
@@ -464,7 +464,11 @@ mod tests {
         Assembly::of_dataset(&dataset, &JobContext::default()).expect("lays out")
     }
 
-    fn plan(parts: &Parts, sizes: &[u64], regions: &[&str]) -> Result<Vec<(String, Vec<u32>)>> {
+    fn plan(
+        parts: &PartOptions,
+        sizes: &[u64],
+        regions: &[&str],
+    ) -> Result<Vec<(String, Vec<u32>)>> {
         let planned = parts.plan(
             &assembly(sizes, regions),
             Path::new("/out/a.b.tacozip"),
@@ -479,9 +483,9 @@ mod tests {
 
     #[test]
     fn parts_are_filled_in_order_and_named_as_the_tools_name_them() {
-        let by_size = Parts {
+        let by_size = PartOptions {
             size_bytes: Some(10),
-            ..Parts::default()
+            ..PartOptions::default()
         };
         let planned = plan(&by_size, &[4, 6, 1, 30, 5], &["x"; 5]).expect("plans");
         let names: Vec<&str> = planned.iter().map(|part| part.0.as_str()).collect();
@@ -506,10 +510,10 @@ mod tests {
             "a.b.tacozip",
             "one part has the plain name"
         );
-        let both = Parts {
+        let both = PartOptions {
             size_bytes: Some(10),
             group_by: vec!["region".into()],
-            ..Parts::default()
+            ..PartOptions::default()
         };
         let planned = plan(&both, &[6, 6, 6, 1], &["ñ/o", "x", "ñ/o", "x"]).expect("plans");
         let wanted = [
@@ -523,11 +527,11 @@ mod tests {
     #[test]
     fn sizes_whose_sum_overflows_give_no_parts() {
         let sizes = [1, u64::MAX];
-        let error = plan(&Parts::default(), &sizes, &["x"; 2]).expect_err("is too much");
+        let error = plan(&PartOptions::default(), &sizes, &["x"; 2]).expect_err("is too much");
         assert_eq!(error.kind(), crate::error::Kind::TooLarge, "{error:?}");
         let whole = assembly(&[1 << 62, 1 << 62], &["x"; 2]);
         assert!(
-            Parts::default()
+            PartOptions::default()
                 .find_part_size(&whole, 1, &JobContext::default())
                 .is_err()
         );
@@ -538,14 +542,14 @@ mod tests {
         let (sizes, regions) = ([4, 6, 1, 30, 5, 5, 9], ["x"; 7]);
         for count in 1..=7 {
             let whole = assembly(&sizes, &regions);
-            let size = Parts::default()
+            let size = PartOptions::default()
                 .find_part_size(&whole, count, &JobContext::default())
                 .expect("is possible");
             let parts = |size| {
                 plan(
-                    &Parts {
+                    &PartOptions {
                         size_bytes: Some(size),
-                        ..Parts::default()
+                        ..PartOptions::default()
                     },
                     &sizes,
                     &regions,
@@ -558,9 +562,9 @@ mod tests {
                 "{count} parts: {size} bytes"
             );
         }
-        let grouped = Parts {
+        let grouped = PartOptions {
             group_by: vec!["region".into()],
-            ..Parts::default()
+            ..PartOptions::default()
         };
         let error = grouped
             .find_part_size(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default())
@@ -570,17 +574,17 @@ mod tests {
 
     #[test]
     fn values_that_would_share_a_file_are_refused() {
-        let parts = Parts {
+        let parts = PartOptions {
             group_by: vec!["region".into()],
-            ..Parts::default()
+            ..PartOptions::default()
         };
         let error = plan(&parts, &[1, 1], &["a/b", "a:b"])
             .expect_err("is refused")
             .to_string();
         assert!(error.contains("a/b") && error.contains("a:b"), "{error}");
-        let missing = Parts {
+        let missing = PartOptions {
             group_by: vec!["regions".into()],
-            ..Parts::default()
+            ..PartOptions::default()
         };
         assert!(
             plan(&missing, &[1], &["a"])

@@ -16,7 +16,9 @@ use super::damage::name_sample_in_error;
 use super::data_size::{add_size, too_much_data_error};
 use super::extent::put_extent;
 use super::versions::Versions;
-use super::{Assembly, Format, OnDamage, Parts, RowSource, extent_of_samples, write_collection};
+use super::{
+    Assembly, Format, OnDamage, PartOptions, RowSource, extent_of_samples, write_collection,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{META_NAME, SamplePath, is_remote};
@@ -41,7 +43,7 @@ pub struct BuildOptions {
     pub overwrite: bool,
     /// Split the dataset into parts named after `target`.
     #[serde(default)]
-    pub parts: Option<Parts>,
+    pub parts: Option<PartOptions>,
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,

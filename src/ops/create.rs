@@ -15,7 +15,7 @@ use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
-use super::sidecars::{Sidecars, pack_sidecars, write_burned_in_copies};
+use super::sidecars::{SidecarHandling, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{
@@ -63,7 +63,7 @@ pub struct CreateRequest {
     pub align_schema: bool,
     /// How sidecars of rasters are handled.
     #[serde(default)]
-    pub sidecars: Sidecars,
+    pub sidecars: SidecarHandling,
     /// How files are arranged; none keeps the folders as they are.
     #[serde(default)]
     pub layout: Option<LayoutChoice>,
@@ -150,8 +150,8 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     let mut dataset = draft_of_folder(input, ctx)?;
     // Copies with what sidecars say; removed after the write.
     let copies = match input.sidecars {
-        Sidecars::BurnIn => Some(Scratch::for_target(input.output.target())?),
-        Sidecars::Leave | Sidecars::Pack => None,
+        SidecarHandling::BurnIn => Some(Scratch::for_target(input.output.target())?),
+        SidecarHandling::Leave | SidecarHandling::Pack => None,
     };
     if let Some(copies) = &copies
         && let Some(edit) = write_burned_in_copies(&dataset, copies.path(), copies.path(), ctx)?
@@ -187,7 +187,7 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
     if written.is_none() && !has_files(&input.source) {
         return Err(no_source(&input.source));
     }
-    if input.sidecars != Sidecars::Leave && written.is_none() && !input.source.is_dir() {
+    if input.sidecars != SidecarHandling::Leave && written.is_none() && !input.source.is_dir() {
         let error = Error::usage(
             "--sidecars: for folders of this machine, not for an archive or an address",
         );
@@ -209,7 +209,7 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
     if input.layout.is_none() {
         warn_of_names(&exclude_samples(&mut dataset, &input.exclude), ctx);
     }
-    if input.sidecars == Sidecars::Pack
+    if input.sidecars == SidecarHandling::Pack
         && let Some(edit) = pack_sidecars(&dataset, ctx)?
     {
         edit.apply(&mut dataset)?;
@@ -315,7 +315,7 @@ fn samples_of_layout(
     choice: &LayoutChoice,
     ctx: &JobContext,
 ) -> Result<Tortilla> {
-    if input.sidecars == Sidecars::Pack {
+    if input.sidecars == SidecarHandling::Pack {
         return Err(Error::usage(
             "--sidecars pack: for folders as they are, not for a layout",
         ));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use arrow::array::Array;
 
 use super::found_file::is_data;
-use super::sidecars::Sidecars;
+use super::sidecars::SidecarHandling;
 use crate::draft::Unplaced;
 use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{
@@ -56,7 +56,7 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
         let name = path.file_name().or_else(|| path.parent()?.file_name());
         let name = name
             .ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
-        let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else {
+        let Some(id) = text_name(name, path, &beside, SidecarHandling::Leave, &mut report) else {
             continue;
         };
         let mut links = Links::for_folder(path);
@@ -120,7 +120,7 @@ pub fn import_scenes(
     folder: &Path,
     ctx: &JobContext,
 ) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
-    let (samples, mut report) = import_folder(folder, Sidecars::Leave, ctx)?;
+    let (samples, mut report) = import_folder(folder, SidecarHandling::Leave, ctx)?;
     let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples
         .into_iter()
         .partition(|sample| sample.children().is_some());
@@ -144,13 +144,13 @@ pub fn import_scenes(
 
 /// Everything inside `folder` as the samples of a root tortilla, without sidecars. Those are listed
 /// as left out, except with
-/// [`Sidecars::Pack`]: [`super::pack_sidecars`] makes samples of them.
+/// [`SidecarHandling::Pack`]: [`super::pack_sidecars`] makes samples of them.
 ///
 /// # Errors
 /// When the folder can't be read.
 pub fn import_folder(
     folder: &Path,
-    sidecars: Sidecars,
+    sidecars: SidecarHandling,
     ctx: &JobContext,
 ) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
@@ -173,7 +173,7 @@ pub fn import_folder(
 /// is a way to choose scenes. But what they lead to is packed with the rest, so that is said.
 struct Links {
     folder: PathBuf,
-    sidecars: Sidecars,
+    sidecars: SidecarHandling,
     /// The canonical path; none where the system can't resolve it.
     real: Option<PathBuf>,
     /// How many lead out.
@@ -190,7 +190,7 @@ impl Links {
     fn for_folder(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            sidecars: Sidecars::default(),
+            sidecars: SidecarHandling::default(),
             real: folder.canonicalize().ok(),
             out: 0,
             first: Vec::new(),
@@ -345,7 +345,7 @@ fn text_name(
     name: &std::ffi::OsStr,
     path: &Path,
     beside: &NamesBeside,
-    sidecars: Sidecars,
+    sidecars: SidecarHandling,
     report: &mut Imported,
 ) -> Option<String> {
     let Some(text) = name.to_str() else {
@@ -355,7 +355,7 @@ fn text_name(
         return None;
     };
     if let Some(kind) = sidecar_of(text, beside) {
-        if sidecars != Sidecars::Pack {
+        if sidecars != SidecarHandling::Pack {
             report.skipped.push(format!(
                 "{}: a sidecar of a raster, {}",
                 path.display(),
@@ -544,7 +544,7 @@ mod tests {
         let folder = folder();
         let (samples, report) = import_folder(
             &folder.path().join("scenes"),
-            Sidecars::Leave,
+            SidecarHandling::Leave,
             &JobContext::default(),
         )
         .expect("imports");
@@ -575,7 +575,7 @@ mod tests {
         ] {
             std::fs::write(folder.path().join(name), b"1").expect("writes");
         }
-        let imported = |sidecars: Sidecars| {
+        let imported = |sidecars: SidecarHandling| {
             let (samples, report) =
                 import_folder(folder.path(), sidecars, &JobContext::default()).expect("imports");
             (
@@ -587,8 +587,8 @@ mod tests {
             )
         };
         let data: Vec<String> = ["a.tif", "b.prj", "b.shp"].map(Into::into).to_vec();
-        assert_eq!(imported(Sidecars::Leave), (data.clone(), 4));
-        assert_eq!(imported(Sidecars::Pack), (data, 0));
+        assert_eq!(imported(SidecarHandling::Leave), (data.clone(), 4));
+        assert_eq!(imported(SidecarHandling::Pack), (data, 0));
     }
 
     #[test]
@@ -633,7 +633,8 @@ mod tests {
         }
         for source in [&folder, place.path()] {
             let (samples, report) =
-                import_folder(source, Sidecars::Leave, &JobContext::default()).expect("imports");
+                import_folder(source, SidecarHandling::Leave, &JobContext::default())
+                    .expect("imports");
             let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
             assert_eq!(ids, ["cube.zarr.zip"]);
             assert_eq!((report.files, report.folders), (1, 0), "{report:?}");
@@ -656,7 +657,7 @@ mod tests {
         let folder = folder();
         let (samples, _) = import_folder(
             &folder.path().join("scenes"),
-            Sidecars::Leave,
+            SidecarHandling::Leave,
             &JobContext::default(),
         )
         .expect("imports");
@@ -697,7 +698,7 @@ mod tests {
         let folder = folder();
         let (samples, _) = import_folder(
             &folder.path().join("scenes"),
-            Sidecars::Leave,
+            SidecarHandling::Leave,
             &JobContext::default(),
         )
         .expect("imports");

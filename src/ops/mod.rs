@@ -130,7 +130,7 @@ pub use reset::reset;
 pub use sample_data::{SAMPLE_FOLDER, make_sample_dataset};
 pub use save_rows::{json_lines, row_format, save_rows};
 pub use sidecars::{
-    FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars,
+    FilesKind, RasterWithSidecars, SidecarHandling, burn_in_sidecars, pack_sidecars,
     propose_copies_folder, rasters_with_sidecars,
 };
 pub use stats::{DatasetStatsRequest, StatsRequest, pooled_statistics};

@@ -1,4 +1,4 @@
-//! Sidecars of a draft's rasters become samples of their own, or what they say is written into
+//! Sidecars of a draft's rasters become samples of their own, or their content is written into
 //! copies of their rasters. Leaving them changes nothing: the dataset has the rasters alone. A
 //! raster of several files, which can't be read without the others, becomes one GeoTIFF in place of
 //! all of them, and a vector layer of several files, such as a Shapefile, one FlatGeobuf.
@@ -20,7 +20,7 @@ use crate::raster::{
     write_flatgeobuf, write_tog,
 };
 
-/// What is done with sidecars ([`crate::raster::Sidecar`]).
+/// How sidecars are handled ([`crate::raster::Sidecar`]).
 #[derive(
     Clone,
     Copy,
@@ -33,13 +33,13 @@ use crate::raster::{
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Sidecars {
+pub enum SidecarHandling {
     /// They are left out, and listed.
     #[default]
     Leave,
     /// They become samples of their own.
     Pack,
-    /// They are left out; what they say is written into copies of their rasters.
+    /// They are left out; their content is written into copies of their rasters.
     BurnIn,
 }
 
@@ -584,7 +584,7 @@ mod tests {
         }
         let imported = import_folder(
             &folder.path().join("set"),
-            Sidecars::Leave,
+            SidecarHandling::Leave,
             &JobContext::default(),
         );
         let (samples, _) = imported.expect("imports");
@@ -659,7 +659,7 @@ mod tests {
             std::fs::write(set.join(root).join("cube.hdr"), header).expect("writes");
         }
         let (samples, _) =
-            import_folder(&set, Sidecars::Leave, &JobContext::default()).expect("imports");
+            import_folder(&set, SidecarHandling::Leave, &JobContext::default()).expect("imports");
         let mut dataset = Dataset {
             root: Tortilla::new(samples).into(),
             ..Dataset::default()

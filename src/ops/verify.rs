@@ -603,9 +603,9 @@ mod tests {
         };
         dataset.collection.set("id", Some("verify-me".into()));
         let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
-        let parts = container::Parts {
+        let parts = container::PartOptions {
             size_bytes: Some(1),
-            ..container::Parts::default()
+            ..container::PartOptions::default()
         };
         for (name, parts) in [("whole.tacozip", None), ("parts.tacozip", Some(parts))] {
             let options = BuildOptions {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::deferral::find_deferred_calls;
 use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem};
 use crate::container::{
-    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly,
+    Assembly, BuildOptions, OpenOptions, PartOptions, PartialFolder, RowSource, decode_assembly,
     encode_assembly, output_exists, outputs_of, stamp_at,
 };
 use crate::draft::Edit;
@@ -422,10 +422,10 @@ pub fn default_dataset(folder: &Path, id: &str) -> PathBuf {
 
 /// Default indexes of a plan: both kinds over ZIPs, none over FOLDERs.
 #[must_use]
-pub fn default_indexes(parts: &Parts, format: crate::container::Format) -> Parts {
+pub fn default_indexes(parts: &PartOptions, format: crate::container::Format) -> PartOptions {
     use crate::container::Format;
     match format {
-        Format::Zip if parts.consolidate.is_empty() => Parts {
+        Format::Zip if parts.consolidate.is_empty() => PartOptions {
             consolidate: vec![Format::Tacocat, Format::Tacollection],
             ..parts.clone()
         },

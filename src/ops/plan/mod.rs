@@ -43,7 +43,7 @@ pub use submit::{
 
 use output_digest::{digest_of, size_of};
 
-use crate::container::{Format, OnDamage, Parts, read_json_document, write_document};
+use crate::container::{Format, OnDamage, PartOptions, read_json_document, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{FieldSpec, PitSchema, Stamp, is_remote};
@@ -82,7 +82,7 @@ pub struct Plan {
     /// Parts and indexes replace files that existed when the plan was written.
     pub overwrite: bool,
     /// How the dataset is split, and the indexes over the parts.
-    pub split: Parts,
+    pub split: PartOptions,
     /// Number of samples on all levels.
     pub samples: u64,
     /// Bytes of sample data.

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use self::drawing::{draw_scene, label_options};
 use self::scenes::SCENES;
 use super::import::{import_folder, join_metadata};
-use super::sidecars::Sidecars;
+use super::sidecars::SidecarHandling;
 use super::write::checked_build;
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};
@@ -59,7 +59,7 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
     let text = serde_json::to_string_pretty(&collection).unwrap_or_default();
     let file = folder.join("collection.json");
     std::fs::write(&file, text).io_at("write the sample's collection", &file)?;
-    let (samples, _) = import_folder(&scenes, Sidecars::Leave, ctx)?;
+    let (samples, _) = import_folder(&scenes, SidecarHandling::Leave, ctx)?;
     let mut dataset = Dataset {
         collection,
         root: Tortilla::new(samples).into(),

@@ -9,7 +9,7 @@ use egui::{
 
 use super::area_filter::{box_ui, lasso_ui};
 use super::base_map_layer::{base_ui, graticule_ui};
-use super::state::{DragMode, MapPanel, PlacedMesh};
+use super::state::{DragMode, LevelFootprints, MapPanel, SceneContents, SceneKey, ScreenMesh};
 use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::map::{
@@ -53,7 +53,7 @@ pub fn ui(
     let scene = panel.scene.latest().cloned();
     if let Some(scene) = &scene {
         painter.add(Shape::Mesh(place_scene_mesh(
-            &mut panel.placed,
+            &mut panel.drawn_mesh,
             scene,
             &view,
             rect,
@@ -63,7 +63,7 @@ pub fn ui(
     let selected = selected_ui(&painter, t, panel, cx, document, &view, rect);
     lasso_ui(ui, panel, cx, t, &view, rect, &response);
     box_ui(ui, panel, cx, t, &view, rect, &response);
-    if panel.places().is_none() {
+    if panel.footprints().is_none() {
         let middle = Rect::from_center_size(rect.center(), Vec2::splat(24.0));
         ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| {
             widgets::spinner(ui, 24.0)
@@ -86,7 +86,7 @@ fn navigate(
     rect: Rect,
 ) -> MapView {
     let mut view = panel.view.unwrap_or_else(|| fit_view(panel, rect.size()));
-    let has_places = panel.places().is_some();
+    let has_footprints = panel.footprints().is_some();
     if response.clicked() || response.drag_started() {
         response.request_focus();
     }
@@ -109,7 +109,7 @@ fn navigate(
     }
     view.clamp(rect.size());
     // The view is fixed until the footprints are known.
-    if has_places {
+    if has_footprints {
         panel.view = Some(view);
     }
     if response.has_focus() {
@@ -125,7 +125,8 @@ fn navigate(
 }
 
 fn fit_view(state: &MapPanel, size: Vec2) -> MapView {
-    match state.places().and_then(|(_, projected)| projected.bounds) {
+    let footprints = state.footprints();
+    match footprints.and_then(|footprints| footprints.projected.bounds) {
         Some(bounds) => MapView::for_rectangle(bounds, size),
         None => MapView::whole(size),
     }
@@ -157,23 +158,28 @@ fn request_scene(
     view: &MapView,
     size: Vec2,
 ) {
-    let Some((footprints, projected)) = panel.places().cloned() else {
+    let Some(LevelFootprints {
+        geographic,
+        projected,
+    }) = panel.footprints().cloned()
+    else {
         return;
     };
     let kept = cx.studio.filtered_rows().cloned();
     let classes = panel.classes().cloned();
     let density = panel.is_density();
-    let contents = (
-        ValueId::from_arc(&footprints),
-        kept.as_ref().map(ValueId::from_arc),
-        classes.as_ref().map(ValueId::from_arc),
-        (density, t.dark),
-    );
-    let sizes = [size.x as u32, size.y as u32];
+    let contents = SceneContents {
+        footprints: ValueId::from_arc(&geographic),
+        kept_rows: kept.as_ref().map(ValueId::from_arc),
+        classes: classes.as_ref().map(ValueId::from_arc),
+        is_density: density,
+        is_dark_theme: t.dark,
+    };
+    let key_size = [size.x as u32, size.y as u32];
     let made = panel
         .scene_key
         .as_ref()
-        .filter(|made| made.0 == contents && made.2 == sizes);
+        .filter(|made| made.contents == contents && made.size == key_size);
     let fits = made
         .and(panel.scene.latest())
         .and_then(|scene| scene.view)
@@ -188,15 +194,15 @@ fn request_scene(
     if fits || panel.scene.is_pending() {
         return;
     }
-    let key = (
+    let key = SceneKey {
         contents,
-        [
+        view_bits: [
             view.middle[0].to_bits(),
             view.middle[1].to_bits(),
             view.scale.to_bits(),
         ],
-        sizes,
-    );
+        size: key_size,
+    };
     let class_colours = classes.as_ref().map(|classes| {
         (0..classes.legend.len() as u8)
             .map(|class| classes.legend.colour(class, t))
@@ -208,7 +214,7 @@ fn request_scene(
         hidden: t.ctl.gamma_multiply(0.7),
     };
     let request = SceneRequest {
-        footprints,
+        footprints: geographic,
         projected,
         kept,
         classes,
@@ -236,20 +242,19 @@ fn locate_scene(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f
 /// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million
 /// footprints take megabytes.
 fn place_scene_mesh(
-    kept: &mut Option<PlacedMesh>,
+    last: &mut Option<ScreenMesh>,
     scene: &Arc<MapScene>,
     view: &MapView,
     rect: Rect,
 ) -> Arc<Mesh> {
     let id = ValueId::from_arc(scene);
     let (origin, factor) = locate_scene(scene, view, rect).unwrap_or((rect.center(), 1.0));
-    let mut mesh = match kept.take() {
-        Some((of, at, by, mesh)) if of == id => {
-            if (at, by) == (origin, factor) {
-                *kept = Some((of, at, by, mesh.clone()));
-                return mesh;
+    let mut mesh = match last.take() {
+        Some(drawn) if drawn.scene == id => {
+            if (drawn.origin, drawn.factor) == (origin, factor) {
+                return last.insert(drawn).mesh.clone();
             }
-            mesh
+            drawn.mesh
         }
         _ => Arc::new(scene.mesh.clone()),
     };
@@ -260,7 +265,12 @@ fn place_scene_mesh(
     {
         vertex.pos = origin + made.pos.to_vec2() * factor;
     }
-    *kept = Some((id, origin, factor, mesh.clone()));
+    *last = Some(ScreenMesh {
+        scene: id,
+        origin,
+        factor,
+        mesh: mesh.clone(),
+    });
     mesh
 }
 
@@ -293,7 +303,10 @@ fn selected_ui(
     rect: Rect,
 ) -> Option<(RowRef, Pos2)> {
     let at = selected_row(panel, cx, document)?;
-    let (footprints, projected) = panel.places()?;
+    let LevelFootprints {
+        geographic,
+        projected,
+    } = panel.footprints()?;
     let middle = projected
         .middles
         .get(at.row as usize)
@@ -307,7 +320,7 @@ fn selected_ui(
             [plane_x(f64::from(lon)) + turn, plane_y(f64::from(lat))],
         )
     };
-    let all: Vec<Pos2> = footprints
+    let all: Vec<Pos2> = geographic
         .points_of_row(at.row)
         .iter()
         .map(|at| on_screen(at, turn))
@@ -331,7 +344,7 @@ fn selected_ui(
     if bounds.width().max(bounds.height()) > 10.0 {
         let turns: Vec<f64> = view.turns(rect.size(), left, right).collect();
         for stroke in [Stroke::new(4.0, t.bg1), Stroke::new(2.0, line)] {
-            for ((kind, points), &turn) in footprints
+            for ((kind, points), &turn) in geographic
                 .parts(at.row)
                 .flat_map(|part| turns.iter().map(move |turn| (part, turn)))
             {
@@ -429,7 +442,7 @@ fn hover_ui(
         StrokeKind::Outside,
     );
     // Until the places are read again, the rows of the scene may be those of other samples.
-    let is_settled = !panel.places.is_pending();
+    let is_settled = !panel.footprints.is_pending();
     if response.clicked() && is_settled {
         cx.request(Request::Select(Some(at)));
     }

@@ -27,7 +27,7 @@ use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::widgets::{self, Button, Segment, paint};
 use crate::ops::{FootprintRequest, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
-use state::{DragMode, MapPanel};
+use state::{DragMode, LevelFootprints, MapPanel};
 
 impl Panel for MapPanel {
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -70,11 +70,14 @@ impl Panel for MapPanel {
         let has_places = has_place_columns(names);
         if let Some(tables) = tables.clone().filter(|_| has_places) {
             let work = request.clone();
-            self.places
+            self.footprints
                 .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
                     let found = footprints(tables.levels(), &work, ctx)?;
                     let projected = ProjectedFootprints::new(&found);
-                    Ok((Arc::new(found), Arc::new(projected)))
+                    Ok(LevelFootprints {
+                        geographic: Arc::new(found),
+                        projected: Arc::new(projected),
+                    })
                 });
         }
         self.colour = self.colour.take().filter(|column| columns.contains(column));
@@ -112,7 +115,8 @@ impl Panel for MapPanel {
         let failed = Some(&self.draft_levels)
             .filter(|_| !is_filtered)
             .and_then(|made| made.get(&key)?.as_ref().err());
-        if let Some(error) = failed.or_else(|| self.places.get(&(key, request))?.as_ref().err()) {
+        if let Some(error) = failed.or_else(|| self.footprints.get(&(key, request))?.as_ref().err())
+        {
             let why = error.to_string();
             return widgets::draw_empty_state(
                 ui,
@@ -376,8 +380,8 @@ fn legend_ui(
     {
         legend.draw_entry(t.warn, true, why);
     }
-    let source = match panel.places() {
-        Some((footprints, _)) if footprints.approximate => {
+    let source = match panel.footprints() {
+        Some(footprints) if footprints.geographic.approximate => {
             tr!("outlines approximate   Natural Earth")
         }
         _ => "Natural Earth",
@@ -389,13 +393,13 @@ fn legend_ui(
         font::regular(11.0),
         t.tx3,
     );
-    let placed = panel
-        .places()
-        .map_or(0, |(footprints, _)| footprints.rows());
+    let row_count = panel
+        .footprints()
+        .map_or(0, |footprints| footprints.geographic.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
     let (matching, total) = (
         paint::format_grouped_number(matching),
-        paint::format_grouped_number(placed as u64),
+        paint::format_grouped_number(row_count as u64),
     );
     let mut text = if panel.is_reading() {
         tr!("Reading places…").to_owned()

@@ -16,8 +16,14 @@ use crate::studio::{DocumentId, RowRef};
 /// Times of rows, in microseconds since 1970.
 pub type RowTimes = Arc<Vec<Option<i64>>>;
 
-/// Footprints in degrees and in plane coordinates.
-pub type MapPlaces = (Arc<Footprints>, Arc<ProjectedFootprints>);
+/// Footprints of the rows of a level.
+#[derive(Clone)]
+pub struct LevelFootprints {
+    /// In degrees.
+    pub geographic: Arc<Footprints>,
+    /// In plane coordinates.
+    pub projected: Arc<ProjectedFootprints>,
+}
 
 /// Effect of a drag on the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,13 +52,13 @@ pub struct MapPanel {
     pub mode: DragMode,
     /// The view; `None` fits all footprints.
     pub view: Option<MapView>,
-    pub(super) places: AsyncValue<(DocumentKey, FootprintRequest), MapPlaces>,
+    pub(super) footprints: AsyncValue<(DocumentKey, FootprintRequest), LevelFootprints>,
     pub(super) classes: AsyncValue<(DocumentKey, usize, String), Arc<RowClasses>>,
     pub base: AsyncValue<u32, Arc<BaseMap>>,
     /// The footprints as a mesh.
     pub scene: AsyncValue<SceneKey, Arc<MapScene>>,
     /// The mesh as last drawn.
-    pub placed: Option<PlacedMesh>,
+    pub drawn_mesh: Option<ScreenMesh>,
     /// Key of the newest scene.
     pub scene_key: Option<SceneKey>,
     /// The active drag.
@@ -84,24 +90,24 @@ impl MapPanel {
     /// True when density is shown instead of footprints.
     pub fn is_density(&self) -> bool {
         self.density
-            .unwrap_or_else(|| self.colour.is_none() && self.has_many_places())
+            .unwrap_or_else(|| self.colour.is_none() && self.has_many_footprints())
     }
 
-    fn has_many_places(&self) -> bool {
-        self.places()
-            .is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM)
+    fn has_many_footprints(&self) -> bool {
+        self.footprints()
+            .is_some_and(|footprints| footprints.geographic.rows() >= DENSITY_FROM)
     }
 
     /// True until the footprints of the level and their drawing are computed.
     pub fn is_reading(&self) -> bool {
-        self.places().is_none() || self.scene.latest().is_none()
+        self.footprints().is_none() || self.scene.latest().is_none()
     }
 
     /// Footprints of the level, once known.
-    pub fn places(&self) -> Option<&MapPlaces> {
-        self.places
+    pub fn footprints(&self) -> Option<&LevelFootprints> {
+        self.footprints
             .latest()
-            .filter(|(footprints, _)| footprints.level == self.level)
+            .filter(|footprints| footprints.geographic.level == self.level)
     }
 
     /// Time of a sample in microseconds since 1970, once the times of its level are known.
@@ -127,7 +133,7 @@ impl MapPanel {
     pub(super) fn set_level(&mut self, level: usize) {
         self.level = level;
         self.scene = AsyncValue::default();
-        (self.scene_key, self.placed) = (None, None);
+        (self.scene_key, self.drawn_mesh) = (None, None);
         self.classes = AsyncValue::default();
         self.times = AsyncValue::default();
     }
@@ -136,12 +142,28 @@ impl MapPanel {
 /// Key of the bars of times: document, level, column and filter.
 pub type BarsKey = (DocumentKey, usize, String, Option<ValueId>);
 
-/// What a scene shows: footprints, filter and classes; whether as a density, and whether in the
-/// dark theme.
-pub type SceneContents = (ValueId, Option<ValueId>, Option<ValueId>, (bool, bool));
+/// What a scene shows, and in which colours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneContents {
+    pub footprints: ValueId,
+    /// The rows that the filter keeps; `None` without a filter.
+    pub kept_rows: Option<ValueId>,
+    /// The colour classes; `None` when all footprints have one colour.
+    pub classes: Option<ValueId>,
+    /// Sample density instead of footprints.
+    pub is_density: bool,
+    pub is_dark_theme: bool,
+}
 
-/// Key of a scene: contents; view; size.
-pub type SceneKey = (SceneContents, [u64; 3], [u32; 2]);
+/// Key of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneKey {
+    pub contents: SceneContents,
+    /// The bits of the view's centre (x, y) and scale.
+    pub view_bits: [u64; 3],
+    /// Width and height in points.
+    pub size: [u32; 2],
+}
 
 /// A drag that edits the filter box.
 #[derive(Clone, Copy, Debug)]
@@ -153,8 +175,16 @@ pub enum Drag {
     Edge([bool; 4], [f64; 4]),
 }
 
-/// A transformed mesh: the scene, position and scale.
-pub type PlacedMesh = (ValueId, Pos2, f32, Arc<Mesh>);
+/// The mesh of a scene in screen coordinates.
+pub struct ScreenMesh {
+    /// The scene.
+    pub scene: ValueId,
+    /// Screen position of the scene's centre.
+    pub origin: Pos2,
+    /// Factor from the scale of the scene to that of the view.
+    pub factor: f32,
+    pub mesh: Arc<Mesh>,
+}
 
 /// A range of days that is being dragged, both ends within.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -286,8 +316,17 @@ mod tests {
             ..MapPanel::default()
         };
         fill_classes(&mut panel, "cloud");
-        let contents = (ValueId::from_arc(&Arc::new(0)), None, None, (false, false));
-        let key: SceneKey = (contents, [0; 3], [1; 2]);
+        let key = SceneKey {
+            contents: SceneContents {
+                footprints: ValueId::from_arc(&Arc::new(0)),
+                kept_rows: None,
+                classes: None,
+                is_density: false,
+                is_dark_theme: false,
+            },
+            view_bits: [0; 3],
+            size: [1; 2],
+        };
         panel.scene_key = Some(key.clone());
         panel.scene.update(&Jobs::quiet(), key, "Footprints", |_| {
             Ok(Arc::new(MapScene::default()))

@@ -7,7 +7,7 @@ use egui::{Frame, Label, ScrollArea, Ui, vec2};
 
 use super::choose_folder;
 use super::state::{EngineChoice, PlanState};
-use crate::container::{BuildOptions, Format, OnDamage, Parts};
+use crate::container::{BuildOptions, Format, OnDamage, PartOptions};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -369,7 +369,7 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
             overwrite: false,
             text_columns: false,
             align_blocks: false,
-            parts: Some(default_indexes(&Parts::default(), Format::Zip)),
+            parts: Some(default_indexes(&PartOptions::default(), Format::Zip)),
             on_damage: OnDamage::Stop,
         };
         let request = PlanDraft {

@@ -3,7 +3,7 @@
 
 use egui::Ui;
 
-use crate::container::{BuildOptions, Format, Parts};
+use crate::container::{BuildOptions, Format, PartOptions};
 use crate::gui::dialogs::operation::dataset_fields::{DatasetOutputField, InputField};
 use crate::gui::dialogs::operation::fields::{self, OperationFields, size_in};
 use crate::gui::dialogs::operation::form::{
@@ -116,7 +116,7 @@ impl OperationForm for ConvertForm {
         let group_by = fields::split_names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
-        let parts = Parts {
+        let parts = PartOptions {
             size_bytes,
             consolidate: self.index.filter(|_| split).into_iter().collect(),
             group_by,

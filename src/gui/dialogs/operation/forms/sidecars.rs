@@ -13,7 +13,9 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, ChoiceCard, paint};
-use crate::ops::{RasterWithSidecars, Sidecars, propose_copies_folder, rasters_with_sidecars};
+use crate::ops::{
+    RasterWithSidecars, SidecarHandling, propose_copies_folder, rasters_with_sidecars,
+};
 use crate::raster::Sidecar;
 use crate::studio::Command;
 
@@ -23,7 +25,7 @@ const MAX_NAMES: usize = 8;
 /// What is done, and where copies go.
 #[derive(Debug)]
 pub struct SidecarsForm {
-    choice: Sidecars,
+    choice: SidecarHandling,
     /// Folder of the copies; empty for the proposed one.
     copies: String,
 }
@@ -31,7 +33,7 @@ pub struct SidecarsForm {
 impl Default for SidecarsForm {
     fn default() -> Self {
         Self {
-            choice: Sidecars::BurnIn,
+            choice: SidecarHandling::BurnIn,
             copies: String::new(),
         }
     }
@@ -87,7 +89,7 @@ fn count_files(count: usize) -> String {
 fn found_lines(
     preview: OperationPreview,
     found: &[RasterWithSidecars],
-    choice: Sidecars,
+    choice: SidecarHandling,
 ) -> OperationPreview {
     let mut kinds: BTreeMap<Sidecar, usize> = BTreeMap::new();
     found
@@ -108,7 +110,7 @@ fn found_lines(
     )));
     for raster in found.iter().take(MAX_NAMES) {
         let names: Vec<String> = match choice {
-            Sidecars::Pack => raster.ids.clone(),
+            SidecarHandling::Pack => raster.ids.clone(),
             _ => raster
                 .sidecars
                 .iter()
@@ -140,9 +142,9 @@ impl OperationForm for SidecarsForm {
                     raster beside them. A sample is one file, so a dataset has the raster alone."
             ),
             verb: match self.choice {
-                Sidecars::Leave => tr!("Leave sidecars"),
-                Sidecars::Pack => tr!("Pack sidecars"),
-                Sidecars::BurnIn => tr!("Burn in sidecars"),
+                SidecarHandling::Leave => tr!("Leave sidecars"),
+                SidecarHandling::Pack => tr!("Pack sidecars"),
+                SidecarHandling::BurnIn => tr!("Burn in sidecars"),
             },
         }
     }
@@ -155,7 +157,7 @@ impl OperationForm for SidecarsForm {
     ) {
         let cards = [
             (
-                Sidecars::BurnIn,
+                SidecarHandling::BurnIn,
                 tr!("Burn in"),
                 tr!(
                     "Copies of the rasters contain mask, metadata and coordinates. The sources \
@@ -164,7 +166,7 @@ impl OperationForm for SidecarsForm {
                 icons::IMAGE,
             ),
             (
-                Sidecars::Pack,
+                SidecarHandling::Pack,
                 tr!("Pack"),
                 tr!(
                     "Each sidecar becomes a sample beside its raster, so every root needs the same \
@@ -173,7 +175,7 @@ impl OperationForm for SidecarsForm {
                 icons::FILE_ZIP,
             ),
             (
-                Sidecars::Leave,
+                SidecarHandling::Leave,
                 tr!("Leave"),
                 tr!(
                     "Nothing changes: the dataset has the rasters without what their sidecars hold."
@@ -195,7 +197,7 @@ impl OperationForm for SidecarsForm {
                 self.choice = choice;
             }
         }
-        if self.choice == Sidecars::BurnIn {
+        if self.choice == SidecarHandling::BurnIn {
             let hint = tr!("empty: a new folder beside the sources");
             fields.path(
                 ui,
@@ -226,7 +228,7 @@ impl OperationForm for SidecarsForm {
                 return Ok(nothing.obstacle(tr!("There is nothing to do")));
             }
             Ok(match choice {
-                Sidecars::Leave => {
+                SidecarHandling::Leave => {
                     let text = tr!(
                         "Readers do not see what the sidecars hold, and statistics are computed \
                             without it."
@@ -238,7 +240,7 @@ impl OperationForm for SidecarsForm {
                             as a warning."
                     )))
                 }
-                Sidecars::Pack => {
+                SidecarHandling::Pack => {
                     let roots: usize = {
                         let mut roots: Vec<u32> = found
                             .iter()
@@ -271,7 +273,7 @@ impl OperationForm for SidecarsForm {
                         preview
                     }
                 }
-                Sidecars::BurnIn => {
+                SidecarHandling::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
                     let Some(copies) = typed.or_else(|| propose_copies_folder(&dataset)) else {
                         let preview =

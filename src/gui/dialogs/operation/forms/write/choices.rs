@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::container::{BuildOptions, Format, OnDamage, Parts, parse_size};
+use crate::container::{BuildOptions, Format, OnDamage, PartOptions, parse_size};
 use crate::gui::dialogs::operation::dataset_fields::OutputField;
 use crate::gui::dropped_paths;
 use crate::model::list_numbered_names;
@@ -130,9 +130,9 @@ impl Choices {
         parquet.check().map_err(|error| format!("{error}."))?;
         let parts = match self.container {
             WriteContainer::Parts => {
-                let mut parts = Parts {
+                let mut parts = PartOptions {
                     consolidate: vec![Format::Tacocat],
-                    ..Parts::default()
+                    ..PartOptions::default()
                 };
                 if self.collection_file {
                     parts.consolidate.push(Format::Tacollection);
