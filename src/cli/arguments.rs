@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Errors alone on stderr: no progress, warnings or notes.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// How other machines are reached.
+    /// How remote storage is accessed.
     #[command(flatten)]
     pub remote: super::remote::RemoteArguments,
     /// On stderr what is read, written, asked over the network and skipped; twice also each file

@@ -1,5 +1,5 @@
-//! Options about other machines, the same for every command; and what was asked of them. Tokens
-//! come from the environment only: other people of a machine can see arguments.
+//! Options of access to remote storage, the same for every command, and the report of the network
+//! requests. Tokens come from the environment only: other users of a machine can see arguments.
 
 use std::ffi::OsString;
 
@@ -7,9 +7,9 @@ use super::output::{say, say_lines};
 use crate::error::Result;
 use crate::remote::{Access, admit, set_access, traffic};
 
-/// How to reach other machines.
+/// How remote storage is accessed.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Other machines")]
+#[command(next_help_heading = "Remote storage")]
 pub struct RemoteArguments {
     /// The server to ask for s3://, gs://, az:// and oss:// instead of the provider's own.
     #[arg(long, global = true, value_name = "URL")]
@@ -26,7 +26,7 @@ pub struct RemoteArguments {
     /// Send no credentials.
     #[arg(long, global = true)]
     pub anonymous: bool,
-    /// Requests at one time.
+    /// Maximum number of concurrent requests.
     #[arg(
         long,
         global = true,
@@ -34,13 +34,13 @@ pub struct RemoteArguments {
         value_parser = clap::value_parser!(u16).range(1..=64),
     )]
     pub connections: Option<u16>,
-    /// Print the requests to other machines as JSON on stderr.
+    /// Print the network requests as JSON on stderr.
     #[arg(long, global = true)]
     pub traffic: bool,
 }
 
 impl RemoteArguments {
-    /// Uses them from now on.
+    /// Sets the remote access of this process.
     ///
     /// # Errors
     /// Those of [`set_access`].
@@ -67,8 +67,8 @@ impl RemoteArguments {
     }
 }
 
-/// One argument as the program may know it: the part of an address that lets its bearer in is taken
-/// off and kept apart.
+/// The argument without the secret that an address in it may contain, such as the query of a signed
+/// link: [`admit`] remembers it for the requests of this run.
 pub fn admit_argument(argument: OsString) -> OsString {
     match argument.to_str() {
         Some(text) if text.contains("://") => match text
@@ -82,10 +82,10 @@ pub fn admit_argument(argument: OsString) -> OsString {
     }
 }
 
-/// The meter of this run.
+/// Prints the network traffic of this run as JSON on stderr.
 pub fn print_traffic() {
     match serde_json::to_string_pretty(&traffic()) {
         Ok(text) => say_lines(&text),
-        Err(error) => say(format!("the meter can't be printed: {error}")),
+        Err(error) => say(format!("the network traffic can't be printed: {error}")),
     }
 }

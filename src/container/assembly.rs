@@ -171,7 +171,7 @@ impl Assembly {
         let version = &reader.opening().version;
         let laid_out =
             refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
-        version.settle(laid_out)
+        version.check_outcome(laid_out)
     }
 
     fn arrange_rows(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {

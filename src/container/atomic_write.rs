@@ -41,10 +41,10 @@ pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
-    /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a
-    /// file in those folders.
+    /// Tells other processes that the file is being written. Dropped before `created_folders`: on
+    /// Windows the lock is a file in those folders.
     _lock: Option<FileLock>,
-    made: CreatedFolders,
+    created_folders: CreatedFolders,
     /// Folder of the file when the target is an address. Dropped after `temporary`.
     _scratch: Option<Scratch>,
 }
@@ -173,7 +173,7 @@ impl PartialFile {
                 temporary,
                 target: target.to_owned(),
                 overwrite,
-                made: CreatedFolders::default(),
+                created_folders: CreatedFolders::default(),
                 _lock: None,
                 _scratch: Some(scratch),
             });
@@ -184,12 +184,12 @@ impl PartialFile {
                 Error::usage("the output is a folder; a file name is needed").at_path(target),
             );
         }
-        let (temporary, lock, made) = scratch::file_beside(target)?;
+        let (temporary, lock, created_folders) = scratch::file_beside(target)?;
         Ok(Self {
             temporary,
             target: target.to_owned(),
             overwrite,
-            made,
+            created_folders,
             _lock: lock,
             _scratch: None,
         })
@@ -235,7 +235,7 @@ impl PartialFile {
             Err(error) => return Err(Error::io("rename the output", &self.target, error.error)),
         }
         swap::sync_folder(&parent_of(&self.target)?)?;
-        self.made.settle()
+        self.created_folders.sync_and_keep()
     }
 }
 

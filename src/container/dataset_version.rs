@@ -242,7 +242,7 @@ impl DatasetVersion {
     ///
     /// # Errors
     /// The error of the outcome, or [`Kind::Changed`].
-    pub(super) fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn check_outcome<T>(&self, outcome: Result<T>) -> Result<T> {
         match outcome {
             Ok(value) if self.is_local() => self.expect_unchanged().map(|()| value),
             Ok(value) => Ok(value),

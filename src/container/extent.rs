@@ -104,19 +104,19 @@ impl Assembly {
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn settle_extent(&mut self, ctx: &JobContext) -> Result<()> {
+    pub fn update_extent(&mut self, ctx: &JobContext) -> Result<()> {
         let mut collection = std::mem::take(&mut self.collection);
-        let outcome = settle_extent(&mut collection, &self.batches(), ctx);
+        let outcome = update_extent(&mut collection, &self.batches(), ctx);
         self.collection = collection;
         outcome
     }
 }
 
-/// [`Assembly::settle_extent`] for a collection and its level tables.
+/// [`Assembly::update_extent`] for a collection and its level tables.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn settle_extent(
+pub fn update_extent(
     collection: &mut Collection,
     levels: &[&RecordBatch],
     ctx: &JobContext,

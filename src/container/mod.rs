@@ -72,7 +72,7 @@ pub use destination::{dataset_around, folder_beside, output_exists};
 pub use detect::detect;
 pub use draft_levels::draft_levels;
 pub use early::EarlyReader;
-pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_extent};
+pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, update_extent};
 pub use folder::{FolderEdit, FolderReader};
 pub use format::{Detected, Format};
 pub use hub_datasets::datasets_of_hub;

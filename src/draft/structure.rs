@@ -135,7 +135,7 @@ impl Structure {
     /// Sets how the pattern is chosen.
     pub fn choose(&mut self, choice: PatternChoice) {
         self.choice = choice;
-        self.settle(true);
+        self.update_pattern(true);
     }
 
     /// How the pattern is chosen.
@@ -158,11 +158,13 @@ impl Structure {
         if changes.afresh {
             self.rows.clear();
         }
-        self.settle(changes.afresh);
+        self.update_pattern(changes.afresh);
         changes
     }
 
-    fn settle(&mut self, afresh: bool) {
+    /// Chooses the pattern again, and compares the shapes that have no comparison with it yet; all
+    /// of them when the pattern differs, or with `afresh`.
+    fn update_pattern(&mut self, afresh: bool) {
         self.holders = OnceLock::new();
         let picked = match &self.choice {
             PatternChoice::MostCommon => None,

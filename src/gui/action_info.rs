@@ -659,7 +659,7 @@ impl Action {
                 icons::CLOUD,
                 None,
                 tr!("Source"),
-                tr!("Show requests to other machines and the cache"),
+                tr!("Show network requests and the cache"),
             ),
             Action::CancelJobs => (
                 View,

@@ -125,7 +125,7 @@ pub fn common_shape(
     let agreements = Agreements::from_shapes(shapes, total, children);
     let agreed = (0..shapes.len())
         .max_by_key(|&index| (agreements.of_shape(index), rank_shape(&shapes[index])))?;
-    if agreements.settle(agreed) {
+    if agreements.is_sole_best_fit(agreed) {
         return Some(CommonShape {
             index: agreed,
             is_common: true,
@@ -215,7 +215,7 @@ impl<'a> Agreements<'a> {
     /// True when a shape is what the roots have in common, and no other shape fits as well: it has
     /// every sample that any root has, or most of its samples are in most of the roots, which have
     /// no more samples than it has.
-    fn settle(&self, index: usize) -> bool {
+    fn is_sole_best_fit(&self, index: usize) -> bool {
         let below = || self.held[index].iter().filter(|(child, _)| !child.is_root);
         let count = below().count();
         if count == 0 {

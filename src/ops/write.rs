@@ -103,7 +103,7 @@ pub(super) fn checked_assembly(
     warn_of_classes(&dataset.collection.fields, ctx);
     let mut assembly = Assembly::of_dataset(dataset, ctx)?;
     refuse_own_sources(dataset, &outputs_of(&assembly, options, ctx)?)?;
-    assembly.settle_extent(ctx)?;
+    assembly.update_extent(ctx)?;
     Ok((assembly, report))
 }
 

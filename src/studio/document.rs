@@ -190,7 +190,7 @@ impl DraftDocument {
     ) -> Result<T> {
         let before = match &self.autosave {
             Some(autosave) => {
-                autosave.settle();
+                autosave.wait_until_written();
                 (!autosave.has_begun()).then(|| self.as_project())
             }
             None => None,

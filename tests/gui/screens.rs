@@ -174,7 +174,12 @@ fn buttons_of_a_small_window_are_whole_and_cover_no_text() {
     harness.state_mut().show_pane(Pane::Engine);
     settle(&mut harness);
     picture(&mut harness, "small-engine");
-    for name in ["At a time", "Program", "If it fails", "Folder of the plan"] {
+    for name in [
+        "Run at once",
+        "Program",
+        "If it fails",
+        "Folder of the plan",
+    ] {
         let rect = harness.get_by_role_and_label(Role::TextInput, name).rect();
         assert!(
             rect.right() <= edge,

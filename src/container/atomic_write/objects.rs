@@ -142,7 +142,7 @@ impl ObjectFolder {
         let outcomes = put_objects(new.collect()).inspect_err(note_all)?;
         let mut first_error = None;
         for ((name, bytes), outcome) in objects.iter().zip(outcomes) {
-            let settled = match outcome {
+            let written = match outcome {
                 Ok(_) => Ok(()),
                 // Left by a write that was interrupted: the same bytes need no second request.
                 Err(error)
@@ -156,8 +156,8 @@ impl ObjectFolder {
                 }
                 Err(error) => Err(error),
             };
-            self.note_sent(name, &settled);
-            if let Err(error) = settled {
+            self.note_sent(name, &written);
+            if let Err(error) = written {
                 first_error.get_or_insert(error);
             }
         }

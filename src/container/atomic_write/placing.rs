@@ -40,7 +40,7 @@ pub(super) fn place(
             check,
         )?
     {
-        return scratch.settle();
+        return scratch.sync_and_keep_folders();
     }
     let record = SwapJournal::from_names(names, gone, scratch.path());
     if let Some(missing) = names
@@ -66,7 +66,7 @@ pub(super) fn place(
         ));
     }
     scratch.release();
-    scratch.settle()
+    scratch.sync_and_keep_folders()
 }
 
 /// Adds to `error` what is left of renames that could not all be taken back, and what to do.

@@ -46,13 +46,13 @@ impl CreatedFolders {
             !above.as_os_str().is_empty() && matches!(crate::files::exists(above), Ok(false))
         };
         let missing = parent.ancestors().take_while(is_missing);
-        let made = Self(missing.map(Path::to_owned).collect());
+        let created_folders = Self(missing.map(Path::to_owned).collect());
         std::fs::create_dir_all(&parent).io_at("make the folder for the output", &parent)?;
-        Ok((parent, made))
+        Ok((parent, created_folders))
     }
 
     /// Syncs the folders' directory entries and keeps the folders.
-    pub fn settle(&mut self) -> Result<()> {
+    pub fn sync_and_keep(&mut self) -> Result<()> {
         for folder in std::mem::take(&mut self.0) {
             if let Some(parent) = folder.parent() {
                 swap::sync_folder(if parent.as_os_str().is_empty() {
@@ -80,9 +80,9 @@ pub struct Scratch {
     folder: PathBuf,
     /// It contains the only copy of an output and is kept on drop.
     kept: bool,
-    /// Dropped before `made`: on Windows it is a file in those folders.
+    /// Dropped before `created_folders`: on Windows the lock is a file in those folders.
     _lock: Option<FileLock>,
-    made: CreatedFolders,
+    created_folders: CreatedFolders,
 }
 
 impl Scratch {
@@ -95,9 +95,13 @@ impl Scratch {
         if is_remote(target) {
             return Self::for_work(name_of(target)?);
         }
-        let (parent, made) = CreatedFolders::folder_of(target)?;
+        let (parent, created_folders) = CreatedFolders::folder_of(target)?;
         let mut builder = Builder::new();
-        Self::create(builder.prefix(&prefix_of(target)?), &parent, made)
+        Self::create(
+            builder.prefix(&prefix_of(target)?),
+            &parent,
+            created_folders,
+        )
     }
 
     /// Creates a folder in the temporary folder of this machine, for files of the work `name` that
@@ -116,7 +120,11 @@ impl Scratch {
     }
 
     /// Creates and locks a folder in `parent`.
-    fn create(builder: &mut Builder<'_, '_>, parent: &Path, made: CreatedFolders) -> Result<Self> {
+    fn create(
+        builder: &mut Builder<'_, '_>,
+        parent: &Path,
+        created_folders: CreatedFolders,
+    ) -> Result<Self> {
         builder.suffix(PARTIAL);
         for _ in 0..TRIES {
             let folder = builder
@@ -132,7 +140,7 @@ impl Scratch {
                 return Ok(Self {
                     folder: folder.keep(),
                     kept: false,
-                    made,
+                    created_folders,
                     _lock: lock,
                 });
             }
@@ -187,9 +195,9 @@ impl Scratch {
         self.kept = true;
     }
 
-    /// Keeps the created parent folders.
-    pub(super) fn settle(&mut self) -> Result<()> {
-        self.made.settle()
+    /// Syncs and keeps the created parent folders.
+    pub(super) fn sync_and_keep_folders(&mut self) -> Result<()> {
+        self.created_folders.sync_and_keep()
     }
 }
 
@@ -225,7 +233,7 @@ fn remove_path(path: &Path) -> std::io::Result<()> {
 pub(super) fn file_beside(
     target: &Path,
 ) -> Result<(NamedTempFile, Option<FileLock>, CreatedFolders)> {
-    let (parent, made) = CreatedFolders::folder_of(target)?;
+    let (parent, created_folders) = CreatedFolders::folder_of(target)?;
     let prefix = prefix_of(target)?;
     for _ in 0..TRIES {
         let mut builder = Builder::new();
@@ -241,7 +249,7 @@ pub(super) fn file_beside(
             Locked::Never => None,
         };
         if file.path().exists() {
-            return Ok((file, lock, made));
+            return Ok((file, lock, created_folders));
         }
     }
     Err(removed_file_error(target))

@@ -168,7 +168,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
             let common = holders.get(&place).map_or(0, HashSet::len) * 2 >= real.len().max(1);
             let why = match self.positions.get(place as usize) {
                 None => tr!("no example shows which position it has").to_owned(),
-                Some(path) if !sure(place) && self.reader.draft.settled => {
+                Some(path) if !sure(place) && self.reader.draft.has_other_roots => {
                     tr!(
                         "the other roots have no {position}",
                         position = path.join(" / ")

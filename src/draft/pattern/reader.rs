@@ -25,8 +25,9 @@ pub(super) struct ExistingStructure {
     pub positions: Vec<IdPath>,
     /// For each root, the FILEs that are not padding.
     pub filled: HashMap<Arc<str>, HashSet<IdPath>>,
-    /// There are other roots than the examples': positions that these lack are not added.
-    pub settled: bool,
+    /// The draft has roots that are not those of the examples: positions that these roots lack are
+    /// not added.
+    pub has_other_roots: bool,
 }
 
 impl ExistingStructure {
@@ -49,7 +50,7 @@ impl ExistingStructure {
             filled.insert(sample.id.clone(), real);
         }
         let shown: HashSet<&Arc<str>> = examples.iter().map(|example| &example.root).collect();
-        let settled = dataset
+        let has_other_roots = dataset
             .root
             .samples
             .iter()
@@ -57,7 +58,7 @@ impl ExistingStructure {
         Self {
             positions,
             filled,
-            settled,
+            has_other_roots,
         }
     }
 }

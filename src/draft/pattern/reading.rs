@@ -211,7 +211,7 @@ impl PatternInput<'_> {
         {
             outcomes.extend(self.find_ordered_readings(explained[0], &in_root, &in_position));
         }
-        Ok(self.settle(outcomes))
+        Ok(self.build_report(outcomes))
     }
 
     /// The possible roles of a class, given the examples.
@@ -511,7 +511,7 @@ impl PatternInput<'_> {
     }
 
     /// Keeps the plausible outcomes, drops those implied by others, and describes the rest.
-    fn settle(&self, mut outcomes: Vec<ReadingOutcome>) -> PatternReport {
+    fn build_report(&self, mut outcomes: Vec<ReadingOutcome>) -> PatternReport {
         let rows = self.cohort.rows.len();
         outcomes
             .retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));

@@ -15,7 +15,7 @@ use super::{
     plan_status, size_of, write_json,
 };
 use crate::container::{
-    self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes,
+    self, ContainerReader, Format, Staging, decode_assembly, update_extent, write_indexes,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{self, TIME_COLUMNS};
@@ -95,7 +95,7 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     let folder = &request.folder;
     let plan = Plan::read(folder)?;
     let mut results = expect_all_parts(&plan, request, ctx)?;
-    let rewritten = settle_extents(&plan, folder, &mut results, ctx)?;
+    let rewritten = update_extents(&plan, folder, &mut results, ctx)?;
     let paths: Vec<PathBuf> = plan
         .parts
         .iter()
@@ -233,7 +233,7 @@ fn find_present_result(
 
 /// Computes the extent of the whole dataset if a part without footprints needs it, and rewrites
 /// these parts with it. Returns their numbers.
-fn settle_extents(
+fn update_extents(
     plan: &Plan,
     folder: &Path,
     results: &mut [PartResult],
@@ -301,7 +301,7 @@ fn compute_whole_extent(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<
         .collect::<Result<_>>()?;
     // Starts from the planned collection: a stated extent is kept unless samples are outside it.
     let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
-    settle_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
+    update_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
     let value = |key: &str| collection.get(key).cloned().unwrap_or_default();
     Ok(WholeDataset {
         plan: plan.id.clone(),

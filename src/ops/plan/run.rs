@@ -196,7 +196,7 @@ fn build(
     // The writer compares it again: here before the extensions run.
     piece.version.expect_unchanged()?;
     let (computed, failures) = compute(plan, &mut piece, ctx)?;
-    let whole_extent = settle_extent(plan, folder, &mut piece, ctx)?;
+    let whole_extent = set_part_extent(plan, folder, &mut piece, ctx)?;
     let options = BuildOptions {
         target: plan.output_of(folder, part),
         format: plan.format,
@@ -314,7 +314,7 @@ fn fill_columns(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
 /// Sets the extent of the part: that of its own samples, or without footprints that of the whole
 /// dataset, which is returned. If the plan's calls may compute footprints, the latter is known only
 /// after all other parts are written.
-fn settle_extent(
+fn set_part_extent(
     plan: &Plan,
     folder: &Path,
     piece: &mut Assembly,

@@ -137,7 +137,7 @@ impl Autosave {
 
     /// Waits until all changes are on disk, up to the timeout, since a disk may stop responding.
     /// Returns false on timeout.
-    pub fn settle(&self) -> bool {
+    pub fn wait_until_written(&self) -> bool {
         let end = Instant::now() + self.patience;
         let mut state = self.lock_shared();
         // A finished thread writes nothing more.
@@ -512,7 +512,7 @@ mod tests {
         let edit = set("title", "last".into());
         draft.apply(edit.clone()).expect("applies");
         note(&draft, DraftChange::Do(edit));
-        assert!(autosave.settle());
+        assert!(autosave.wait_until_written());
         let journal = autosave.path().expect("is there");
         let restored = restore(&journal, &JobContext::default()).expect("restores");
         assert_eq!(restored.trouble, None);
@@ -565,7 +565,7 @@ mod tests {
                 &DraftOrigin::Empty,
                 None,
             );
-            assert!(autosave.settle());
+            assert!(autosave.wait_until_written());
         };
         change(&mut autosave, "one");
         assert!(autosave.path().is_none() && autosave.take_trouble().is_some());
@@ -574,7 +574,7 @@ mod tests {
         std::fs::remove_file(&auto).expect("removes");
         change(&mut autosave, "two");
         change(&mut autosave, "three");
-        assert!(autosave.settle() && autosave.take_trouble().is_none());
+        assert!(autosave.wait_until_written() && autosave.take_trouble().is_none());
         assert!(wakes.try_recv().is_err(), "nothing failed again");
         assert_eq!(autosave.find_time_to_slow(), None, "nothing is pending");
         let restored =
@@ -619,7 +619,7 @@ mod tests {
             None,
         );
         let began = Instant::now();
-        assert!(!autosave.settle(), "it is not there");
+        assert!(!autosave.wait_until_written(), "it is not there");
         let left = autosave.find_time_to_slow().expect("a change is pending");
         assert!(left <= SLOW + LOOK);
         drop(autosave);
@@ -644,7 +644,7 @@ mod tests {
             &DraftOrigin::Other,
             None,
         );
-        assert!(autosave.settle());
+        assert!(autosave.wait_until_written());
         drop(autosave);
         let names = || {
             let entries = std::fs::read_dir(folder.path()).expect("reads").flatten();

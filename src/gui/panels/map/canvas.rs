@@ -442,11 +442,11 @@ fn hover_ui(
         StrokeKind::Outside,
     );
     // Until the places are read again, the rows of the scene may be those of other samples.
-    let is_settled = !panel.footprints.is_pending();
-    if response.clicked() && is_settled {
+    let is_current = !panel.footprints.is_pending();
+    if response.clicked() && is_current {
         cx.request(Request::Select(Some(at)));
     }
-    if response.double_clicked() && is_settled {
+    if response.double_clicked() && is_current {
         cx.request(Request::Do(Action::ShowPreview));
     }
     let super::SampleLine { id, details } = super::describe_sample(document, panel, at);

@@ -98,7 +98,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     match state.engine {
         EngineChoice::Local => row(
             ui,
-            tr!("At a time"),
+            tr!("Run at once"),
             &mut state.workers,
             56.0,
             "",
@@ -115,7 +115,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             );
             row(
                 ui,
-                tr!("At a time"),
+                tr!("Run at once"),
                 &mut state.at_once,
                 56.0,
                 tr!("all"),

@@ -172,7 +172,7 @@ impl PlanState {
                 Ok(Engine::Slurm(SlurmOptions {
                     at_once: parse_count(
                         &self.at_once,
-                        tr!("The number of parts at a time is not a number."),
+                        tr!("The number of parts to run at once is not a number."),
                     )?,
                     memory_bytes: memory.map(|memory| (memory * 1e9) as u64),
                     seconds: minutes.map(|minutes| u64::from(minutes) * 60),
