@@ -10,14 +10,17 @@ use gdal::raster::GdalType;
 use gdal::spatial_ref::SpatialRef;
 use serde_json::Value as Json;
 use taco_studio::jobs::JobContext;
-use taco_studio::model::{Dataset, Property, Rule, Sample, Tortilla};
+use taco_studio::model::{Dataset, RasterProperty, Rule, Sample, Tortilla};
 use taco_studio::validate::{self, ConsistencyOptions, HeaderCache};
 
 use crate::support::{COLLECTION, Workspace};
 
 /// The rules covered by this file.
 pub fn rules() -> Vec<Rule> {
-    Property::ALL.into_iter().map(Property::rule).collect()
+    RasterProperty::ALL
+        .into_iter()
+        .map(RasterProperty::rule)
+        .collect()
 }
 
 /// A raster of the test: what a header says.
@@ -342,7 +345,7 @@ fn siblings_whose_dates_have_another_order_are_found() {
     );
     let label = &all.positions[2];
     assert_eq!(
-        label.agreement(Property::TimeOrder).common,
+        label.agreement(RasterProperty::TimeOrder).common,
         "same day as after"
     );
 }
@@ -394,10 +397,10 @@ fn values_without_a_majority_are_no_findings() {
     )
     .expect("compares");
     assert_eq!(all.outliers().count(), 0);
-    assert_eq!((all.headers, all.others), (6, 1));
-    let size = all.positions[0].agreement(Property::Size);
+    assert_eq!((all.headers, all.non_rasters), (6, 1));
+    let size = all.positions[0].agreement(RasterProperty::Size);
     assert!(
-        size.varies() && size.kinds == 6 && size.common.is_empty(),
+        size.has_no_majority() && size.distinct_values == 6 && size.common.is_empty(),
         "{size:?}"
     );
 }

@@ -160,7 +160,7 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
         fields.extend(more);
     }
     let collection = match &collection {
-        Some(path) => read_collection_file(path)?.descriptive(),
+        Some(path) => read_collection_file(path)?.descriptive_fields(),
         None => Map::new(),
     };
     let overwrite = write.overwrite;
@@ -248,7 +248,7 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
         crate::consent::allow_program(&run.command(folder, overwrite));
     }
     let collection = match &arguments.collection {
-        Some(path) => read_collection_file(path)?.descriptive(),
+        Some(path) => read_collection_file(path)?.descriptive_fields(),
         None => Map::new(),
     };
     let request = Taco3Request {

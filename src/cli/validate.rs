@@ -10,7 +10,7 @@ use super::output::{Terminal, print, print_json, say, say_error};
 use super::runner::run_with_warnings;
 use crate::error::Result;
 use crate::model::{
-    Consistency, Profile, Property, Report, Rule, RuleSettings, Severity, parse_rule_level,
+    Consistency, Profile, RasterProperty, Report, Rule, RuleSettings, Severity, parse_rule_level,
 };
 use crate::ops::{Operation, OperationOutput, ValidateRequest};
 use crate::text::PrintableLine;
@@ -187,9 +187,9 @@ fn ties_text(consistency: &Consistency) -> String {
     let Some(first) = ties.next() else {
         return String::new();
     };
-    let kinds = [Property::DataType, Property::Bands]
+    let kinds = [RasterProperty::DataType, RasterProperty::Bands]
         .into_iter()
-        .map(|property| first.agreement(property).kinds)
+        .map(|property| first.agreement(property).distinct_values)
         .max()
         .unwrap_or(0);
     let (count, name) = (1 + ties.count(), first.title().to_owned());

@@ -132,7 +132,7 @@ pub fn write_collection(
         );
     }
     let mut last = Map::new();
-    for (key, value) in collection.descriptive() {
+    for (key, value) in collection.descriptive_fields() {
         match key.as_str() {
             key if KNOWN_KEYS.contains(&key) => {}
             "taco:subset_of" | "taco:subset_date" => {

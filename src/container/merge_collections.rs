@@ -292,11 +292,11 @@ fn merged_extent(extents: &[&Json]) -> Json {
         .flatten()
         .filter_map(Json::as_str)
         .collect();
-    let instant = |text: &&&str| crate::model::instant(text);
-    let known = || times.iter().filter(|text| instant(text).is_some());
+    let parse_time = |text: &&&str| crate::model::parse_utc_time(text);
+    let known = || times.iter().filter(|text| parse_time(text).is_some());
     let (first, last) = (
-        known().min_by_key(|text| instant(text)),
-        known().max_by_key(|text| instant(text)),
+        known().min_by_key(|text| parse_time(text)),
+        known().max_by_key(|text| parse_time(text)),
     );
     let temporal = first
         .zip(last)

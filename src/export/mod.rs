@@ -38,7 +38,7 @@ use crate::container::{Assembly, Format, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::footprint::box_of_extent;
 use crate::jobs::JobContext;
-use crate::model::{Address, ExtentOrigin, StudioLink, instant, is_remote};
+use crate::model::{Address, ExtentOrigin, StudioLink, is_remote, parse_utc_time};
 
 /// A catalogue format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -652,7 +652,7 @@ fn plain_doi(doi: String) -> String {
 /// Parses a time and formats it as required by the catalogues.
 fn utc(text: &str) -> Option<String> {
     Some(
-        instant(text)?
+        parse_utc_time(text)?
             .and_utc()
             .to_rfc3339_opts(SecondsFormat::AutoSi, true),
     )

@@ -50,7 +50,7 @@ pub struct Collection {
     pub fields: Map<String, Json>,
 }
 
-/// Where [`Collection`]'s `extent` comes from, as [`ExtentOrigin`].
+/// Key of the field that has the [`ExtentOrigin`] of the field `extent`.
 pub const EXTENT_ORIGIN: &str = "extent:origin";
 
 /// Where an extent comes from.
@@ -58,14 +58,14 @@ pub const EXTENT_ORIGIN: &str = "extent:origin";
 pub enum ExtentOrigin {
     /// Computed from the samples.
     Samples,
-    /// Stated by somebody: it is kept.
+    /// Stated by a user or another program; writers keep it.
     Stated,
-    /// No sample says where it is: what is written is the whole world, as the official tools do.
+    /// No sample has a footprint: the extent is the whole world, as the official tools write it.
     Unknown,
 }
 
 impl ExtentOrigin {
-    /// The word in the collection.
+    /// The value of [`EXTENT_ORIGIN`] in the collection.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Samples => "samples",
@@ -74,44 +74,48 @@ impl ExtentOrigin {
         }
     }
 
-    /// Where a collection's extent comes from; `None` without an extent. One without a note is
-    /// stated, but for the whole world without times, which the official tools write where nothing
-    /// is known.
+    /// Where a collection's extent comes from; `None` without an extent. An extent without
+    /// [`EXTENT_ORIGIN`] counts as stated, except the whole world without times, which the official
+    /// tools write when no sample has a footprint.
     pub fn from_collection(collection: &Collection) -> Option<Self> {
         let extent = collection.get("extent")?;
-        let noted = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
+        let stored = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
         let known = [Self::Samples, Self::Stated, Self::Unknown]
             .into_iter()
-            .find(|origin| noted == Some(origin.as_str()));
+            .find(|origin| stored == Some(origin.as_str()));
         let spatial = extent.get("spatial").and_then(Json::as_array);
         let numbers: Option<Vec<f64>> =
             spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
-        let timeless = extent.get("temporal").is_none_or(Json::is_null);
-        let blank =
-            timeless && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
-        Some(known.unwrap_or(if blank { Self::Unknown } else { Self::Stated }))
+        let has_no_times = extent.get("temporal").is_none_or(Json::is_null);
+        let is_default =
+            has_no_times && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
+        Some(known.unwrap_or(if is_default {
+            Self::Unknown
+        } else {
+            Self::Stated
+        }))
     }
 }
 
-/// Provider and licence that the migration fills in when the old dataset has none.
+/// Provider that the migration fills in when the old dataset has none.
 pub const UNKNOWN_PROVIDER: &str = "unknown";
-/// See [`UNKNOWN_PROVIDER`].
+/// Licence that the migration fills in when the old dataset has none.
 pub const UNKNOWN_LICENCE: &str = "LicenseRef-unknown";
 
 /// Description that the migration fills in when the old dataset has none.
-pub fn description_of_moved(name: &str) -> String {
+pub fn placeholder_description(name: &str) -> String {
     format!("Moved from {name}, which has no description.")
 }
 
 impl Collection {
-    /// Fields that still have a value filled in by the migration.
+    /// Names of the fields that still have a value filled in by the migration.
     pub fn placeholders(&self) -> Vec<&'static str> {
-        let moved = description_of_moved("\0");
-        let around = moved.split_once('\0').unwrap_or_default();
+        let moved = placeholder_description("\0");
+        let (before, after) = moved.split_once('\0').unwrap_or_default();
         let description = self.text("description");
         let list = |key: &str| self.get(key).and_then(Json::as_array).into_iter().flatten();
         let mut found = Vec::new();
-        if description.starts_with(around.0) && description.ends_with(around.1) {
+        if description.starts_with(before) && description.ends_with(after) {
             found.push("description");
         }
         if list("providers")
@@ -171,6 +175,7 @@ impl Collection {
             .get("taco:field_schema")?
             .get(format!("level{level}"))?
             .as_array()?;
+        // A column is a list: name, type, description.
         let column = columns
             .iter()
             .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?;
@@ -181,8 +186,8 @@ impl Collection {
     }
 
     /// The descriptive fields, without those that the writer computes from the tree.
-    pub fn descriptive(&self) -> Map<String, Json> {
-        let made = [
+    pub fn descriptive_fields(&self) -> Map<String, Json> {
+        let computed = [
             "taco:pit_schema",
             "taco:field_schema",
             "taco:sources",
@@ -190,14 +195,14 @@ impl Collection {
         ];
         self.fields
             .iter()
-            .filter(|(key, _)| !made.contains(&key.as_str()))
+            .filter(|(key, _)| !computed.contains(&key.as_str()))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
     }
 }
 
-/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`: a parser of numbers takes `24-1-1`
-/// for a day of the year 24.
+/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`. To be checked before parsing: chrono
+/// reads `24-1-1` as a day of the year 24.
 pub fn begins_with_date(text: &str) -> bool {
     let shape: String = text
         .chars()
@@ -207,8 +212,9 @@ pub fn begins_with_date(text: &str) -> bool {
     shape == "0000-00-00" || shape.get(..8) == Some("00000000")
 }
 
-/// Parses a time of an extent: RFC 3339, a date, or a date and time without zone (UTC).
-pub fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
+/// Parses a time in UTC: RFC 3339, a date (its start), or a date and time, which without a zone are
+/// in UTC. `None` for other text.
+pub fn parse_utc_time(text: &str) -> Option<chrono::NaiveDateTime> {
     if !begins_with_date(text) {
         return None;
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Location, Property, SamplePath};
+use super::{Location, RasterProperty, SamplePath};
 
 /// A raster that differs from the others at its position.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,24 +15,24 @@ pub struct Outlier {
     pub row: u32,
     /// Its ids from the root.
     pub path: SamplePath,
-    /// Its value, for users.
+    /// Its value, as text for users.
     pub found: Arc<str>,
-    /// The value of its own root that it is compared with, such as `before is EPSG:32635`; empty
-    /// when it is compared with the common value.
-    pub beside: Arc<str>,
+    /// The raster of the same root that it is compared with, by name or with the value, such as
+    /// `before is EPSG:32635`; empty when it is compared with the common value.
+    pub reference: Arc<str>,
 }
 
 /// The values of one property at one position.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PropertyAgreement {
-    /// The common value, for users; empty when no raster has the property, or no value is common.
+    /// The value of more than half of the rasters, as text for users; empty when no raster has the
+    /// property, or no value is that of more than half.
     pub common: String,
-    /// Number of rasters that have it.
+    /// Number of rasters with the most frequent value.
     pub agreeing: usize,
     /// Number of rasters that were compared.
     pub compared: usize,
-    /// Number of different values.
-    pub kinds: usize,
+    pub distinct_values: usize,
     /// Rasters that differ from the common value, in row order; empty when no value is shared by
     /// more than half of the rasters.
     pub outliers: Vec<Outlier>,
@@ -40,7 +40,7 @@ pub struct PropertyAgreement {
 
 impl PropertyAgreement {
     /// True when rasters differ and no value is shared by more than half of them.
-    pub fn varies(&self) -> bool {
+    pub fn has_no_majority(&self) -> bool {
         self.agreeing < self.compared && self.outliers.is_empty()
     }
 }
@@ -56,22 +56,22 @@ pub struct Position {
     pub name: String,
     /// Number of rasters.
     pub rasters: usize,
-    /// One for each property, in the order of [`Property::ALL`].
+    /// The values of each property, in the order of [`RasterProperty::ALL`].
     pub agreements: [PropertyAgreement; 8],
 }
 
 impl Position {
     /// The values of a property.
-    pub fn agreement(&self, property: Property) -> &PropertyAgreement {
+    pub fn agreement(&self, property: RasterProperty) -> &PropertyAgreement {
         &self.agreements[property.index()]
     }
 
     /// The values of a property, to be changed.
-    pub fn agreement_mut(&mut self, property: Property) -> &mut PropertyAgreement {
+    pub fn agreement_mut(&mut self, property: RasterProperty) -> &mut PropertyAgreement {
         &mut self.agreements[property.index()]
     }
 
-    /// Name for users: that of the roots is `roots`.
+    /// The name, or `roots` for the position of the roots.
     pub fn title(&self) -> &str {
         if self.name.is_empty() {
             tr!("roots")
@@ -88,23 +88,23 @@ pub struct Consistency {
     pub roots: usize,
     /// Number of headers read.
     pub headers: usize,
-    /// Number of files that are no rasters.
-    pub others: usize,
-    /// Number of files that were not read: they are new, or reading them failed.
+    /// Number of files that are not rasters.
+    pub non_rasters: usize,
+    /// Number of files whose headers were not read: new files, and those that can't be read.
     pub unread: usize,
-    /// Outliers that are accepted and not listed, with their number.
-    pub accepted: Vec<(Accepted, usize)>,
+    /// The accepted values, each with the number of outliers that it hides.
+    pub accepted: Vec<(AcceptedValue, usize)>,
     /// Positions with rasters, in tree order.
     pub positions: Vec<Position>,
 }
 
 /// A value at a position that its owner accepts although it differs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Accepted {
+pub struct AcceptedValue {
     /// Positions from the root down.
     pub place: Vec<u32>,
     /// The property.
-    pub property: Property,
+    pub property: RasterProperty,
     /// The value, as in [`Outlier::found`]; every value when absent.
     #[serde(default)]
     pub found: Option<String>,
@@ -112,9 +112,9 @@ pub struct Accepted {
 
 impl Consistency {
     /// Every outlier with its position and property, by position, then property.
-    pub fn outliers(&self) -> impl Iterator<Item = (&Position, Property, &Outlier)> {
+    pub fn outliers(&self) -> impl Iterator<Item = (&Position, RasterProperty, &Outlier)> {
         self.positions.iter().flat_map(|position| {
-            Property::ALL.into_iter().flat_map(move |property| {
+            RasterProperty::ALL.into_iter().flat_map(move |property| {
                 position
                     .agreement(property)
                     .outliers
@@ -133,16 +133,14 @@ impl Consistency {
         roots.into_iter().collect()
     }
 
-    /// Positions where the rasters have several types or numbers of bands, of which none is that of
-    /// more than half: a tie, without outliers.
+    /// Positions without a majority: the rasters have several data types or numbers of bands, and
+    /// none is that of more than half. They have no outliers.
     pub fn ties(&self) -> impl Iterator<Item = &Position> {
-        self.positions
-            .iter()
-            .filter(|position| has_mixed_kinds(position))
+        self.positions.iter().filter(|position| is_tie(position))
     }
 
-    /// Removes outliers that are accepted, and counts them.
-    pub fn accept(&mut self, accepted: &[Accepted]) {
+    /// Removes the outliers with these values, and counts them in [`Consistency::accepted`].
+    pub fn accept(&mut self, accepted: &[AcceptedValue]) {
         for entry in accepted {
             let mut removed = 0;
             for position in self
@@ -164,10 +162,10 @@ impl Consistency {
         }
     }
 
-    /// The form in JSON: counts, and each position with its properties and outliers.
+    /// Counts, and each position with its properties and outliers.
     pub fn json(&self) -> serde_json::Value {
         let positions = self.positions.iter().map(|position| {
-            let properties = Property::ALL
+            let properties = RasterProperty::ALL
                 .into_iter()
                 .filter(|&property| position.agreement(property).compared > 0);
             let properties = properties.map(|property| {
@@ -177,8 +175,8 @@ impl Consistency {
                         "at": outlier.path.to_string(),
                         "found": &*outlier.found,
                     });
-                    if !outlier.beside.is_empty() {
-                        json["beside"] = (&*outlier.beside).into();
+                    if !outlier.reference.is_empty() {
+                        json["beside"] = (&*outlier.reference).into();
                     }
                     json
                 });
@@ -186,7 +184,7 @@ impl Consistency {
                     "common": (!agreement.common.is_empty()).then_some(&agreement.common),
                     "agreeing": agreement.agreeing,
                     "compared": agreement.compared,
-                    "kinds": agreement.kinds,
+                    "kinds": agreement.distinct_values,
                     "outliers": outliers.collect::<Vec<_>>(),
                 });
                 (property.key().to_owned(), json)
@@ -202,7 +200,7 @@ impl Consistency {
         serde_json::json!({
             "roots": self.roots,
             "headers": self.headers,
-            "others": self.others,
+            "others": self.non_rasters,
             "roots_that_differ": self.roots_that_differ().len(),
             "positions_without_majority": self.ties().count(),
             "positions": positions.collect::<Vec<_>>(),
@@ -210,19 +208,16 @@ impl Consistency {
     }
 }
 
-fn has_mixed_kinds(position: &Position) -> bool {
-    [Property::DataType, Property::Bands]
+fn is_tie(position: &Position) -> bool {
+    [RasterProperty::DataType, RasterProperty::Bands]
         .into_iter()
-        .any(|property| position.agreement(property).varies())
+        .any(|property| position.agreement(property).has_no_majority())
 }
 
-/// Outlier of a consistency finding.
+/// Formats the message of the finding about an outlier.
 pub struct OutlierMessage<'a> {
-    /// Its position.
     pub position: &'a Position,
-    /// The property.
-    pub property: Property,
-    /// The raster.
+    pub property: RasterProperty,
     pub outlier: &'a Outlier,
 }
 
@@ -240,10 +235,10 @@ impl OutlierMessage<'_> {
 impl fmt::Display for OutlierMessage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let agreement = self.position.agreement(self.property);
-        let (found, common, beside) = (
+        let (found, common, reference) = (
             &*self.outlier.found,
             agreement.common.as_str(),
-            &*self.outlier.beside,
+            &*self.outlier.reference,
         );
         let (count, total) = (agreement.agreeing, agreement.compared);
         let place = match self.position.name.as_str() {
@@ -257,26 +252,28 @@ impl fmt::Display for OutlierMessage<'_> {
             place,
             common
         );
-        let said = match self.property {
-            Property::DataType => tr!("The data type is {found}; {others}.", found, others),
-            Property::Bands => tr!("The number of bands is {found}; {others}.", found, others),
-            Property::Size => tr!("The raster has {found} pixels; {others}.", found, others),
-            Property::Crs if beside.is_empty() => {
+        let message = match self.property {
+            RasterProperty::DataType => tr!("The data type is {found}; {others}.", found, others),
+            RasterProperty::Bands => {
+                tr!("The number of bands is {found}; {others}.", found, others)
+            }
+            RasterProperty::Size => tr!("The raster has {found} pixels; {others}.", found, others),
+            RasterProperty::Crs if reference.is_empty() => {
                 tr!("The CRS is {found}; {others}.", found, others)
             }
-            Property::Crs => tr!("The CRS is {found}; {beside}.", found, beside),
-            Property::PixelSize => tr!("The pixel size is {found}; {others}.", found, others),
-            Property::Nodata => tr!("The nodata value is {found}; {others}.", found, others),
-            Property::Overlap => tr!(
-                "The overlap with {beside} is {found}; {others}.",
+            RasterProperty::Crs => tr!("The CRS is {found}; {reference}.", found, reference),
+            RasterProperty::PixelSize => tr!("The pixel size is {found}; {others}.", found, others),
+            RasterProperty::Nodata => tr!("The nodata value is {found}; {others}.", found, others),
+            RasterProperty::Overlap => tr!(
+                "The overlap with {reference} is {found}; {others}.",
                 found,
-                beside,
+                reference,
                 others
             ),
-            Property::TimeOrder => tr!(
-                "The start time compared with {beside} is {found}; {count} of {total} {place} are \
+            RasterProperty::TimeOrder => tr!(
+                "The start time compared with {reference} is {found}; {count} of {total} {place} are \
                     {common}.",
-                beside,
+                reference,
                 found,
                 count,
                 total,
@@ -284,7 +281,7 @@ impl fmt::Display for OutlierMessage<'_> {
                 common
             ),
         };
-        f.write_str(&said)
+        f.write_str(&message)
     }
 }
 
@@ -299,36 +296,36 @@ mod tests {
             row: root,
             path: SamplePath::default(),
             found: found.into(),
-            beside: "".into(),
+            reference: "".into(),
         }
     }
 
     #[test]
-    fn accepted_values_are_no_outliers() {
+    fn accepted_values_are_not_outliers() {
         let mut position = Position {
             place: vec![1],
             ..Position::default()
         };
-        position.agreement_mut(Property::Bands).outliers =
+        position.agreement_mut(RasterProperty::Bands).outliers =
             vec![outlier(1, "4"), outlier(2, "13"), outlier(3, "4")];
         let mut all = Consistency {
             positions: vec![position],
             ..Consistency::default()
         };
         assert_eq!(all.roots_that_differ(), [1, 2, 3]);
-        let accepted = |place: u32, property, found: Option<&str>| Accepted {
+        let accepted = |place: u32, property, found: Option<&str>| AcceptedValue {
             place: vec![place],
             property,
             found: found.map(Into::into),
         };
         all.accept(&[
-            accepted(0, Property::Bands, None),
-            accepted(1, Property::Size, None),
+            accepted(0, RasterProperty::Bands, None),
+            accepted(1, RasterProperty::Size, None),
         ]);
         assert_eq!(all.roots_that_differ(), [1, 2, 3]);
-        all.accept(&[accepted(1, Property::Bands, Some("4"))]);
+        all.accept(&[accepted(1, RasterProperty::Bands, Some("4"))]);
         assert_eq!(all.roots_that_differ(), [2]);
-        all.accept(&[accepted(1, Property::Bands, None)]);
+        all.accept(&[accepted(1, RasterProperty::Bands, None)]);
         assert_eq!(
             all.accepted
                 .iter()
@@ -341,9 +338,9 @@ mod tests {
 
     #[test]
     fn every_property_has_a_rule_of_its_own() {
-        for property in Property::ALL {
-            assert_eq!(Property::of_rule(property.rule()), Some(property));
+        for property in RasterProperty::ALL {
+            assert_eq!(RasterProperty::of_rule(property.rule()), Some(property));
         }
-        assert_eq!(Property::of_rule(Rule::IdUnique), None);
+        assert_eq!(RasterProperty::of_rule(Rule::IdUnique), None);
     }
 }

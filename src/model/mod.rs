@@ -35,11 +35,11 @@ pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_plac
 pub use asset::AssetPath;
 pub use collection::{
     Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER,
-    begins_with_date, description_of_moved, instant,
+    begins_with_date, parse_utc_time, placeholder_description,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{
-    Accepted, Consistency, Outlier, OutlierMessage, Position, PropertyAgreement,
+    AcceptedValue, Consistency, Outlier, OutlierMessage, Position, PropertyAgreement,
 };
 pub use convention::{
     CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField,
@@ -58,7 +58,7 @@ pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
 pub use packed_member::{PackedCodec, PackedMember};
 pub use padding::{PaddingNumbers, pad_to, padding_file, padding_id, padding_like};
-pub use property::Property;
+pub use property::RasterProperty;
 pub use row_ref::RowRef;
 pub use rule::{Profile, Rule, RuleSettings, Severity, parse_rule_level};
 pub use sample::{

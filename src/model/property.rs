@@ -9,49 +9,49 @@ use super::{Rule, RuleSettings};
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Property {
+pub enum RasterProperty {
     /// GDAL's data types of the bands.
     DataType,
     /// Number of bands.
     Bands,
     /// Columns and rows.
     Size,
-    /// Coordinate reference system, compared with the first raster of the root.
+    /// Coordinate reference system, compared with that of the first raster of the root.
     Crs,
-    /// Size of a pixel on the ground.
+    /// Size of a pixel in units of the ground.
     PixelSize,
     /// Nodata values of the bands.
     Nodata,
-    /// Share of the first raster's ground that the raster covers.
+    /// Share of the footprint of the root's first raster that the raster covers.
     Overlap,
-    /// Start time, compared with that of the sibling before it.
+    /// Start time, compared with that of the previous sibling.
     TimeOrder,
 }
 
-impl Property {
-    /// All properties, in the order of columns.
-    pub const ALL: [Property; 8] = [
-        Property::DataType,
-        Property::Bands,
-        Property::Size,
-        Property::Crs,
-        Property::PixelSize,
-        Property::Nodata,
-        Property::Overlap,
-        Property::TimeOrder,
+impl RasterProperty {
+    /// All properties, in the order in which tables show them.
+    pub const ALL: [RasterProperty; 8] = [
+        RasterProperty::DataType,
+        RasterProperty::Bands,
+        RasterProperty::Size,
+        RasterProperty::Crs,
+        RasterProperty::PixelSize,
+        RasterProperty::Nodata,
+        RasterProperty::Overlap,
+        RasterProperty::TimeOrder,
     ];
 
-    /// Rule of its findings.
+    /// The rule whose findings report that rasters differ in this property.
     pub fn rule(self) -> Rule {
         match self {
-            Property::DataType => Rule::ConsistentType,
-            Property::Bands => Rule::ConsistentBands,
-            Property::Size => Rule::ConsistentSize,
-            Property::Crs => Rule::ConsistentCrs,
-            Property::PixelSize => Rule::ConsistentPixelSize,
-            Property::Nodata => Rule::ConsistentNodata,
-            Property::Overlap => Rule::ConsistentOverlap,
-            Property::TimeOrder => Rule::ConsistentTimes,
+            RasterProperty::DataType => Rule::ConsistentType,
+            RasterProperty::Bands => Rule::ConsistentBands,
+            RasterProperty::Size => Rule::ConsistentSize,
+            RasterProperty::Crs => Rule::ConsistentCrs,
+            RasterProperty::PixelSize => Rule::ConsistentPixelSize,
+            RasterProperty::Nodata => Rule::ConsistentNodata,
+            RasterProperty::Overlap => Rule::ConsistentOverlap,
+            RasterProperty::TimeOrder => Rule::ConsistentTimes,
         }
     }
 
@@ -65,31 +65,32 @@ impl Property {
     /// Name in JSON.
     pub fn key(self) -> &'static str {
         match self {
-            Property::DataType => "dtype",
-            Property::Bands => "bands",
-            Property::Size => "size",
-            Property::Crs => "crs",
-            Property::PixelSize => "pixel_size",
-            Property::Nodata => "nodata",
-            Property::Overlap => "overlap",
-            Property::TimeOrder => "time_order",
+            RasterProperty::DataType => "dtype",
+            RasterProperty::Bands => "bands",
+            RasterProperty::Size => "size",
+            RasterProperty::Crs => "crs",
+            RasterProperty::PixelSize => "pixel_size",
+            RasterProperty::Nodata => "nodata",
+            RasterProperty::Overlap => "overlap",
+            RasterProperty::TimeOrder => "time_order",
         }
     }
 
     /// Name for users.
     pub fn name(self) -> &'static str {
         match self {
-            Property::DataType => tr!("Data type"),
-            Property::Bands => tr!("Bands"),
-            Property::Size => tr!("Size"),
-            Property::Crs => tr!("CRS"),
-            Property::PixelSize => tr!("Pixel size"),
-            Property::Nodata => tr!("Nodata"),
-            Property::Overlap => tr!("Overlap with siblings"),
-            Property::TimeOrder => tr!("Order in time"),
+            RasterProperty::DataType => tr!("Data type"),
+            RasterProperty::Bands => tr!("Bands"),
+            RasterProperty::Size => tr!("Size"),
+            RasterProperty::Crs => tr!("CRS"),
+            RasterProperty::PixelSize => tr!("Pixel size"),
+            RasterProperty::Nodata => tr!("Nodata"),
+            RasterProperty::Overlap => tr!("Overlap with siblings"),
+            RasterProperty::TimeOrder => tr!("Order in time"),
         }
     }
 
+    /// Index in [`RasterProperty::ALL`].
     pub(super) fn index(self) -> usize {
         self as usize
     }
@@ -97,8 +98,8 @@ impl Property {
 
 impl RuleSettings {
     /// Properties whose rules are switched off.
-    pub fn properties_off(&self) -> BTreeSet<Property> {
-        Property::ALL
+    pub fn properties_off(&self) -> BTreeSet<RasterProperty> {
+        RasterProperty::ALL
             .into_iter()
             .filter(|property| self.is_off(property.rule()))
             .collect()

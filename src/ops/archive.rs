@@ -600,7 +600,7 @@ pub(super) fn refuse_partial_files(
                 asset: file.asset.clone(),
             };
             let set = match file_set(&own, &beside, ctx) {
-                Ok(Some(set)) if set.is_torn => set,
+                Ok(Some(set)) if set.needs_others => set,
                 Err(error) if error.is_cancelled() => return Err(error),
                 // What can't be read is reported when it is written.
                 _ => continue,

@@ -154,7 +154,7 @@ pub fn check_draft(
         .extend(validate::sources(dataset, ctx)?.findings);
     if options.deep {
         let comparison = ConsistencyOptions {
-            without: options.rules.properties_off(),
+            skipped_properties: options.rules.properties_off(),
             ..ConsistencyOptions::default()
         };
         let consistency =

@@ -17,7 +17,7 @@ use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
 use super::sidecars::{SidecarHandling, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
-use super::write::{build_with_warnings, refuse_torn_files};
+use super::write::{build_with_warnings, refuse_incomplete_files};
 use crate::container::{
     BuildOptions, Built, DatasetVersion, Scratch, TortillaOptions, detect, open,
     read_collection_file,
@@ -160,11 +160,10 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     }
     let built = match &input.output {
         CreateOutput::Dataset(options) => build_with_warnings(dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => {
-            refuse_torn_files(&dataset, ctx).and_then(|()| {
+        CreateOutput::FirstGeneration(_, options) => refuse_incomplete_files(&dataset, ctx)
+            .and_then(|()| {
                 write_first_generation(&dataset, &DatasetVersion::default(), options, ctx)
-            })
-        }
+            }),
     };
     drop(copies);
     built
@@ -397,7 +396,7 @@ fn collection_of(input: &CreateRequest, ctx: &JobContext) -> Result<Collection> 
             write another version"
         ));
     }
-    for (key, value) in given.descriptive() {
+    for (key, value) in given.descriptive_fields() {
         // An extent in the collection file counts as stated, even if it is the whole world.
         if key == "extent" && !value.is_null() && collection.get(EXTENT_ORIGIN).is_none() {
             collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Stated.as_str().into()));

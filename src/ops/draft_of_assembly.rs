@@ -80,7 +80,7 @@ pub fn draft_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Datase
     }
     let samples = below.into_iter().next().unwrap_or_default();
     let collection = Collection {
-        fields: assembly.collection.descriptive(),
+        fields: assembly.collection.descriptive_fields(),
     };
     Ok(Dataset {
         collection,

@@ -316,7 +316,7 @@ fn check_collection(part: &Assembly, ctx: &JobContext) -> Result<()> {
     let mut report = Report::default();
     validate::check_collection(
         &Collection {
-            fields: part.collection.descriptive(),
+            fields: part.collection.descriptive_fields(),
         },
         &mut report,
     );

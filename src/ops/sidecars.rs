@@ -251,14 +251,14 @@ impl<'a> SidecarSearch<'a> {
             // Other checks report files that can't be read.
             outcome => outcome.ok().flatten(),
         };
-        let Some(set) = set.filter(|set| set.is_torn || !set.info.is_vector()) else {
+        let Some(set) = set.filter(|set| set.needs_others || !set.info.is_vector()) else {
             return Ok(());
         };
         let others = set
             .others
             .iter()
-            .filter(|name| set.is_torn || !self.packed.contains(folder.join(name).as_path()));
-        let kind = if set.is_torn {
+            .filter(|name| set.needs_others || !self.packed.contains(folder.join(name).as_path()));
+        let kind = if set.needs_others {
             Some(Sidecar::Part)
         } else {
             set.lost.first().copied()

@@ -136,7 +136,10 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     {
         error = error.caused_by(Cause::StructuresDiffer);
     }
-    if errors.iter().any(|finding| finding.rule == Rule::FileTorn) {
+    if errors
+        .iter()
+        .any(|finding| finding.rule == Rule::FileIncomplete)
+    {
         error = error.hint(
             "make one file of each raster or vector layer of several files: `create --sidecars \
                 burn-in`, or Sidecars of rasters in the window",
@@ -169,13 +172,13 @@ pub(super) fn refuse_new_errors(before: &Report, after: Report) -> Result<()> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Invalid`] for a file that can't be read alone, and cancellation.
-pub(super) fn refuse_torn_files(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
+pub(super) fn refuse_incomplete_files(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
     let mut sources = validate::sources(dataset, ctx)?;
     warn_of_sources(&sources, ctx);
     warn_of_findings(&sources, ctx);
     sources
         .findings
-        .retain(|finding| finding.rule == Rule::FileTorn);
+        .retain(|finding| finding.rule == Rule::FileIncomplete);
     refuse_invalid(&sources)
 }
 

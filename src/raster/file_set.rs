@@ -122,10 +122,10 @@ pub struct FileSet {
     pub info: RasterInfo,
     /// Names of the other files, as the driver lists them.
     pub others: Vec<String>,
-    /// True when the file alone, without the others, does not give the same size, bands and types,
-    /// or the same layers.
-    pub is_torn: bool,
-    /// What the file alone lacks of an otherwise equal raster.
+    /// True when the file can't be read alone: without the others it does not give the same size,
+    /// bands and types, or the same layers.
+    pub needs_others: bool,
+    /// The sidecars whose content the file alone lacks, when it can be read alone.
     pub lost: Vec<Sidecar>,
 }
 
@@ -337,18 +337,18 @@ pub fn file_set(
     let alone = mount(file)?;
     let alone = open_with(&alone, &[file.name.as_str()], &drivers)?
         .map(|dataset| info::collect(&dataset, None, Vec::new(), None, None));
-    let is_torn = match &alone {
+    let needs_others = match &alone {
         Some(alone) => !is_same_raster(&info, alone) || !has_pixels(file, alone, ctx)?,
         None => true,
     };
     let lost = alone
-        .filter(|_| !is_torn)
+        .filter(|_| !needs_others)
         .map(|alone| lost_of(&info, &alone, &others))
         .unwrap_or_default();
     Ok(Some(FileSet {
         info,
         others,
-        is_torn,
+        needs_others,
         lost,
     }))
 }
@@ -551,7 +551,10 @@ mod tests {
             write(folder.path(), data, &[1; 8 * 8 * 3 * 2]);
             write(folder.path(), header, envi_header(3).as_bytes());
             let set = set_of(folder.path(), data).expect("is a set");
-            assert!(set.is_torn && set.info.driver == "ENVI", "{data}: {set:?}");
+            assert!(
+                set.needs_others && set.info.driver == "ENVI",
+                "{data}: {set:?}"
+            );
             assert_eq!(
                 (
                     set.info.width,
@@ -563,7 +566,7 @@ mod tests {
             assert_eq!(set.others, [header]);
             assert!(
                 set_of(folder.path(), header)
-                    .is_none_or(|set| !set.is_torn || set.others == [data]),
+                    .is_none_or(|set| !set.needs_others || set.others == [data]),
                 "{header}"
             );
         }
@@ -575,7 +578,7 @@ mod tests {
         );
         let set = set_of(folder.path(), "dem.bil").expect("is a set");
         assert!(
-            set.is_torn && set.info.driver == "EHdr" && set.others == ["dem.hdr"],
+            set.needs_others && set.info.driver == "EHdr" && set.others == ["dem.hdr"],
             "{set:?}"
         );
     }
@@ -605,12 +608,12 @@ mod tests {
             UNIT["Degree",0.0174532925199433]]"#;
         write(folder.path(), "dem.prj", wkt.as_bytes());
         let set = set_of(folder.path(), "dem.asc").expect("is a set");
-        assert!(!set.is_torn && set.others == ["dem.prj"], "{set:?}");
+        assert!(!set.needs_others && set.others == ["dem.prj"], "{set:?}");
         assert_eq!(set.lost, [Sidecar::Projection]);
     }
 
     #[test]
-    fn an_imagine_file_whose_pixels_are_in_another_file_is_torn() {
+    fn an_imagine_file_whose_pixels_are_in_another_file_can_not_be_read_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         environment::init();
         let path = folder.path().join("scene.img");
@@ -628,7 +631,7 @@ mod tests {
         dataset.close().expect("closes");
         let set = set_of(folder.path(), "scene.img").expect("is a set");
         assert!(
-            set.is_torn && set.others.contains(&"scene.ige".to_owned()),
+            set.needs_others && set.others.contains(&"scene.ige".to_owned()),
             "{set:?}"
         );
         let whole = folder.path().join("whole.img");

@@ -8,7 +8,7 @@ use super::document_state::DocumentState;
 use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
-use crate::model::{Property, Report};
+use crate::model::{RasterProperty, Report};
 use crate::validate::{self, HeaderCache};
 
 /// Headers of the open document, as read in this session.
@@ -40,13 +40,13 @@ impl ConsistencyState {
 fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
     report
         .findings
-        .retain(|finding| Property::of_rule(finding.rule).is_none());
+        .retain(|finding| RasterProperty::of_rule(finding.rule).is_none());
     report
         .more
-        .retain(|rule, _| Property::of_rule(*rule).is_none());
+        .retain(|rule, _| RasterProperty::of_rule(*rule).is_none());
     report
         .added
-        .retain(|rule, _| Property::of_rule(*rule).is_none());
+        .retain(|rule, _| RasterProperty::of_rule(*rule).is_none());
     validate::report_consistency(consistency, report);
     report.fold();
 }

@@ -1,6 +1,6 @@
 //! Settings of the check by position, kept with the project.
 
-use crate::model::{Accepted, Property};
+use crate::model::{AcceptedValue, RasterProperty};
 use crate::validate::ConsistencyOptions;
 
 /// How rasters are compared, and what was accepted. Kept with the project.
@@ -13,10 +13,10 @@ pub struct ConsistencySettings {
     pub tolerance: Option<f64>,
     /// Properties that are not compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<Property>,
+    pub without: Vec<RasterProperty>,
     /// Values that are no outliers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub accepted: Vec<Accepted>,
+    pub accepted: Vec<AcceptedValue>,
 }
 
 impl ConsistencySettings {
@@ -31,7 +31,7 @@ impl ConsistencySettings {
     pub(super) fn options(&self, cached_only: bool) -> ConsistencyOptions {
         ConsistencyOptions {
             tolerance: self.fraction(),
-            without: self.without.iter().copied().collect(),
+            skipped_properties: self.without.iter().copied().collect(),
             accepted: self.accepted.clone(),
             cached_only,
         }

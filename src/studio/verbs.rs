@@ -224,7 +224,7 @@ impl Studio {
                 let given = read_collection_file(&path)?;
                 // Fields that the file lacks come from the template of a new draft.
                 let mut collection = Collection::template();
-                for (key, value) in given.descriptive() {
+                for (key, value) in given.descriptive_fields() {
                     collection.set(&key, Some(value));
                 }
                 let edit = Edit::ReplaceCollection { collection };
@@ -445,7 +445,7 @@ impl Studio {
 fn is_shown_during_editing(finding: &Finding) -> bool {
     matches!(
         finding.rule,
-        Rule::RasterRead | Rule::SidecarLeft | Rule::FileTorn | Rule::PitTransposed
+        Rule::RasterRead | Rule::SidecarLeft | Rule::FileIncomplete | Rule::PitTransposed
     )
 }
 

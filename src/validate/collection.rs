@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, instant};
+use crate::model::{Collection, Location, Report, Rule, TASKS, check_dataset_id, parse_utc_time};
 use crate::text::PrintableLine;
 
 /// Maximum length of a title, in characters.
@@ -388,7 +388,8 @@ fn check_extent(collection: &Collection, report: &mut Report) {
         let texts: Option<Vec<&str>> = temporal
             .as_array()
             .and_then(|items| items.iter().map(Json::as_str).collect());
-        let times: Option<Vec<_>> = texts.map(|texts| texts.into_iter().map(instant).collect());
+        let times: Option<Vec<_>> =
+            texts.map(|texts| texts.into_iter().map(parse_utc_time).collect());
         let message = match times.as_deref() {
             Some([Some(start), Some(end)]) if start > end => {
                 Some(tr!("The start is after the end. Swap them."))

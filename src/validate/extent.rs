@@ -13,7 +13,7 @@ use crate::footprint::{
     box_of_extent, enclosing_box, interval_of, resolve,
 };
 use crate::jobs::JobContext;
-use crate::model::{Collection, ExtentOrigin, Location, Report, Rule, instant, is_padding};
+use crate::model::{Collection, ExtentOrigin, Location, Report, Rule, is_padding, parse_utc_time};
 use crate::raster::file_named_by_crs;
 
 const SLACK: f64 = 1e-9;
@@ -338,5 +338,5 @@ fn read_extent_time(collection: &Collection, end: usize) -> Option<i64> {
         .get("temporal")?
         .get(end)?
         .as_str()?;
-    Some(instant(text)?.and_utc().timestamp_micros())
+    Some(parse_utc_time(text)?.and_utc().timestamp_micros())
 }

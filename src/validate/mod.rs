@@ -10,6 +10,7 @@ mod crs_texts;
 mod extent;
 mod folder;
 mod header_cache;
+mod incomplete_files;
 mod incremental;
 mod joined;
 mod labels;
@@ -29,7 +30,6 @@ mod taco3;
 mod taco_0_2;
 mod tacocat;
 mod togs;
-mod torn_files;
 mod tortilla;
 mod transposed;
 mod zip;
@@ -54,7 +54,8 @@ use crate::container::{self, ContainerReader, JoinedReader, OpenOptions, Physica
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote,
+    Dataset, Finding, Location, Profile, RasterProperty, Report, Rule, RuleSettings, Skeleton,
+    is_remote,
 };
 use crate::text::PrintableLine;
 use readable_tree::read_tree;
@@ -263,8 +264,8 @@ pub fn copied_container(
 fn is_rule_of_contents(rule: Rule) -> bool {
     matches!(
         rule,
-        Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed
-    ) || Property::of_rule(rule).is_some()
+        Rule::RasterRead | Rule::FileIncomplete | Rule::PitTransposed
+    ) || RasterProperty::of_rule(rule).is_some()
 }
 
 /// Compares the rasters by position, if their headers have anything that can be compared.
@@ -277,7 +278,7 @@ fn check_consistency(
 ) -> Result<()> {
     let without = rules.properties_off();
     // Without level tables there are no positions.
-    if without.len() == Property::ALL.len()
+    if without.len() == RasterProperty::ALL.len()
         || report.has(Rule::LevelReadable)
         || report.has(Rule::LevelColumns)
     {
@@ -385,7 +386,7 @@ fn check_contents(
 ) -> Result<()> {
     absorb(readable::check(reader, cache, report, ctx), report)?;
     absorb(crs_texts::check_headers(reader, cache, report, ctx), report)?;
-    absorb(torn_files::check(reader, report, ctx), report)?;
+    absorb(incomplete_files::check(reader, report, ctx), report)?;
     absorb(table_statistics::check(reader, report, ctx), report)
 }
 

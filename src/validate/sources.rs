@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::consistency::find_draft_raster;
 use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
-use super::{torn_files, transposed};
+use super::{incomplete_files, transposed};
 use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -58,7 +58,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             covers,
         } in faults
         {
-            if rule == Rule::FileTorn
+            if rule == Rule::FileIncomplete
                 && samples
                     .get(row)
                     .and_then(|sample| local_file(sample))
@@ -161,11 +161,15 @@ fn source_fault(
     let Some((name, folder, set)) = beside.set(sample, ctx)? else {
         return Ok(None);
     };
-    if set.is_torn {
+    if set.needs_others {
         let covers = set.others.iter().map(|name| folder.join(name)).collect();
         return Ok(Some(SourceFault {
             covers,
-            ..SourceFault::new(row, Rule::FileTorn, torn_files::message(name, &set))
+            ..SourceFault::new(
+                row,
+                Rule::FileIncomplete,
+                incomplete_files::format_set_message(name, &set),
+            )
         }));
     }
     let unpacked: Vec<&str> = set
@@ -489,8 +493,8 @@ fn reference_problem(sample: &Sample) -> Option<(Rule, String)> {
     let named = local.then(|| references_of(path).ok().flatten())??;
     Some(if named.is_header() {
         (
-            Rule::FileTorn,
-            torn_files::header_message(file.file_name()?.to_str()?, &named),
+            Rule::FileIncomplete,
+            incomplete_files::format_header_message(file.file_name()?.to_str()?, &named),
         )
     } else {
         (Rule::DataElsewhere, super::references::message(&named))
@@ -559,7 +563,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [(Rule::FileTorn, "cube.dat".to_owned())],
+            [(Rule::FileIncomplete, "cube.dat".to_owned())],
             "{report:?}"
         );
         let message = &report.findings[0].message;
@@ -574,7 +578,7 @@ mod tests {
         assert!(
             sources(&dataset, &JobContext::default())
                 .expect("checks")
-                .has(Rule::FileTorn)
+                .has(Rule::FileIncomplete)
         );
     }
 

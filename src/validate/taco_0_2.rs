@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use super::collection::{TITLE_MAX, find_filled_text};
 use crate::model::{
     Location, Report, Rule, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
-    instant, missing_of_taco_0_2,
+    missing_of_taco_0_2, parse_utc_time,
 };
 use crate::text::PrintableLine;
 
@@ -475,7 +475,9 @@ fn range_fault(value: &Json) -> Option<&'static str> {
     fn time(value: &Json) -> Option<Option<i64>> {
         match value {
             Json::Null => Some(None),
-            Json::String(text) => Some(Some(instant(text.trim())?.and_utc().timestamp_micros())),
+            Json::String(text) => Some(Some(
+                parse_utc_time(text.trim())?.and_utc().timestamp_micros(),
+            )),
             Json::Number(number) => Some(Some(number.as_i64()?.checked_mul(1000)?)),
             _ => None,
         }

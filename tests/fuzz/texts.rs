@@ -56,7 +56,7 @@ pub fn collection(bytes: &[u8]) {
         return;
     };
     validate::check_collection(&collection, &mut Report::default());
-    let _ = (collection.placeholders(), collection.descriptive());
+    let _ = (collection.placeholders(), collection.descriptive_fields());
     if let Ok(pit) = serde_json::from_value::<PitSchema>(
         collection
             .fields

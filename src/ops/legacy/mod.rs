@@ -145,7 +145,7 @@ fn with_collection(
     let mut options = options.clone();
     if options.collection.is_none() && is_taco_name(&options.target) {
         options.collection = Some(whole_collection(
-            &collection.descriptive(),
+            &collection.descriptive_fields(),
             samples,
             options.text_form,
             ctx,

@@ -10,7 +10,7 @@ use super::extension_fields::{TEXT_LABELS, TEXT_SCIENTIFIC, put_extensions};
 use super::joined_extent::join_extents;
 use crate::footprint::parse_time;
 use crate::model::{
-    Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved,
+    Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, placeholder_description,
 };
 
 /// The collection of a TACO 0.2 file, or the empty one of a TORTILLA, as that of 2.0. `path` gives
@@ -514,7 +514,7 @@ fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping
     let note = tr!("2.0 requires it and the old file does not say; write what is true");
     for (key, value) in [
         ("dataset_version", json!("1.0.0")),
-        ("description", json!(description_of_moved(&name))),
+        ("description", json!(placeholder_description(&name))),
         ("licenses", json!([UNKNOWN_LICENCE])),
         ("providers", json!([{ "name": UNKNOWN_PROVIDER }])),
         ("tasks", json!(["other"])),

@@ -12,7 +12,7 @@ use super::positions::{NodeId, SamplePositions};
 use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Consistency, Outlier, Position, Property, PropertyAgreement, SamplePath};
+use crate::model::{Consistency, Outlier, Position, PropertyAgreement, RasterProperty, SamplePath};
 use crate::raster::{CrsKind, apply_geotransform};
 
 /// Maximum difference between two overlaps that count as equal, as a share of the ground.
@@ -63,7 +63,7 @@ pub fn compare(
     let mut consistency = Consistency {
         roots: headers.roots,
         headers: headers.rasters.len(),
-        others: headers.others,
+        non_rasters: headers.non_rasters,
         unread: headers.unread,
         ..Consistency::default()
     };
@@ -133,47 +133,48 @@ impl<'a> Context<'a> {
         previous: Option<(String, &PositionGroup<'a>)>,
         position: &mut Position,
     ) {
-        let wanted = |property: Property| !self.options.without.contains(&property);
+        let wanted =
+            |property: RasterProperty| !self.options.skipped_properties.contains(&property);
         let rasters = || group.rasters.iter().copied();
-        if wanted(Property::DataType) {
-            *position.agreement_mut(Property::DataType) =
+        if wanted(RasterProperty::DataType) {
+            *position.agreement_mut(RasterProperty::DataType) =
                 compare_exactly(rasters(), |header| Some(header.dtype), &|key| {
                     self.find_text(*key)
                 });
         }
-        if wanted(Property::Bands) {
-            *position.agreement_mut(Property::Bands) =
+        if wanted(RasterProperty::Bands) {
+            *position.agreement_mut(RasterProperty::Bands) =
                 compare_exactly(rasters(), |header| Some(header.bands), &|key: &u32| {
                     key.to_string().into()
                 });
         }
-        if wanted(Property::Size) {
+        if wanted(RasterProperty::Size) {
             let name = |(width, height): &(u32, u32)| format!("{width} × {height}").into();
-            *position.agreement_mut(Property::Size) =
+            *position.agreement_mut(RasterProperty::Size) =
                 compare_exactly(rasters(), |header| Some(header.size), &name);
         }
         let systems = self.systems(group);
         // Pixel sizes in different units are not comparable.
         let odd: HashSet<u32> = systems.outliers.iter().map(|outlier| outlier.row).collect();
-        if wanted(Property::Crs) {
-            *position.agreement_mut(Property::Crs) = systems;
+        if wanted(RasterProperty::Crs) {
+            *position.agreement_mut(RasterProperty::Crs) = systems;
         }
-        if wanted(Property::PixelSize) {
-            *position.agreement_mut(Property::PixelSize) = self.pixel_sizes(group, &odd);
+        if wanted(RasterProperty::PixelSize) {
+            *position.agreement_mut(RasterProperty::PixelSize) = self.pixel_sizes(group, &odd);
         }
-        if wanted(Property::Nodata) {
-            *position.agreement_mut(Property::Nodata) =
+        if wanted(RasterProperty::Nodata) {
+            *position.agreement_mut(RasterProperty::Nodata) =
                 compare_exactly(rasters(), |header| Some(header.nodata), &|key| {
                     self.find_text(*key)
                 });
         }
-        if wanted(Property::Overlap) && group.node != self.reference {
-            *position.agreement_mut(Property::Overlap) = self.overlaps(group);
+        if wanted(RasterProperty::Overlap) && group.node != self.reference {
+            *position.agreement_mut(RasterProperty::Overlap) = self.overlaps(group);
         }
-        if wanted(Property::TimeOrder)
+        if wanted(RasterProperty::TimeOrder)
             && let Some((name, previous)) = previous
         {
-            *position.agreement_mut(Property::TimeOrder) = order(group, &name, previous);
+            *position.agreement_mut(RasterProperty::TimeOrder) = order(group, &name, previous);
         }
     }
 
@@ -233,15 +234,15 @@ impl<'a> Context<'a> {
                 !same(pair)
             };
             if differs {
-                let beside = tr!("{name} is {crs}", name, crs = self.crs_name(first.crs)).into();
+                let reference = tr!("{name} is {crs}", name, crs = self.crs_name(first.crs)).into();
                 outliers.push(Outlier {
-                    beside,
+                    reference,
                     ..make_outlier(own, self.crs_name(own.crs))
                 });
             }
         }
         let common = tr!("as {name}", name);
-        let kinds = 1 + outliers
+        let distinct_values = 1 + outliers
             .iter()
             .map(|outlier| &outlier.found)
             .collect::<HashSet<_>>()
@@ -250,7 +251,7 @@ impl<'a> Context<'a> {
             common,
             agreeing: pairs.len() - outliers.len(),
             compared: pairs.len(),
-            kinds,
+            distinct_values,
             outliers,
         }
     }
@@ -412,7 +413,7 @@ impl<'a> Context<'a> {
             format!("{common} %").into(),
         );
         for outlier in &mut agreement.outliers {
-            outlier.beside = self.reference_name.clone();
+            outlier.reference = self.reference_name.clone();
         }
         agreement
     }
@@ -459,7 +460,7 @@ fn judge_agreement<V>(
         .collect();
     let agreeing = compared - differing.len();
     let is_common = agreeing * 2 > compared;
-    let kinds = differing
+    let distinct_values = differing
         .iter()
         .map(|(_, value)| name(value))
         .collect::<HashSet<_>>()
@@ -473,7 +474,7 @@ fn judge_agreement<V>(
         },
         agreeing,
         compared,
-        kinds,
+        distinct_values,
         outliers: if is_common {
             differing
                 .into_iter()
@@ -491,7 +492,7 @@ fn make_outlier(header: &Header, found: Arc<str>) -> Outlier {
         row: header.row,
         path: SamplePath::default(),
         found,
-        beside: "".into(),
+        reference: "".into(),
     }
 }
 
@@ -652,7 +653,7 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
         named.into(),
     );
     for outlier in &mut agreement.outliers {
-        outlier.beside = name.into();
+        outlier.reference = name.into();
     }
     agreement
 }
@@ -687,7 +688,7 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
     else {
         return;
     };
-    for property in [Property::Crs, Property::Overlap] {
+    for property in [RasterProperty::Crs, RasterProperty::Overlap] {
         let mut found: HashMap<u32, Vec<(usize, Outlier)>> = HashMap::new();
         let mut compared = 0;
         for (index, position) in consistency
@@ -701,7 +702,7 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
             for outlier in agreement
                 .outliers
                 .iter()
-                .filter(|outlier| !outlier.beside.is_empty())
+                .filter(|outlier| !outlier.reference.is_empty())
             {
                 found
                     .entry(outlier.root)
@@ -730,8 +731,8 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
                 continue;
             };
             let name = consistency.positions[*index].title();
-            let (found, beside) = match property {
-                Property::Crs => (
+            let (found, reference) = match property {
+                RasterProperty::Crs => (
                     context.crs_name(first.crs),
                     tr!("{name} is {crs}", name, crs = &sibling.found).into(),
                 ),
@@ -742,7 +743,7 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
                 row: first.row,
                 path: SamplePath::default(),
                 found,
-                beside,
+                reference,
             });
         }
         if moved.is_empty() {
@@ -762,12 +763,12 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
                 common: others,
                 agreeing: rasters,
                 compared: rasters,
-                kinds: 1,
+                distinct_values: 1,
                 outliers: Vec::new(),
             };
         }
         agreement.agreeing = agreement.agreeing.saturating_sub(moved.len());
-        agreement.kinds += 1;
+        agreement.distinct_values += 1;
         agreement.outliers.extend(moved);
         agreement.outliers.sort_by_key(|outlier| outlier.row);
         agreement.outliers.dedup_by_key(|outlier| outlier.row);

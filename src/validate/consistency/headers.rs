@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::Input;
+use super::ComparisonInput;
 use super::positions::{NodeId, SamplePositions};
 use crate::error::Result;
 use crate::jobs::{JobContext, try_map};
@@ -57,8 +57,8 @@ pub struct Headers {
     pub systems: Vec<Crs>,
     /// Distinct texts; headers have indices into them.
     pub texts: Vec<Arc<str>>,
-    /// Number of files that are no rasters.
-    pub others: usize,
+    /// Number of files that are not rasters.
+    pub non_rasters: usize,
     /// Number of files that were not read: they are not in the cache, or reading them failed.
     pub unread: usize,
     /// Number of roots.
@@ -68,7 +68,7 @@ pub struct Headers {
 /// Reads the headers of all rasters with a position that are not in `cache`. Without `missing`,
 /// those are only counted.
 pub fn read(
-    input: &Input<'_>,
+    input: &ComparisonInput<'_>,
     places: &SamplePositions,
     cache: &HeaderCache,
     missing: bool,
@@ -119,7 +119,7 @@ impl Headers {
     /// Adds what was read of a file; `None` when it was not read.
     fn add(
         &mut self,
-        input: &Input<'_>,
+        input: &ComparisonInput<'_>,
         places: &SamplePositions,
         &(level, row, node): &PlacedFile,
         looked: Option<HeaderLook>,
@@ -141,7 +141,7 @@ impl Headers {
                     header,
                 });
             }
-            Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => self.others += 1,
+            Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => self.non_rasters += 1,
             Some(HeaderLook::MissingCodec(_) | HeaderLook::Unread) | None => self.unread += 1,
         }
     }
@@ -149,7 +149,7 @@ impl Headers {
 
 /// The header of a sample; `None` when it is not in the cache and `missing` is false.
 fn look_up_header(
-    input: &Input<'_>,
+    input: &ComparisonInput<'_>,
     &(level, row, _): &PlacedFile,
     cache: &HeaderCache,
     missing: bool,

@@ -3,8 +3,8 @@
 //! over all roots. The format allows rasters to differ; models seldom do. Reads headers and
 //! metadata columns, never pixels.
 //!
-//! `headers` reads each raster once; `positions` says which samples are at one position; `compare`
-//! finds common values and outliers.
+//! `headers` reads the header of each raster once; `positions` finds the samples of each position;
+//! `compare` finds common values and outliers.
 
 mod compare;
 mod headers;
@@ -19,8 +19,8 @@ use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample,
-    Skeleton,
+    AcceptedValue, AssetPath, Consistency, Dataset, OutlierMessage, Payload, RasterProperty,
+    Report, Sample, Skeleton,
 };
 
 /// Options of the comparison.
@@ -29,11 +29,11 @@ pub struct ConsistencyOptions {
     /// Maximum difference between pixel sizes that count as equal, as a fraction of the common
     /// pixel size.
     pub tolerance: f64,
-    /// Properties to skip.
-    pub without: BTreeSet<Property>,
-    /// Differing values that the owner accepts; they are not listed as outliers.
-    pub accepted: Vec<Accepted>,
-    /// Compare only cached headers.
+    /// Properties that are not compared.
+    pub skipped_properties: BTreeSet<RasterProperty>,
+    /// Differing values that the owner of the dataset accepts: rasters with them are not outliers.
+    pub accepted: Vec<AcceptedValue>,
+    /// Compares only headers that are in the cache; other files are not read.
     pub cached_only: bool,
 }
 
@@ -41,17 +41,17 @@ impl Default for ConsistencyOptions {
     fn default() -> Self {
         Self {
             tolerance: 0.001,
-            without: BTreeSet::new(),
+            skipped_properties: BTreeSet::new(),
             accepted: Vec::new(),
             cached_only: false,
         }
     }
 }
 
-/// Source of the rasters and times of a dataset.
-struct Input<'a> {
+/// The tree of a dataset, and access to its rasters and times.
+struct ComparisonInput<'a> {
     tree: &'a Skeleton,
-    /// The bytes of a FILE and their version; `None` without data.
+    /// Location and version of the bytes of the FILE at a level and row; `None` for an empty FILE.
     raster: &'a (dyn Fn(usize, u32) -> Result<Option<(AssetPath, Version)>> + Sync),
     /// By level, the start time of each row in microseconds since 1970.
     times: Vec<Vec<Option<i64>>>,
@@ -60,8 +60,8 @@ struct Input<'a> {
 /// Compares the rasters of an opened dataset.
 ///
 /// # Errors
-/// When a level table can't be read, or the job is cancelled. Files that are no rasters are
-/// counted.
+/// When a level table can't be read, or the job is cancelled. Files that are not rasters are counted
+/// instead.
 pub fn consistency_of_container(
     reader: &dyn ContainerReader,
     options: &ConsistencyOptions,
@@ -73,8 +73,8 @@ pub fn consistency_of_container(
     let times = (0..tree.levels.len())
         .map(|level| times::of_level(reader, level, ctx))
         .collect::<Result<_>>()?;
-    run(
-        &Input {
+    compare_rasters(
+        &ComparisonInput {
             tree: &tree,
             raster: &raster,
             times,
@@ -85,7 +85,7 @@ pub fn consistency_of_container(
     )
 }
 
-/// The bytes of a stored FILE; `None` without data.
+/// Location of the bytes of a stored FILE, without a version; `None` for an empty FILE.
 pub(super) fn find_stored_raster(
     reader: &dyn ContainerReader,
     level: usize,
@@ -99,7 +99,7 @@ pub(super) fn find_stored_raster(
 /// time in its metadata gets the date in its file name.
 ///
 /// # Errors
-/// When the job is cancelled. Files that are no rasters are counted.
+/// When the job is cancelled. Files that are not rasters are counted instead.
 pub fn consistency_of_draft(
     dataset: &Dataset,
     options: &ConsistencyOptions,
@@ -129,8 +129,8 @@ pub fn consistency_of_draft(
         levels.push(samples);
     }
     let raster = |level: usize, row: u32| Ok(find_draft_raster(&levels, level, row));
-    run(
-        &Input {
+    compare_rasters(
+        &ComparisonInput {
             tree: &tree,
             raster: &raster,
             times,
@@ -141,7 +141,7 @@ pub fn consistency_of_draft(
     )
 }
 
-/// The bytes of a FILE of a draft and their version; `None` without data.
+/// Location and version of the bytes of a FILE of a draft; `None` for an empty FILE and a FOLDER.
 pub(super) fn find_draft_raster(
     levels: &[Vec<&Sample>],
     level: usize,
@@ -157,16 +157,16 @@ pub(super) fn find_draft_raster(
     }
 }
 
-fn run(
-    input: &Input<'_>,
+fn compare_rasters(
+    input: &ComparisonInput<'_>,
     options: &ConsistencyOptions,
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Consistency> {
-    let places = positions::SamplePositions::from_tree(input.tree);
-    let headers = headers::read(input, &places, cache, !options.cached_only, ctx)?;
+    let positions = positions::SamplePositions::from_tree(input.tree);
+    let headers = headers::read(input, &positions, cache, !options.cached_only, ctx)?;
     ctx.stage(tr!("Comparing headers"), None);
-    let mut consistency = compare::compare(&headers, &places, options, ctx)?;
+    let mut consistency = compare::compare(&headers, &positions, options, ctx)?;
     consistency.accept(&options.accepted);
     for position in &mut consistency.positions {
         for outlier in position
@@ -180,7 +180,7 @@ fn run(
     Ok(consistency)
 }
 
-/// Adds the findings about outliers to a report, and the comparison itself.
+/// Adds a finding for each outlier to a report, and the comparison itself.
 pub fn report_consistency(consistency: Consistency, report: &mut Report) {
     for (position, property, outlier) in consistency.outliers() {
         let message = OutlierMessage {

@@ -15,7 +15,7 @@ use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::report_delay::describe_report_delay;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, VirtualRows, paint};
-use crate::model::{Accepted, Consistency, NodePath, Property};
+use crate::model::{AcceptedValue, Consistency, NodePath, RasterProperty};
 use crate::studio::{Command, Document, RowRef};
 
 /// Height of a row of the list of groups.
@@ -26,11 +26,11 @@ const MAX_LISTED: usize = 500;
 
 /// Action of a click in the list of groups.
 enum Wish {
-    Show(usize, Property),
-    Toggle(usize, Property),
-    Accept(usize, Property),
+    Show(usize, RasterProperty),
+    Toggle(usize, RasterProperty),
+    Accept(usize, RasterProperty),
     TakeBack(usize),
-    Drop(usize, Property),
+    Drop(usize, RasterProperty),
     Go(RowRef, bool),
 }
 
@@ -197,10 +197,10 @@ pub(super) fn groups_ui(
                             row: outlier.row,
                         };
                         let path = outlier.path.to_string();
-                        let said = if outlier.beside.is_empty() {
+                        let said = if outlier.reference.is_empty() {
                             outlier.found.to_string()
                         } else {
-                            format!("{}; {}", outlier.found, outlier.beside)
+                            format!("{}; {}", outlier.found, outlier.reference)
                         };
                         response.widget_info(|| {
                             WidgetInfo::labeled(Role::ListItem, true, format!("{path}: {said}"))
@@ -345,7 +345,7 @@ fn apply_wish(
                 .iter()
                 .find(|g| (g.position, g.property) == (position, property));
             for (found, _) in group.map(|group| group.found.clone()).unwrap_or_default() {
-                let entry = Accepted {
+                let entry = AcceptedValue {
                     place: place.clone(),
                     property,
                     found: Some(found.to_string()),

@@ -7,7 +7,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Segment, VirtualRows, paint};
-use crate::model::{Consistency, Outlier, Property};
+use crate::model::{Consistency, Outlier, RasterProperty};
 use crate::studio::{Document, RowRef};
 
 /// Height of a row of the list of roots.
@@ -187,12 +187,12 @@ pub(super) fn roots_ui(
 }
 
 /// Text of a cell of the matrix.
-fn shorten_value(property: Property, outlier: &Outlier) -> String {
+fn shorten_value(property: RasterProperty, outlier: &Outlier) -> String {
     let found = &*outlier.found;
     match property {
-        Property::Bands => tr!("{found} bands", found),
-        Property::Nodata => tr!("nodata {found}", found),
-        Property::Overlap => tr!("{found} overlap", found),
+        RasterProperty::Bands => tr!("{found} bands", found),
+        RasterProperty::Nodata => tr!("nodata {found}", found),
+        RasterProperty::Overlap => tr!("{found} overlap", found),
         _ => found.to_owned(),
     }
 }

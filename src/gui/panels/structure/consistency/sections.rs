@@ -3,7 +3,7 @@
 use egui::{Align, Layout, Rect, Stroke, Ui, UiBuilder, pos2, vec2};
 
 use crate::gui::theme::{self, font};
-use crate::model::{Consistency, Outlier, Property};
+use crate::model::{Consistency, Outlier, RasterProperty};
 
 pub(super) fn section_ui(ui: &mut Ui, title: &str, more: &str, right: impl FnOnce(&mut Ui)) {
     let t = theme::tokens(ui);
@@ -41,7 +41,7 @@ pub(super) fn rest_of(ui: &Ui, used: f32) -> Rect {
 pub(super) fn find_outlier(
     consistency: &Consistency,
     position: usize,
-    property: Property,
+    property: RasterProperty,
     at: usize,
 ) -> Option<&Outlier> {
     consistency

@@ -9,7 +9,7 @@ use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::{AsyncState, AsyncValue, Jobs, discard};
-use crate::model::{Accepted, Consistency, Property};
+use crate::model::{AcceptedValue, Consistency, RasterProperty};
 
 /// Rows of the overview strip.
 pub const BINS: usize = 256;
@@ -19,7 +19,7 @@ pub const BINS: usize = 256;
 pub struct OutlierGroup {
     /// Index of the position.
     pub position: usize,
-    pub property: Property,
+    pub property: RasterProperty,
     /// Number of outliers.
     pub count: usize,
     /// Different values with their numbers, most frequent first.
@@ -39,7 +39,7 @@ pub enum OutlierLine {
 /// A root with outliers: its row in level 0, and position, property and index of each outlier.
 pub struct OddRoot {
     pub root: u32,
-    pub cells: Vec<(usize, Property, usize)>,
+    pub cells: Vec<(usize, RasterProperty, usize)>,
 }
 
 /// Lists of the view for a comparison.
@@ -51,7 +51,7 @@ pub struct ConsistencyLists {
     /// By position: the parts of the strip that have outliers.
     pub bins: Vec<Vec<bool>>,
     /// Accepted values with the number of outliers that they hide.
-    pub accepted: Vec<(Accepted, usize)>,
+    pub accepted: Vec<(AcceptedValue, usize)>,
 }
 
 impl ConsistencyLists {
@@ -62,10 +62,10 @@ impl ConsistencyLists {
             accepted: consistency.accepted.clone(),
             ..Self::default()
         };
-        let mut roots: BTreeMap<u32, Vec<(usize, Property, usize)>> = BTreeMap::new();
+        let mut roots: BTreeMap<u32, Vec<(usize, RasterProperty, usize)>> = BTreeMap::new();
         for (index, position) in consistency.positions.iter().enumerate() {
             let mut bins = vec![false; BINS];
-            for property in Property::ALL {
+            for property in RasterProperty::ALL {
                 let outliers = &position.agreement(property).outliers;
                 let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
                 for (number, outlier) in outliers.iter().enumerate() {
@@ -103,7 +103,7 @@ impl ConsistencyLists {
     }
 
     /// Indices of the roots with an outlier of this group; all roots for `None`.
-    fn list_root_rows(&self, group: Option<(usize, Property)>) -> Vec<usize> {
+    fn list_root_rows(&self, group: Option<(usize, RasterProperty)>) -> Vec<usize> {
         let is_listed = |root: &OddRoot| {
             group.is_none_or(|group| root.cells.iter().any(|cell| (cell.0, cell.1) == group))
         };
@@ -123,7 +123,7 @@ pub struct OutlierLines {
 }
 
 impl OutlierLines {
-    fn new(listed: &ConsistencyLists, open: &HashSet<(usize, Property)>) -> Self {
+    fn new(listed: &ConsistencyLists, open: &HashSet<(usize, RasterProperty)>) -> Self {
         let mut next = 0usize;
         let mut starts = Vec::with_capacity(listed.groups.len() + 1);
         for group in &listed.groups {
@@ -177,7 +177,7 @@ pub struct RenameBar {
 
 /// The rows of the list of roots, and what they were chosen by: the selected group where only its
 /// roots are listed.
-type RootRows = (Option<(usize, Property)>, Vec<usize>);
+type RootRows = (Option<(usize, RasterProperty)>, Vec<usize>);
 
 #[derive(Default)]
 pub struct ConsistencyView {
@@ -185,9 +185,9 @@ pub struct ConsistencyView {
     /// The lists of the newest comparison: those before it are shown until they are made.
     listing: AsyncValue<ValueId, Arc<ConsistencyLists>>,
     /// Position and property that are highlighted.
-    pub selected: Option<(usize, Property)>,
+    pub selected: Option<(usize, RasterProperty)>,
     /// Groups with their outliers.
-    open: HashSet<(usize, Property)>,
+    open: HashSet<(usize, RasterProperty)>,
     /// Rows of the list of groups.
     lines: OutlierLines,
     /// True when groups or `open` have changed since the rows were listed.
@@ -247,12 +247,12 @@ impl ConsistencyView {
         shown.is_some_and(|(shown, newest)| Arc::ptr_eq(shown, newest))
     }
 
-    pub fn is_open(&self, group: (usize, Property)) -> bool {
+    pub fn is_open(&self, group: (usize, RasterProperty)) -> bool {
         self.open.contains(&group)
     }
 
     /// Shows or hides the outliers of a group.
-    pub fn set_open(&mut self, group: (usize, Property), open: bool) {
+    pub fn set_open(&mut self, group: (usize, RasterProperty), open: bool) {
         let has_changed = if open {
             self.open.insert(group)
         } else {
@@ -291,7 +291,7 @@ impl ConsistencyView {
 mod tests {
     use super::*;
 
-    fn group(property: Property, count: usize) -> OutlierGroup {
+    fn group(property: RasterProperty, count: usize) -> OutlierGroup {
         OutlierGroup {
             position: 0,
             property,
@@ -302,12 +302,12 @@ mod tests {
 
     #[test]
     fn rows_are_groups_with_the_outliers_of_open_ones_then_accepted_values() {
-        let accepted = Accepted {
+        let accepted = AcceptedValue {
             place: vec![0],
-            property: Property::Bands,
+            property: RasterProperty::Bands,
             found: None,
         };
-        let [first, second, ..] = Property::ALL;
+        let [first, second, ..] = RasterProperty::ALL;
         let roots = [
             (3, vec![(0, first, 0)]),
             (5, vec![(0, first, 1), (0, second, 0)]),

@@ -7,7 +7,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::structure::state::StructurePanel;
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{VirtualRows, paint};
-use crate::model::{Consistency, Position, Property, PropertyAgreement};
+use crate::model::{Consistency, Position, PropertyAgreement, RasterProperty};
 use crate::studio::Command;
 
 /// Width of the column of positions in points.
@@ -45,7 +45,7 @@ pub(super) fn table_ui(
                 t.tx,
             );
             let settings = cx.studio.consistency_settings().clone();
-            for (index, property) in Property::ALL.into_iter().enumerate() {
+            for (index, property) in RasterProperty::ALL.into_iter().enumerate() {
                 let rect = Rect::from_min_size(
                     pos2(left + POSITIONS + width * index as f32, top),
                     vec2(width, HEAD),
@@ -135,7 +135,7 @@ pub(super) fn table_ui(
                         tr!("position {place}", place)
                     };
                     paint::text_left(ui.painter(), lower, &place, font::mono(11.0), t.tx3);
-                    for (index, property) in Property::ALL.into_iter().enumerate() {
+                    for (index, property) in RasterProperty::ALL.into_iter().enumerate() {
                         let cell = Rect::from_min_size(
                             pos2(rect.left() + POSITIONS + width * index as f32, rect.top()),
                             vec2(width, ROW),
@@ -161,7 +161,7 @@ pub(super) fn table_ui(
 }
 
 /// Highlights a group everywhere in the view.
-pub(super) fn select_group(panel: &mut StructurePanel, chosen: Option<(usize, Property)>) {
+pub(super) fn select_group(panel: &mut StructurePanel, chosen: Option<(usize, RasterProperty)>) {
     let state = &mut panel.consistency;
     state.selected = chosen;
     let Some(chosen) = chosen else {
@@ -189,12 +189,12 @@ pub(super) fn select_group(panel: &mut StructurePanel, chosen: Option<(usize, Pr
 }
 
 /// Text of a cell without compared rasters.
-fn nothing_said(position: &Position, property: Property) -> &'static str {
+fn nothing_said(position: &Position, property: RasterProperty) -> &'static str {
     match property {
-        Property::Overlap if position.agreement(Property::DataType).compared > 0 => {
+        RasterProperty::Overlap if position.agreement(RasterProperty::DataType).compared > 0 => {
             tr!("the reference, or no georeference")
         }
-        Property::TimeOrder => tr!("first, or no times"),
+        RasterProperty::TimeOrder => tr!("first, or no times"),
         _ => tr!("nothing to compare"),
     }
 }
@@ -204,7 +204,7 @@ fn cell_ui(
     ui: &mut Ui,
     t: &ThemeTokens,
     rect: Rect,
-    (row, position, property): (u64, &Position, Property),
+    (row, position, property): (u64, &Position, RasterProperty),
     off: bool,
     chosen: bool,
 ) -> bool {
@@ -262,8 +262,8 @@ fn cell_ui(
         &agreement.common
     };
     paint::text_left(&painter, upper, common, font::mono(12.0), t.tx);
-    let kinds = agreement.kinds;
-    let (icon, color, text) = if agreement.varies() {
+    let kinds = agreement.distinct_values;
+    let (icon, color, text) = if agreement.has_no_majority() {
         (icons::INFO, t.info, tr!("{kinds} kinds", kinds))
     } else if differ > 0 {
         (
@@ -327,9 +327,9 @@ fn cell_text(agreement: &PropertyAgreement) -> String {
     let (common, differ, kinds) = (
         agreement.common.as_str(),
         agreement.outliers.len(),
-        agreement.kinds,
+        agreement.distinct_values,
     );
-    if agreement.varies() {
+    if agreement.has_no_majority() {
         tr!("varies, {kinds} kinds", kinds)
     } else if differ > 0 {
         tr!(

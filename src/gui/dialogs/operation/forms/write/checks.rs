@@ -413,14 +413,19 @@ impl Checks {
                     n
                 )
             }),
-            summarize_rule(report, Rule::FileTorn, CheckLevel::Blocks, |count, n| {
-                tr_n!(
-                    count,
-                    "{n} raster or table has parts in other files",
-                    "{n} rasters or tables have parts in other files",
-                    n
-                )
-            }),
+            summarize_rule(
+                report,
+                Rule::FileIncomplete,
+                CheckLevel::Blocks,
+                |count, n| {
+                    tr_n!(
+                        count,
+                        "{n} raster or table has parts in other files",
+                        "{n} rasters or tables have parts in other files",
+                        n
+                    )
+                },
+            ),
             summarize_rule(
                 report,
                 Rule::SidecarLeft,
@@ -681,7 +686,7 @@ fn is_of_source(finding: &Finding) -> bool {
 
 /// True for findings that the tool for sidecars resolves.
 fn is_of_sidecars(finding: &Finding) -> bool {
-    matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
+    matches!(finding.rule, Rule::SidecarLeft | Rule::FileIncomplete)
 }
 
 fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine {

@@ -1,5 +1,5 @@
-//! Finds FILEs that belong to a format of several files and can't be read alone: readers open a
-//! FILE by its bytes, without the FILEs beside it.
+//! Finds FILEs that are one file of a GDAL dataset of several files and can't be read without the
+//! others: readers open a FILE by its bytes, without the FILEs beside it.
 
 use std::collections::HashSet;
 
@@ -15,16 +15,19 @@ use crate::raster::{
     references_of,
 };
 
-/// A FILE of a set, by its row, with the names of the others.
-struct TornFile {
+/// A FILE that can't be read without others.
+struct IncompleteFile {
     row: u32,
     name: String,
+    /// Names of the other files that GDAL reads with it; empty for a header whose pixels are in
+    /// other files.
     others: Vec<String>,
+    /// Message of the finding.
     message: String,
 }
 
-/// Message of the finding about the file `name`.
-pub(super) fn message(name: &str, set: &FileSet) -> String {
+/// Message of the finding about the file `name` that GDAL reads together with others.
+pub(super) fn format_set_message(name: &str, set: &FileSet) -> String {
     let (others, contents) = (set.others.join(", "), contents_of(&set.info));
     if set.info.is_vector() {
         tr!(
@@ -46,16 +49,17 @@ pub(super) fn message(name: &str, set: &FileSet) -> String {
 }
 
 /// Message of the finding about a header whose pixels are in other files.
-pub(super) fn header_message(name: &str, named: &References) -> String {
+pub(super) fn format_header_message(name: &str, references: &References) -> String {
     tr!(
         "{name} can't be read alone: it is the header of a raster ({kind}), whose pixels are in \
             other files. Convert it to a GeoTIFF.",
         name,
-        kind = named.kind
+        kind = references.kind
     )
 }
 
-/// Looks at every FILE with others of its stem beside it.
+/// Reports the FILEs that can't be read alone. Only FILEs that have siblings with the same stem are
+/// opened.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -79,16 +83,16 @@ pub(super) fn check(
                 .filter(|rows| rows.len() > 1)
                 .collect(),
         };
-        let torn: Vec<TornFile> = groups
+        let incomplete: Vec<IncompleteFile> = groups
             .par_iter()
-            .map(|rows| torn_among(reader, depth, level, rows, ctx))
+            .map(|rows| find_incomplete_siblings(reader, depth, level, rows, ctx))
             .collect::<Result<Vec<_>>>()?
             .into_iter()
             .flatten()
             .collect();
-        for file in torn {
+        for file in incomplete {
             report.add(
-                Rule::FileTorn,
+                Rule::FileIncomplete,
                 Location::Sample {
                     level: depth,
                     row: file.row,
@@ -101,40 +105,42 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The FILEs among siblings that can't be read alone; of each set only the first.
-fn torn_among(
+/// The FILEs among siblings that can't be read alone; one of each set of files: the first.
+fn find_incomplete_siblings(
     reader: &dyn ContainerReader,
     depth: usize,
     level: &SkeletonLevel,
     rows: &[u32],
     ctx: &JobContext,
-) -> Result<Vec<TornFile>> {
+) -> Result<Vec<IncompleteFile>> {
     let is_file = |row: &&u32| {
         level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row))
     };
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
     let by_stem = NamesByStem::from_names(files.iter().map(|&row| level.id(row)));
-    let found: Vec<TornFile> = files
+    let found: Vec<IncompleteFile> = files
         .par_iter()
         .map(|&row| {
             ctx.check()?;
             let beside = list_rows_beside(&files, &by_stem, level.id(row));
-            find_torn_file(reader, depth, level, row, &beside, ctx)
+            find_incomplete_file(reader, depth, level, row, &beside, ctx)
         })
         .filter_map(Result::transpose)
         .collect::<Result<_>>()?;
-    let mut covered: HashSet<String> = HashSet::new();
+    let mut reported_sets: HashSet<String> = HashSet::new();
     let mut firsts = Vec::new();
     for file in found {
-        if covered.contains(&file.name) {
+        if reported_sets.contains(&file.name) {
             continue;
         }
-        covered.extend(file.others.iter().cloned());
+        reported_sets.extend(file.others.iter().cloned());
         firsts.push(file);
     }
     Ok(firsts)
 }
 
+/// The siblings whose names have the stem of `name`; none for the name of a raster that is one
+/// file, such as a GeoTIFF.
 fn list_rows_beside(files: &[u32], by_stem: &NamesByStem, name: &str) -> Vec<u32> {
     if claims_raster(name) {
         return Vec::new();
@@ -143,37 +149,39 @@ fn list_rows_beside(files: &[u32], by_stem: &NamesByStem, name: &str) -> Vec<u32
     beside.filter_map(|at| files.get(at).copied()).collect()
 }
 
-/// As [`torn_file`]; `None` also for bytes that can't be read, which other rules report.
-fn find_torn_file(
+/// [`inspect_file`] for a FILE with siblings of its stem; `None` also for bytes that can't be read,
+/// which other rules report.
+fn find_incomplete_file(
     reader: &dyn ContainerReader,
     depth: usize,
     level: &SkeletonLevel,
     row: u32,
     beside: &[u32],
     ctx: &JobContext,
-) -> Result<Option<TornFile>> {
+) -> Result<Option<IncompleteFile>> {
     if beside.is_empty() {
         return Ok(None);
     }
-    match torn_file(reader, depth, level, row, beside, ctx) {
+    match inspect_file(reader, depth, level, row, beside, ctx) {
         Err(error) if error.is_cancelled() => Err(error),
         outcome => Ok(outcome.ok().flatten()),
     }
 }
 
-fn torn_file(
+/// Opens a FILE alone and together with the FILEs `beside` it; `None` when it is complete.
+fn inspect_file(
     reader: &dyn ContainerReader,
     depth: usize,
     level: &SkeletonLevel,
     row: u32,
     beside: &[u32],
     ctx: &JobContext,
-) -> Result<Option<TornFile>> {
+) -> Result<Option<IncompleteFile>> {
     let file: NamedAsset = read_named_asset(reader, depth, level, row)?;
     let name = file.name.clone();
     if let Some(references) = references_of(&file.asset)? {
-        let message = header_message(&name, &references);
-        return Ok(references.is_header().then_some(TornFile {
+        let message = format_header_message(&name, &references);
+        return Ok(references.is_header().then_some(IncompleteFile {
             row,
             name,
             others: Vec::new(),
@@ -184,10 +192,10 @@ fn torn_file(
         .iter()
         .map(|row| read_named_asset(reader, depth, level, *row))
         .collect::<Result<_>>()?;
-    let set = file_set(&file, &beside, ctx)?.filter(|set| set.is_torn);
-    Ok(set.map(|set| TornFile {
+    let set = file_set(&file, &beside, ctx)?.filter(|set| set.needs_others);
+    Ok(set.map(|set| IncompleteFile {
         row,
-        message: message(&name, &set),
+        message: format_set_message(&name, &set),
         others: set.others,
         name,
     }))
