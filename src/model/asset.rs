@@ -51,8 +51,8 @@ impl AssetPath {
         }
     }
 
-    /// [`Stamp`] of the container or archive when the data was found in it; `None` for whole files
-    /// and when unknown.
+    /// [`Stamp`] of the container or archive when the position of the data in it was read; `None`
+    /// for whole files, and when unknown.
     pub fn stamp(&self) -> Option<&Arc<Stamp>> {
         match self {
             AssetPath::Range { stamp, .. } => stamp.as_ref(),
@@ -77,7 +77,7 @@ impl AssetPath {
                 Some((offset.parse().ok()?, size.parse().ok()?, path))
             });
             let (offset, size, path) = range.ok_or_else(|| {
-                Error::usage("this is not a byte range")
+                Error::usage("the path has no valid byte range")
                     .at_place(text)
                     .hint("write /vsisubfile/OFFSET_SIZE,PATH")
             })?;
@@ -104,16 +104,17 @@ impl AssetPath {
         ))
     }
 
-    /// The path in GDAL's notation; of a file in an archive its path with that of the archive.
+    /// The path in GDAL's notation. For a file in an archive: the path of the archive, followed by
+    /// the path within it.
     pub fn to_vsi(&self) -> String {
         match self {
-            AssetPath::File(path) => vsi_of(path),
+            AssetPath::File(path) => path_to_vsi(path),
             AssetPath::Range {
                 container,
                 offset,
                 size,
                 ..
-            } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
+            } => format!("/vsisubfile/{offset}_{size},{}", path_to_vsi(container)),
             AssetPath::Packed(member) => member.to_string(),
             AssetPath::Vsi(text) => text.to_string(),
         }
@@ -121,12 +122,12 @@ impl AssetPath {
 
     /// The local file that contains the data; `None` for other locations.
     pub fn local_file(&self) -> Option<&Path> {
-        self.holder().filter(|path| !is_remote(path))
+        self.path_of_data_file().filter(|path| !is_remote(path))
     }
 
     /// The remote file that contains the data; `None` for other locations.
     pub fn remote_file(&self) -> Option<&Path> {
-        self.holder().filter(|path| is_remote(path))
+        self.path_of_data_file().filter(|path| is_remote(path))
     }
 
     /// Name of the file that has the data: of a range, that of its container. `None` for other GDAL
@@ -134,11 +135,12 @@ impl AssetPath {
     pub fn file_name(&self) -> Option<Cow<'_, str>> {
         match self {
             AssetPath::Packed(member) => Some(member.file_name().into()),
-            asset => Some(asset.holder()?.file_name()?.to_string_lossy()),
+            asset => Some(asset.path_of_data_file()?.file_name()?.to_string_lossy()),
         }
     }
 
-    fn holder(&self) -> Option<&Path> {
+    /// The local or remote file that contains the data; `None` for other GDAL paths.
+    fn path_of_data_file(&self) -> Option<&Path> {
         match self {
             AssetPath::File(path)
             | AssetPath::Range {
@@ -150,7 +152,7 @@ impl AssetPath {
     }
 }
 
-fn vsi_of(path: &Path) -> String {
+fn path_to_vsi(path: &Path) -> String {
     Address::from_path(path).map_or_else(|| path.display().to_string(), |address| address.to_vsi())
 }
 
@@ -165,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_read_back() {
+    fn paths_are_parsed_and_written_in_gdal_notation() {
         let text = "/vsisubfile/210_24909,/data/change, new.tacozip";
         let asset = AssetPath::parse(text).expect("parses");
         assert_eq!(

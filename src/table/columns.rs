@@ -53,7 +53,7 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
                 Ok(number) => Value::Int(number),
                 #[allow(
                     clippy::unnecessary_cast,
-                    reason = "only UInt64 gets here, and the macro is for every type"
+                    reason = "only a UInt64 is too large for i64; other types need the cast"
                 )]
                 Err(_) => Value::UInt(native as u64),
             }
@@ -70,7 +70,7 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
         DataType::Utf8View => Value::Text(array.as_string_view().value(row).into()),
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).into()),
         DataType::LargeBinary => Value::Bytes(array.as_binary::<i64>().value(row).into()),
-        DataType::List(item) if is_plain(item.data_type()) => {
+        DataType::List(item) if is_list_item_type(item.data_type()) => {
             let items = array.as_list::<i32>().value(row);
             Value::List((0..items.len()).map(|i| value_at(&items, i)).collect())
         }
@@ -78,8 +78,9 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
     }
 }
 
-/// True for types that are not represented by [`Value::Other`].
-fn is_plain(dtype: &DataType) -> bool {
+/// True for the types of items of which lists become [`Value::List`]; lists of other types become
+/// [`Value::Other`].
+fn is_list_item_type(dtype: &DataType) -> bool {
     match dtype {
         DataType::Null
         | DataType::Boolean
@@ -87,7 +88,7 @@ fn is_plain(dtype: &DataType) -> bool {
         | DataType::Float64
         | DataType::Utf8
         | DataType::Binary => true,
-        DataType::List(item) => is_plain(item.data_type()),
+        DataType::List(item) => is_list_item_type(item.data_type()),
         DataType::UInt64 => true,
         other => {
             other.is_integer() || matches!(other, DataType::Date32 | DataType::Timestamp(_, _))
@@ -103,7 +104,7 @@ pub fn array_of<'a>(
     field: &FieldSpec,
     values: impl ExactSizeIterator<Item = &'a Value>,
 ) -> Result<ArrayRef> {
-    build(&field.dtype, values).map_err(|(row, value)| {
+    build_array(&field.dtype, values).map_err(|Misfit { row, value }| {
         Error::invalid(format!(
             "{value:?} in row {row} does not fit {} of {}",
             dtype_name(&field.dtype),
@@ -113,15 +114,27 @@ pub fn array_of<'a>(
     })
 }
 
-type Misfit = (usize, Value);
+/// A value that does not fit the type of its column.
+struct Misfit {
+    row: usize,
+    value: Value,
+}
 
-fn build<'a>(
+impl Misfit {
+    fn new(row: usize, value: &Value) -> Self {
+        Self {
+            row,
+            value: value.clone(),
+        }
+    }
+}
+
+fn build_array<'a>(
     dtype: &DataType,
     values: impl ExactSizeIterator<Item = &'a Value>,
 ) -> Result<ArrayRef, Misfit> {
     let rows = values.len();
-    let misfit = |row: usize, value: &Value| (row, value.clone());
-    macro_rules! each {
+    macro_rules! append_each {
         ($builder:expr, $($pattern:pat => $native:expr),+) => {{
             let mut builder = $builder;
             for (row, value) in values.enumerate() {
@@ -129,9 +142,9 @@ fn build<'a>(
                     Value::Null => builder.append_null(),
                     $($pattern => match $native {
                         Some(native) => builder.append_value(native),
-                        None => return Err(misfit(row, value)),
+                        None => return Err(Misfit::new(row, value)),
                     },)+
-                    _ => return Err(misfit(row, value)),
+                    _ => return Err(Misfit::new(row, value)),
                 }
             }
             Ok(Arc::new(builder.finish()) as ArrayRef)
@@ -139,20 +152,23 @@ fn build<'a>(
     }
     macro_rules! integer {
         ($kind:ty) => {
-            each!(PrimitiveBuilder::<$kind>::with_capacity(rows).with_data_type(dtype.clone()),
+            append_each!(
+                PrimitiveBuilder::<$kind>::with_capacity(rows).with_data_type(dtype.clone()),
                 Value::Int(v) => (*v).try_into().ok(), Value::UInt(v) => (*v).try_into().ok())
         };
     }
     match dtype {
         DataType::Null => Ok(new_null_array(&DataType::Null, rows)),
-        DataType::Boolean => each!(BooleanBuilder::with_capacity(rows), Value::Bool(v) => Some(*v)),
-        DataType::Float32 => each!(PrimitiveBuilder::<Float32Type>::with_capacity(rows),
+        DataType::Boolean => {
+            append_each!(BooleanBuilder::with_capacity(rows), Value::Bool(v) => Some(*v))
+        }
+        DataType::Float32 => append_each!(PrimitiveBuilder::<Float32Type>::with_capacity(rows),
             Value::Float(v) => Some(*v as f32), Value::Int(v) => Some(*v as f32)),
-        DataType::Float64 => each!(PrimitiveBuilder::<Float64Type>::with_capacity(rows),
+        DataType::Float64 => append_each!(PrimitiveBuilder::<Float64Type>::with_capacity(rows),
             Value::Float(v) => Some(*v), Value::Int(v) => Some(*v as f64)),
-        DataType::Utf8 => each!(StringBuilder::new(), Value::Text(v) => Some(v)),
-        DataType::Binary => each!(BinaryBuilder::new(), Value::Bytes(v) => Some(v)),
-        DataType::List(item) if is_plain(item.data_type()) => {
+        DataType::Utf8 => append_each!(StringBuilder::new(), Value::Text(v) => Some(v)),
+        DataType::Binary => append_each!(BinaryBuilder::new(), Value::Bytes(v) => Some(v)),
+        DataType::List(item) if is_list_item_type(item.data_type()) => {
             let mut flat: Vec<&Value> = Vec::new();
             let mut lengths = Vec::with_capacity(rows);
             let mut valid = Vec::with_capacity(rows);
@@ -163,11 +179,15 @@ fn build<'a>(
                         lengths.push(items.len());
                         flat.extend(items.iter());
                     }
-                    _ => return Err(misfit(row, value)),
+                    _ => return Err(Misfit::new(row, value)),
                 }
                 valid.push(!value.is_null());
             }
-            let items = build(item.data_type(), flat.into_iter())?;
+            let items =
+                build_array(item.data_type(), flat.into_iter()).map_err(|misfit| Misfit {
+                    row: find_row_of_item(&lengths, misfit.row),
+                    ..misfit
+                })?;
             let offsets = arrow::buffer::OffsetBuffer::from_lengths(lengths);
             let nulls = arrow::buffer::NullBuffer::from(valid);
             Ok(Arc::new(arrow::array::ListArray::new(
@@ -177,12 +197,25 @@ fn build<'a>(
                 Some(nulls),
             )))
         }
-        other => with_integer_type!(other, integer, others(dtype, values)),
+        other => with_integer_type!(other, integer, cast_and_concatenate(dtype, values)),
     }
 }
 
-/// Concatenates values stored as arrays of length 1; other string types are cast.
-fn others<'a>(
+/// The row whose list has the item with this index, counted over all lists.
+fn find_row_of_item(lengths: &[usize], item: usize) -> usize {
+    let mut end = 0;
+    lengths
+        .iter()
+        .position(|length| {
+            end += length;
+            item < end
+        })
+        .unwrap_or_default()
+}
+
+/// An array of a type without a builder in [`build_array`]: casts each value to the type, in an
+/// array of length 1, and concatenates these.
+fn cast_and_concatenate<'a>(
     dtype: &DataType,
     values: impl ExactSizeIterator<Item = &'a Value>,
 ) -> Result<ArrayRef, Misfit> {
@@ -193,20 +226,13 @@ fn others<'a>(
             Value::Null => null.clone(),
             Value::Other(array) if array.data_type() == dtype => array.clone(),
             Value::Other(array) => {
-                arrow::compute::cast(array, dtype).map_err(|_| (row, value.clone()))?
+                arrow::compute::cast(array, dtype).map_err(|_| Misfit::new(row, value))?
             }
-            Value::List(_) => return Err((row, value.clone())),
+            Value::List(_) => return Err(Misfit::new(row, value)),
             plain => {
-                let found = match plain {
-                    Value::Bool(_) => DataType::Boolean,
-                    Value::Int(_) => DataType::Int64,
-                    Value::UInt(_) => DataType::UInt64,
-                    Value::Float(_) => DataType::Float64,
-                    Value::Bytes(_) => DataType::Binary,
-                    _ => DataType::Utf8,
-                };
-                let array = build(&found, std::iter::once(plain))?;
-                arrow::compute::cast(&array, dtype).map_err(|_| (row, value.clone()))?
+                let array = build_array(&infer_type(plain), std::iter::once(plain))
+                    .map_err(|_| Misfit::new(row, value))?;
+                arrow::compute::cast(&array, dtype).map_err(|_| Misfit::new(row, value))?
             }
         };
         parts.push(part);
@@ -215,11 +241,11 @@ fn others<'a>(
         return Ok(arrow::array::new_empty_array(dtype));
     }
     let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    arrow::compute::concat(&parts).map_err(|_| (0, Value::Null))
+    arrow::compute::concat(&parts).map_err(|_| Misfit::new(0, &Value::Null))
 }
 
-/// The type of a value on its own (TACO 2.0, section 7.1.1, as the Python tools infer it): int64,
-/// double, string, binary, list.
+/// The type of a column that has only this value (TACO 2.0, section 7.1.1, as the Python tools
+/// infer it): int64, double, string, binary, list.
 pub fn infer_type(value: &Value) -> DataType {
     match value {
         Value::Null => DataType::Null,
@@ -244,7 +270,7 @@ pub fn infer_type(value: &Value) -> DataType {
 mod tests {
     use super::*;
 
-    fn back_and_forth(dtype: DataType, values: &[Value]) {
+    fn assert_round_trip(dtype: DataType, values: &[Value]) {
         let field = FieldSpec::new("f", dtype);
         let array = array_of(&field, values.iter()).expect("fits");
         let read: Vec<Value> = (0..array.len()).map(|row| value_at(&array, row)).collect();
@@ -252,26 +278,26 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_value_survives() {
-        back_and_forth(DataType::Int16, &[Value::Int(-3), Value::Null]);
-        back_and_forth(DataType::UInt64, &[Value::UInt(u64::MAX), Value::Int(3)]);
-        back_and_forth(
+    fn every_kind_of_value_is_read_back_as_it_was() {
+        assert_round_trip(DataType::Int16, &[Value::Int(-3), Value::Null]);
+        assert_round_trip(DataType::UInt64, &[Value::UInt(u64::MAX), Value::Int(3)]);
+        assert_round_trip(
             DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             &[Value::Int(1_600_000_000_000_000)],
         );
-        back_and_forth(DataType::Date32, &[Value::Int(19_000), Value::Null]);
+        assert_round_trip(DataType::Date32, &[Value::Int(19_000), Value::Null]);
         let doubles = DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
         let nested = DataType::List(Arc::new(Field::new("item", doubles.clone(), true)));
         let list = Value::List([Value::Float(1.5), Value::Null].into());
-        back_and_forth(
+        assert_round_trip(
             doubles,
             &[list.clone(), Value::Null, Value::List([].into())],
         );
-        back_and_forth(nested, &[Value::List([list].into())]);
+        assert_round_trip(nested, &[Value::List([list].into())]);
     }
 
     #[test]
-    fn exotic_types_travel_as_arrays() {
+    fn values_of_other_types_are_read_back_as_arrays() {
         let decimals = arrow::array::Decimal128Array::from(vec![Some(12_345), None])
             .with_precision_and_scale(10, 2)
             .expect("fits");
@@ -283,10 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_does_not_fit_is_named() {
+    fn the_error_names_the_row_of_a_value_that_does_not_fit() {
         let field = FieldSpec::new("clouds", DataType::UInt8);
         let error = array_of(&field, [Value::Int(1), Value::Int(300)].iter())
             .expect_err("300 is too large");
         assert!(error.to_string().contains("row 1"), "{error}");
+        let doubles = DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
+        let list = |items: &[Value]| Value::List(items.into());
+        let lists = [
+            list(&[Value::Float(1.0), Value::Float(2.0)]),
+            Value::Null,
+            list(&[Value::Text("x".into())]),
+        ];
+        let error = array_of(&FieldSpec::new("bounds", doubles), lists.iter())
+            .expect_err("a text is not a number");
+        assert!(error.to_string().contains("row 2"), "{error}");
     }
 }

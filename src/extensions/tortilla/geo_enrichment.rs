@@ -10,7 +10,7 @@ use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension,
     TortillaView, parse_options,
 };
-use super::rai_presets::{RAI_PRESETS, rai_preset};
+use super::rai_presets::{RAI_PRESETS, find_rai_preset};
 use super::spatial_grouping::z_order;
 use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
@@ -204,7 +204,7 @@ impl EnrichmentSource {
                 Ok(())
             };
         };
-        let Some(preset) = rai_preset(name) else {
+        let Some(preset) = find_rai_preset(name) else {
             let names: Vec<&str> = RAI_PRESETS.iter().map(|preset| preset.name).collect();
             return Err(Error::usage(format!("there is no preset {name:?}"))
                 .hint(format!("use {}", names.join(", "))));
