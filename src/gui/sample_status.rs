@@ -1,5 +1,5 @@
-//! Status marks of samples and counts of the Problems tab, computed from a report. A parent shows
-//! the worst state below it.
+//! Status marks of samples and the counts of the Problems tab, computed from a report. A parent has
+//! the mark of its worst descendant.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,15 @@ use crate::gui::widgets::StatusMark;
 use crate::model::{Finding, Location, Report, Severity, Skeleton};
 use crate::studio::RowRef;
 
-/// Marks by sample.
+/// Status marks of the samples of a document, by sample.
 #[derive(Clone, Debug, Default)]
 pub struct SampleStatus {
+    /// Worst mark of the findings about the sample itself.
     own: HashMap<RowRef, StatusMark>,
-    /// Worst mark at and below a sample.
-    below: HashMap<RowRef, StatusMark>,
-    root: StatusMark,
+    /// Worst mark of the sample and its descendants.
+    worst: HashMap<RowRef, StatusMark>,
+    /// Worst mark of all samples.
+    worst_of_all: StatusMark,
     /// Errors of the report.
     pub errors: u64,
     /// Warnings of the report.
@@ -39,21 +41,22 @@ impl SampleStatus {
             let Some(at) = finding_sample(finding) else {
                 continue;
             };
-            marks.root = marks.root.max(mark);
-            raise(&mut marks.own, at, mark);
-            raise(&mut marks.below, at, mark);
+            marks.worst_of_all = marks.worst_of_all.max(mark);
+            raise_mark(&mut marks.own, at, mark);
+            raise_mark(&mut marks.worst, at, mark);
             for above in ancestors(tree, at) {
-                raise(&mut marks.below, above, mark);
+                raise_mark(&mut marks.worst, above, mark);
             }
         }
         marks
     }
 
-    /// The worst mark at and below a sample; a tick if a check found nothing.
-    pub fn worst(&self, at: Option<RowRef>) -> StatusMark {
+    /// The worst mark of a sample and its descendants, or of all samples without `at`;
+    /// [`StatusMark::Ok`] if a check found nothing.
+    pub fn worst_mark(&self, at: Option<RowRef>) -> StatusMark {
         let found = match at {
-            Some(at) => self.below.get(&at).copied().unwrap_or_default(),
-            None => self.root,
+            Some(at) => self.worst.get(&at).copied().unwrap_or_default(),
+            None => self.worst_of_all,
         };
         if found == StatusMark::None && self.has_check_result {
             StatusMark::Ok
@@ -62,28 +65,27 @@ impl SampleStatus {
         }
     }
 
-    /// The mark of the sample itself.
+    /// The mark of the sample itself, without its descendants.
     pub fn own_mark(&self, at: RowRef) -> StatusMark {
         self.own.get(&at).copied().unwrap_or_default()
     }
 
-    /// The samples with findings.
-    pub fn samples(&self) -> impl Iterator<Item = RowRef> + '_ {
+    pub fn samples_with_findings(&self) -> impl Iterator<Item = RowRef> + '_ {
         self.own.keys().copied()
     }
 
-    /// True when the report is that of a check; false before the first one of the document.
+    /// True when the marks are those of a check; false before the first check of the document.
     pub fn has_check_result(&self) -> bool {
         self.has_check_result
     }
 
-    /// Number of samples with findings.
-    pub fn sample_count(&self) -> u64 {
+    pub fn count_samples_with_findings(&self) -> u64 {
         self.own.len() as u64
     }
 }
 
-fn raise(marks: &mut HashMap<RowRef, StatusMark>, at: RowRef, mark: StatusMark) {
+/// Sets the mark of a sample, unless it has a worse one.
+fn raise_mark(marks: &mut HashMap<RowRef, StatusMark>, at: RowRef, mark: StatusMark) {
     let entry = marks.entry(at).or_default();
     *entry = (*entry).max(mark);
 }
@@ -102,7 +104,7 @@ mod tests {
     use crate::model::{Dataset, Rule, Sample, SamplePath, Tortilla};
 
     #[test]
-    fn a_parent_shows_the_worst_below_it() {
+    fn a_parent_has_the_mark_of_its_worst_descendant() {
         let scene = |id: &str| {
             Sample::new_folder(
                 id,
@@ -127,22 +129,22 @@ mod tests {
         report.add(Rule::IdCharacters, at(1, 3), "an error beside it");
         let marks = SampleStatus::new(&report, &tree, true);
         assert_eq!(
-            marks.worst(Some(RowRef { level: 0, row: 1 })),
+            marks.worst_mark(Some(RowRef { level: 0, row: 1 })),
             StatusMark::Error
         );
         assert_eq!(
-            marks.worst(Some(RowRef { level: 1, row: 2 })),
+            marks.worst_mark(Some(RowRef { level: 1, row: 2 })),
             StatusMark::Warning
         );
         assert_eq!(
-            marks.worst(Some(RowRef { level: 0, row: 0 })),
+            marks.worst_mark(Some(RowRef { level: 0, row: 0 })),
             StatusMark::Ok
         );
         assert_eq!(
             marks.own_mark(RowRef { level: 0, row: 1 }),
             StatusMark::None
         );
-        assert_eq!(marks.worst(None), StatusMark::Error);
+        assert_eq!(marks.worst_mark(None), StatusMark::Error);
         assert_eq!((marks.errors, marks.warnings), (1, 1));
     }
 }

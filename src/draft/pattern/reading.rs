@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::cohort::{Cohort, TokenClass, find_word};
-use super::grouping::Grouping;
+use super::grouping::{FileCell, Grouping};
 use super::name::{TokenKind, natural_key};
 use super::reader::{ExistingStructure, IdPart, IdParts, IdPath, PatternInput};
 use super::{Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenRole};
@@ -89,14 +89,14 @@ fn count_placed_files(report: &PatternReport) -> usize {
 /// Result of trying one reading.
 struct ReadingOutcome {
     roles: Vec<TokenRole>,
-    /// For each row, the index of its root and of its position.
-    cells: Vec<Option<(u32, u32)>>,
+    /// The cell of each row; `None` for rows without a position.
+    cells: Vec<Option<FileCell>>,
     /// Ids of the roots, by index.
     roots: Vec<Arc<str>>,
     positions: Vec<IdPath>,
     /// Rows that match the pattern but have no position, with the reason.
-    out: Vec<(usize, String)>,
-    /// Number of rows in `out` that compete for one position.
+    excluded: Vec<(usize, String)>,
+    /// Number of rows in `excluded` that compete for one position.
     twins: usize,
     placed: usize,
     /// Fraction of the cells (roots × positions) that are filled.
@@ -343,9 +343,9 @@ impl PatternInput<'_> {
         })?;
         let named = root_parts.is_some();
         let mut tried = Grouping::new(self, &roles, root_parts, position_parts);
-        tried.learn_examples(ordered)?;
-        let mut cells: Vec<Option<(u32, u32)>> = vec![None; cohort.rows.len()];
-        let mut out: Vec<(usize, String)> = Vec::new();
+        tried.register_examples(ordered)?;
+        let mut cells: Vec<Option<FileCell>> = vec![None; cohort.rows.len()];
+        let mut excluded: Vec<(usize, String)> = Vec::new();
         let model = &cohort.rows[*cohort.examples.first()?];
         for (row, found) in cohort.rows.iter().enumerate() {
             let fixed = (0..roles.len()).find(|&class| {
@@ -354,31 +354,29 @@ impl PatternInput<'_> {
             if let Some(class) = fixed {
                 let text = cohort.read_class_text(row, class);
                 let wanted = cohort.read_class_text(*cohort.examples.first()?, class);
-                out.push((
+                excluded.push((
                     row,
                     tr!("it has {text} where the pattern has {wanted}", text, wanted),
                 ));
                 continue;
             }
-            let group = tried.assign_group(row);
-            cells[row] = Some((
-                group,
-                if ordered {
-                    0
-                } else {
-                    tried.assign_position(row)
-                },
-            ));
+            let root = tried.assign_root(row);
+            let position = if ordered {
+                0
+            } else {
+                tried.assign_position(row)
+            };
+            cells[row] = Some(FileCell { root, position });
         }
         if ordered {
-            tried.assign_positions_by_order(&mut cells, &mut out)?
+            tried.assign_positions_by_order(&mut cells, &mut excluded)?
         } else {
-            tried.exclude_unsure_files(&mut cells, &mut out)
+            tried.exclude_uncertain_files(&mut cells, &mut excluded)
         }
-        let twins = self.without_twins(&tried, &mut cells, &mut out);
+        let twins = self.exclude_twins(&tried, &mut cells, &mut excluded);
         let shown = cohort.examples.iter().all(|&row| cells[row].is_some());
-        let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.0).collect();
-        let wide: HashSet<u32> = cells.iter().flatten().map(|cell| cell.1).collect();
+        let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.root).collect();
+        let wide: HashSet<u32> = cells.iter().flatten().map(|cell| cell.position).collect();
         let placed = cells.iter().flatten().count();
         let risky = (0..roles.len())
             .any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
@@ -389,7 +387,7 @@ impl PatternInput<'_> {
             cells,
             roots,
             positions,
-            out,
+            excluded,
             twins,
             placed,
             fill,
@@ -421,34 +419,30 @@ impl PatternInput<'_> {
 
     /// Excludes files that compete for one position, and files whose position is occupied. Returns
     /// the number of the former.
-    fn without_twins(
+    fn exclude_twins(
         &self,
         tried: &Grouping<'_, '_>,
-        cells: &mut [Option<(u32, u32)>],
-        out: &mut Vec<(usize, String)>,
+        cells: &mut [Option<FileCell>],
+        excluded: &mut Vec<(usize, String)>,
     ) -> usize {
         let mut twins = 0;
-        let mut counts: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut counts: HashMap<FileCell, u32> = HashMap::new();
         cells
             .iter()
             .flatten()
             .for_each(|cell| *counts.entry(*cell).or_default() += 1);
         for (row, cell) in cells.iter_mut().enumerate() {
-            let Some((group, position)) = *cell else {
+            let Some(own) = *cell else {
                 continue;
             };
             let (root, path) = (
-                &tried.roots[group as usize],
-                &tried.positions[position as usize],
+                &tried.roots[own.root as usize],
+                &tried.positions[own.position as usize],
             );
             let place = || join_place(root, path);
             let example = self.cohort.examples.iter().position(|&shown| shown == row);
-            if counts
-                .get(&(group, position))
-                .is_some_and(|count| *count > 1)
-                && example.is_none()
-            {
-                out.push((row, tr!("several files match {place}", place = place())));
+            if counts.get(&own).is_some_and(|count| *count > 1) && example.is_none() {
+                excluded.push((row, tr!("several files match {place}", place = place())));
                 twins += 1;
                 *cell = None;
             } else if self.cohort.rows[row].file.is_some()
@@ -458,7 +452,7 @@ impl PatternInput<'_> {
                     .get(root)
                     .is_some_and(|filled| filled.contains(path))
             {
-                out.push((row, tr!("{place} exists already", place = place())));
+                excluded.push((row, tr!("{place} exists already", place = place())));
                 *cell = None;
             }
         }
@@ -576,15 +570,15 @@ impl PatternInput<'_> {
         let mut counts = vec![0usize; outcome.positions.len()];
         let mut used = HashSet::new();
         for (row, cell) in cohort.rows.iter().zip(&outcome.cells) {
-            let Some((group, position)) = *cell else {
+            let Some(cell) = *cell else {
                 continue;
             };
-            counts[position as usize] += 1;
-            used.insert(group);
+            counts[cell.position as usize] += 1;
+            used.insert(cell.root);
             if let Some(file) = row.file {
                 let (root, position) = (
-                    outcome.roots[group as usize].clone(),
-                    outcome.positions[position as usize].clone(),
+                    outcome.roots[cell.root as usize].clone(),
+                    outcome.positions[cell.position as usize].clone(),
                 );
                 placed.push(Placement {
                     root,
@@ -613,7 +607,7 @@ impl PatternInput<'_> {
             )
         });
         let mut nearly = cohort.nearly.clone();
-        nearly.extend(outcome.out.into_iter().filter_map(|(row, why)| {
+        nearly.extend(outcome.excluded.into_iter().filter_map(|(row, why)| {
             Some(Nearly {
                 file: cohort.rows[row].file?,
                 why,
@@ -622,11 +616,11 @@ impl PatternInput<'_> {
         nearly.sort_by_key(|file| file.file);
         let new_roots = used
             .iter()
-            .filter(|group| {
+            .filter(|root| {
                 !self
                     .draft
                     .filled
-                    .contains_key(&outcome.roots[**group as usize])
+                    .contains_key(&outcome.roots[**root as usize])
             })
             .count();
         let label = label(&tokens, outcome.ordered);
@@ -658,15 +652,16 @@ fn join_place(root: &str, position: &IdPath) -> String {
 
 /// True when `large` places every file that `small` places, with the same grouping by root and
 /// position.
-fn is_extended_by(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
+fn is_extended_by(small: &[Option<FileCell>], large: &[Option<FileCell>]) -> bool {
+    // Roots of `large` by root of `small`, and conversely; positions of `large` by that of `small`.
     let (mut there, mut back, mut positions) = (HashMap::new(), HashMap::new(), HashMap::new());
     small.iter().zip(large).all(|(a, b)| match (a, b) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(a), Some(b)) => {
-            *there.entry(a.0).or_insert(b.0) == b.0
-                && *back.entry(b.0).or_insert(a.0) == a.0
-                && *positions.entry(a.1).or_insert(b.1) == b.1
+            *there.entry(a.root).or_insert(b.root) == b.root
+                && *back.entry(b.root).or_insert(a.root) == a.root
+                && *positions.entry(a.position).or_insert(b.position) == b.position
         }
     })
 }
@@ -674,7 +669,7 @@ fn is_extended_by(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) ->
 /// True when the roots that both outcomes fill have the same ids, where ids come from the names.
 fn same_ids(a: &ReadingOutcome, b: &ReadingOutcome) -> bool {
     let id =
-        |outcome: &ReadingOutcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
+        |outcome: &ReadingOutcome, cell: FileCell| outcome.roots.get(cell.root as usize).cloned();
     let both = a
         .cells
         .iter()

@@ -54,8 +54,8 @@ fn options() -> Vec<OptionSpec> {
             mark!("scaling"),
             OptionKind::Choice(&["columns", "bands", "none"]),
             mark!(
-                "physical values by the columns scaling:scale_factor and scaling:scale_offset, \
-                by the raster's header, or stored values"
+                "scale and offset of the values: from the columns scaling:scale_factor and \
+                scaling:scale_offset, from the header of the raster, or none"
             ),
         )
         .or("columns"),
@@ -64,7 +64,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stats {
+struct StatsExtension {
     categorical: bool,
     class_values: Option<Vec<i64>>,
     fields: String,
@@ -72,7 +72,7 @@ struct Stats {
 }
 
 fn make(given: &Json) -> Result<Extension> {
-    let stats: Stats = parse_options("stats", &options(), given)?;
+    let stats: StatsExtension = parse_options("stats", &options(), given)?;
     let classes = stats.class_values.as_deref().unwrap_or_default();
     if stats.categorical && classes.is_empty() {
         return Err(Error::usage(
@@ -88,13 +88,13 @@ fn make(given: &Json) -> Result<Extension> {
     Ok(Extension::Sample(Box::new(stats)))
 }
 
-/// Rounded to float32 as stored, so that the draft shows the value that readers get.
+/// Rounds to float32, the stored type, so that the draft shows the value that readers get.
 fn round_to_float32(value: f64) -> Value {
     Value::Float(f64::from(value as f32))
 }
 
-impl Stats {
-    /// Scale factor and offset of the band with index `position`.
+impl StatsExtension {
+    /// Scale factor and offset of the band with index `position`; 1 and 0 where none is given.
     fn read_scaling(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
         Ok(match self.scaling.as_str() {
             "columns" => (
@@ -140,15 +140,15 @@ impl Stats {
             (summary.min, summary.max)
         };
         let scaled = |value: f64| value * factor + offset;
-        let mut all = vec![
+        let mut statistics = vec![
             scaled(low),
             scaled(high),
             scaled(summary.mean),
             summary.std * factor.abs(),
             summary.valid_percent,
         ];
-        all.extend(summary.percentiles.into_iter().map(scaled));
-        Ok(Some(all))
+        statistics.extend(summary.percentiles.into_iter().map(scaled));
+        Ok(Some(statistics))
     }
 
     /// Fraction of each class among the pixels that belong to any of the classes.
@@ -177,8 +177,8 @@ impl Stats {
     }
 }
 
-/// The number of a band in a column of numbers or of lists of numbers; a list that is too short
-/// has its first number for all bands.
+/// The number of a band in a column of numbers or of lists of numbers; the first number of a list
+/// that has none for the band.
 fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> Option<f64> {
     match sample.value(column) {
         Value::List(values) => values
@@ -189,7 +189,7 @@ fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> O
     }
 }
 
-impl SampleExtension for Stats {
+impl SampleExtension for StatsExtension {
     fn schema(&self) -> Vec<FieldSpec> {
         if self.fields == "stats" {
             let dtype = || list_type(DataType::Float32);
@@ -221,23 +221,25 @@ impl SampleExtension for Stats {
             });
         }
         if self.fields == "stats" {
-            return Ok([2, 0, 1, 3].map(|at| collect_statistic(&rows, at)).into());
+            // Mean, minimum, maximum and standard deviation, as in the schema.
+            let indices = [2, 0, 1, 3];
+            return Ok(indices.map(|index| collect_statistic(&rows, index)).into());
         }
-        // As in the Python tools: null when no band has valid pixels; otherwise null for the bands
-        // without.
+        // As in the Python tools: null when no band has valid pixels; otherwise a list with null
+        // for each band without valid pixels.
         if rows.iter().all(Option::is_none) {
             return Ok(vec![Value::Null]);
         }
-        let rows = rows.into_iter().map(|row| row.map(list_singles));
-        Ok(vec![Value::List(
-            rows.map(Option::unwrap_or_default).collect(),
-        )])
+        let bands = rows
+            .into_iter()
+            .map(|row| row.map_or(Value::Null, list_float32));
+        Ok(vec![Value::List(bands.collect())])
     }
 }
 
 /// The statistic with this index of each band; null for bands without valid pixels.
-fn collect_statistic(rows: &[Option<Vec<f64>>], at: usize) -> Value {
-    let numbers = rows.iter().map(|row| row.as_ref()?.get(at).copied());
+fn collect_statistic(rows: &[Option<Vec<f64>>], index: usize) -> Value {
+    let numbers = rows.iter().map(|row| row.as_ref()?.get(index).copied());
     Value::List(
         numbers
             .map(|number| number.map_or(Value::Null, round_to_float32))
@@ -245,6 +247,6 @@ fn collect_statistic(rows: &[Option<Vec<f64>>], at: usize) -> Value {
     )
 }
 
-fn list_singles(numbers: Vec<f64>) -> Value {
+fn list_float32(numbers: Vec<f64>) -> Value {
     Value::List(numbers.into_iter().map(round_to_float32).collect())
 }

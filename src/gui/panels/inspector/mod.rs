@@ -166,7 +166,7 @@ fn sample_ui(
         if padded {
             widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), tr!("Padded"));
         }
-        match cx.session.status.samples.worst(Some(at)) {
+        match cx.session.status.samples.worst_mark(Some(at)) {
             StatusMark::Error => drop(widgets::badge(
                 ui,
                 Tone::Error,

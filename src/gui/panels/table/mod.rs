@@ -490,7 +490,7 @@ impl TableSource for ShownLevel<'_> {
 
     fn mark(&self, row: u64) -> StatusMark {
         let at = self.row_at(row);
-        match self.status.worst(Some(at)) {
+        match self.status.worst_mark(Some(at)) {
             StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => {
                 StatusMark::Padded
             }

@@ -100,7 +100,7 @@ fn filter_ui(ui: &mut Ui, panel: &mut TreePanel, cx: &mut PanelContext<'_>) {
         .icon(icons::FUNNEL)
         .hint(tr!("Filter ids, e.g. roi_00* or t02"))
         .show(ui);
-    let problems = cx.session.status.samples.sample_count();
+    let problems = cx.session.status.samples.count_samples_with_findings();
     let padded = cx.session.totals().padded;
     let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
     if problems > 0 || panel.show == Show::Problems {
@@ -174,7 +174,7 @@ fn refresh(panel: &mut TreePanel, cx: &mut PanelContext<'_>, document: &Document
                 ));
             }
             let problems: std::collections::HashSet<RowRef> = match show {
-                Show::Problems => work_status.samples().collect(),
+                Show::Problems => work_status.samples_with_findings().collect(),
                 _ => Default::default(),
             };
             let mut highest: Option<usize> = None;
@@ -357,7 +357,7 @@ impl ShownTree<'_> {
                     self.summary,
                     &mut self.cells.borrow_mut(),
                     at,
-                    self.status.worst(Some(at)),
+                    self.status.worst_mark(Some(at)),
                     self.is_filtered || self.open.contains(&at),
                 );
                 TreeRow {
@@ -492,7 +492,7 @@ fn root_row(document: &Document, status: &SampleStatus, open: bool) -> TreeRow {
         text: tr!("root").into(),
         strong: true,
         right: paint::format_grouped_number(document.rows(0) as u64),
-        mark: status.worst(None),
+        mark: status.worst_mark(None),
         ..TreeRow::default()
     }
 }
