@@ -155,16 +155,16 @@ impl Structure {
             return RootChanges::default();
         }
         let changes = self.shapes.update(&dataset.root);
-        if changes.afresh {
+        if changes.is_rebuilt {
             self.rows.clear();
         }
-        self.update_pattern(changes.afresh);
+        self.update_pattern(changes.is_rebuilt);
         changes
     }
 
     /// Chooses the pattern again, and compares the shapes that have no comparison with it yet; all
-    /// of them when the pattern differs, or with `afresh`.
-    fn update_pattern(&mut self, afresh: bool) {
+    /// of them when the pattern differs, or with `all`.
+    fn update_pattern(&mut self, all: bool) {
         self.holders = OnceLock::new();
         let picked = match &self.choice {
             PatternChoice::MostCommon => None,
@@ -183,11 +183,11 @@ impl Structure {
         } else {
             None
         };
-        self.nothing_common = common.is_some_and(|(.., is_common)| !is_common);
-        let chosen = picked.or_else(|| common.map(|(shape, first, _)| (shape, first)));
+        self.nothing_common = common.is_some_and(|common| !common.is_common);
+        let chosen = picked.or_else(|| common.map(|common| (common.shape, common.first_root)));
         self.model = chosen.map_or(0, |(_, index)| index);
         let shape = chosen.map(|(shape, _)| shape);
-        if afresh || shape != self.pattern_shape {
+        if all || shape != self.pattern_shape {
             self.pattern_shape = shape;
             self.rows.clear();
             self.pattern.clear();
@@ -215,7 +215,7 @@ impl Structure {
     }
 
     fn lay_out(&mut self, shape: ShapeId, level: usize, parent: Option<u32>) {
-        for position in 0..self.shapes.shapes().width(shape) {
+        for position in 0..self.shapes.shapes().child_count(shape) {
             let (id, below) = self.shapes.shapes().child(shape, position);
             let kind = if self.shapes.shapes().is_folder(below) {
                 SampleKind::Folder
@@ -275,7 +275,7 @@ impl Structure {
         extra: &mut u32,
     ) {
         if wanted == found {
-            let all = self.shapes.shapes().total(wanted) as usize;
+            let all = self.shapes.shapes().descendant_count(wanted) as usize;
             // Padding in the pattern itself is expected.
             let start = states.len();
             self.fill(wanted, None, states);
@@ -332,8 +332,8 @@ impl Structure {
         let (longest, _) = self
             .shapes
             .used_shapes()
-            .min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
-        if shapes.total(longest) == 0 {
+            .min_by_key(|(shape, _)| std::cmp::Reverse(shapes.descendant_count(*shape)))?;
+        if shapes.descendant_count(longest) == 0 {
             return None;
         }
         let mut roots = self.shapes.roots().iter();
@@ -478,7 +478,7 @@ impl Structure {
         let mut rest = row;
         for (index, root) in self.shapes.roots().iter().enumerate() {
             let count = shapes
-                .counts(root.shape)
+                .descendant_counts(root.shape)
                 .get(level - 1)
                 .copied()
                 .unwrap_or(0);
@@ -530,7 +530,11 @@ fn list_child_ids(shapes: &Shapes, shape: ShapeId) -> Vec<&str> {
 fn count_samples_at(shapes: &Shapes, shape: ShapeId, depth: usize) -> u32 {
     match depth.checked_sub(1) {
         None => 1,
-        Some(level) => shapes.counts(shape).get(level).copied().unwrap_or(0),
+        Some(level) => shapes
+            .descendant_counts(shape)
+            .get(level)
+            .copied()
+            .unwrap_or(0),
     }
 }
 

@@ -65,7 +65,9 @@ pub use sample::{
     Dataset, NodePath, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, find_schema,
     no_values,
 };
-pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes};
+pub use shapes::{
+    FILE_SHAPE, MostCommonShape, RootChanges, RootShape, RootShapes, ShapeId, Shapes,
+};
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use stamp::{Modified, Stamp};
 pub use studio_link::{StudioLink, is_studio_link};

@@ -1,6 +1,6 @@
-//! Shapes of the roots (ids and types below a root by position), deduplicated. Input of the
-//! structure view and the check while editing: an edit of one root visits that root only, as the
-//! tortillas of all others are shared with the previous state.
+//! Shapes of the roots (ids and types below a root by position), each stored once. The structure
+//! view and the check while editing use them: an edit of one root visits only that root, as the
+//! tortillas of all others are shared with the state before the edit.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::{
 pub type ShapeId = u32;
 /// The shape of a FILE.
 pub const FILE_SHAPE: ShapeId = 0;
-/// Maximum depth that is examined; far beyond the allowed depth.
+/// Maximum depth that is examined, far more than a dataset may have.
 const DEEPEST: usize = 64;
 
 /// The contents of a FOLDER.
@@ -25,20 +25,24 @@ struct ShapeNode {
     children: Arc<[(u32, ShapeId)]>,
     /// Number of descendants by level, children first.
     counts: Box<[u32]>,
-    /// An id is invalid or duplicated, or a FOLDER is empty.
-    faulty: bool,
+    /// Here or below, an id is invalid or duplicated, or a FOLDER is empty.
+    is_faulty: bool,
 }
 
 /// Distinct shapes, numbered. Equal numbers mean equal ids (in any Unicode form) and types by
 /// position at every depth.
 pub struct Shapes {
+    /// By shape.
     nodes: Vec<ShapeNode>,
-    known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
+    shape_of_children: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
+    /// Symbols of ids: ids that are equal in some Unicode form have one symbol.
     symbols: HashMap<Arc<str>, u32>,
+    /// Ids by symbol.
     texts: Vec<Arc<str>>,
     schemas: Vec<Schema>,
-    fields: Vec<Box<[(u8, u32)]>>,
-    known_fields: HashMap<Box<[(u8, u32)]>, u32>,
+    /// Distinct lists of (level, schema number), sorted.
+    schema_lists: Vec<Box<[(u8, u32)]>>,
+    schema_list_numbers: HashMap<Box<[(u8, u32)]>, u32>,
 }
 
 impl Default for Shapes {
@@ -46,16 +50,16 @@ impl Default for Shapes {
         let file = ShapeNode {
             children: Arc::from([]),
             counts: Box::default(),
-            faulty: false,
+            is_faulty: false,
         };
         Self {
             nodes: vec![file],
-            known: HashMap::new(),
+            shape_of_children: HashMap::new(),
             symbols: HashMap::new(),
             texts: Vec::new(),
             schemas: Vec::new(),
-            fields: Vec::new(),
-            known_fields: HashMap::new(),
+            schema_lists: Vec::new(),
+            schema_list_numbers: HashMap::new(),
         }
     }
 }
@@ -67,7 +71,7 @@ impl Shapes {
     }
 
     /// Number of children of a FOLDER of this shape.
-    pub fn width(&self, shape: ShapeId) -> usize {
+    pub fn child_count(&self, shape: ShapeId) -> usize {
         self.nodes[shape as usize].children.len()
     }
 
@@ -86,12 +90,13 @@ impl Shapes {
     }
 
     /// Number of descendants by level, children first.
-    pub fn counts(&self, shape: ShapeId) -> &[u32] {
+    pub fn descendant_counts(&self, shape: ShapeId) -> &[u32] {
         &self.nodes[shape as usize].counts
     }
 
-    /// The descendants of a FOLDER, without those of padding.
-    fn descendants(
+    /// Adds the descendants of a FOLDER, without those of padding, to `all`. `parent` is the key of
+    /// the FOLDER, `parent_at` its index in `all`.
+    fn collect_descendants(
         &self,
         shape: ShapeId,
         parent: u64,
@@ -102,14 +107,13 @@ impl Shapes {
             let child = ShapeChild::new(parent, parent_at, index, id, self.is_folder(below));
             all.push(child);
             if !child.is_padding {
-                self.descendants(below, child.key, Some(all.len() - 1), all);
+                self.collect_descendants(below, child.key, Some(all.len() - 1), all);
             }
         }
     }
 
-    /// Number of descendants.
-    pub fn total(&self, shape: ShapeId) -> u64 {
-        self.counts(shape)
+    pub fn descendant_count(&self, shape: ShapeId) -> u64 {
+        self.descendant_counts(shape)
             .iter()
             .map(|&count| u64::from(count))
             .sum()
@@ -117,12 +121,12 @@ impl Shapes {
 
     /// True when the shape contains an invalid id, duplicate sibling ids or an empty FOLDER.
     pub fn is_faulty(&self, shape: ShapeId) -> bool {
-        self.nodes[shape as usize].faulty
+        self.nodes[shape as usize].is_faulty
     }
 
-    /// The schemas at and below a root as (level, schema number), sorted.
-    pub fn fields(&self, fields: u32) -> &[(u8, u32)] {
-        &self.fields[fields as usize]
+    /// The list of schemas with this number: (level, schema number), sorted.
+    pub fn schema_list(&self, number: u32) -> &[(u8, u32)] {
+        &self.schema_lists[number as usize]
     }
 
     /// True when `found` differs from `wanted` at most by padding (PIT-1).
@@ -131,7 +135,7 @@ impl Shapes {
             return true;
         }
         if self.is_folder(wanted) != self.is_folder(found)
-            || self.width(wanted) != self.width(found)
+            || self.child_count(wanted) != self.child_count(found)
         {
             return false;
         }
@@ -151,46 +155,47 @@ impl Shapes {
         })
     }
 
-    /// The shape of a sample; collects the schemas of its descendants in `fields`.
+    /// The shape of a sample. Adds the schemas of its descendants to `schemas`, as (level, schema
+    /// number).
     fn shape_of_sample(
         &mut self,
         sample: &Sample,
         level: usize,
-        fields: &mut Vec<(u8, u32)>,
+        schemas: &mut Vec<(u8, u32)>,
     ) -> ShapeId {
         let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else {
             return FILE_SHAPE;
         };
-        let schema = (level as u8 + 1, self.schema(&tortilla.schema));
-        if !fields.contains(&schema) {
-            fields.push(schema);
+        let schema = (level as u8 + 1, self.intern_schema(&tortilla.schema));
+        if !schemas.contains(&schema) {
+            schemas.push(schema);
         }
         let mut children = Vec::with_capacity(tortilla.samples.len());
         for child in &tortilla.samples {
-            let symbol = self.symbol(&child.id);
-            children.push((symbol, self.shape_of_sample(child, level + 1, fields)));
+            let symbol = self.intern_id(&child.id);
+            children.push((symbol, self.shape_of_sample(child, level + 1, schemas)));
         }
-        match self.known.get(children.as_slice()) {
+        match self.shape_of_children.get(children.as_slice()) {
             Some(&shape) => shape,
-            None => self.learn(children),
+            None => self.add_shape(children),
         }
     }
 
-    fn learn(&mut self, children: Vec<(u32, ShapeId)>) -> ShapeId {
+    fn add_shape(&mut self, children: Vec<(u32, ShapeId)>) -> ShapeId {
         let mut counts: Vec<u32> = if children.is_empty() {
             Vec::new()
         } else {
             vec![children.len() as u32]
         };
         let symbols = sort_symbols(&children);
-        let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
-        let mut faulty = children.is_empty()
-            || twins
+        let has_duplicates = symbols.windows(2).any(|pair| pair[0] == pair[1]);
+        let mut is_faulty = children.is_empty()
+            || has_duplicates
             || self.have_invalid_id(&symbols)
-            || self.have_case_twins(&symbols);
+            || self.have_ids_equal_without_case(&symbols);
         for &(_, below) in &children {
             let node = &self.nodes[below as usize];
-            faulty |= node.faulty;
+            is_faulty |= node.is_faulty;
             if counts.len() < node.counts.len() + 1 {
                 counts.resize(node.counts.len() + 1, 0);
             }
@@ -203,20 +208,22 @@ impl Shapes {
         self.nodes.push(ShapeNode {
             children: children.clone(),
             counts: counts.into(),
-            faulty,
+            is_faulty,
         });
-        self.known.insert(children, shape);
+        self.shape_of_children.insert(children, shape);
         shape
     }
 
     fn have_invalid_id(&self, symbols: &[u32]) -> bool {
-        let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
+        let is_invalid =
+            |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
         symbols
             .iter()
-            .any(|&symbol| is_bad(&self.texts[symbol as usize]))
+            .any(|&symbol| is_invalid(&self.texts[symbol as usize]))
     }
 
-    fn have_case_twins(&self, symbols: &[u32]) -> bool {
+    /// True when two of the ids differ at most in upper and lower case.
+    fn have_ids_equal_without_case(&self, symbols: &[u32]) -> bool {
         let mut names: Vec<String> = symbols
             .iter()
             .map(|&symbol| without_case(&self.texts[symbol as usize]))
@@ -225,7 +232,8 @@ impl Shapes {
         names.windows(2).any(|pair| pair[0] == pair[1])
     }
 
-    fn symbol(&mut self, id: &Arc<str>) -> u32 {
+    /// The symbol of an id, which is new for a new id.
+    fn intern_id(&mut self, id: &Arc<str>) -> u32 {
         if let Some(&symbol) = self.symbols.get(&**id) {
             return symbol;
         }
@@ -247,7 +255,7 @@ impl Shapes {
         symbol
     }
 
-    fn schema(&mut self, schema: &Schema) -> u32 {
+    fn intern_schema(&mut self, schema: &Schema) -> u32 {
         let known = find_schema(&self.schemas, schema);
         known.unwrap_or_else(|| {
             self.schemas.push(schema.clone());
@@ -255,14 +263,14 @@ impl Shapes {
         }) as u32
     }
 
-    fn fields_id(&mut self, fields: &[(u8, u32)]) -> u32 {
-        if let Some(&id) = self.known_fields.get(fields) {
-            return id;
+    fn intern_schema_list(&mut self, schemas: &[(u8, u32)]) -> u32 {
+        if let Some(&number) = self.schema_list_numbers.get(schemas) {
+            return number;
         }
-        let id = self.fields.len() as u32;
-        self.fields.push(fields.into());
-        self.known_fields.insert(fields.into(), id);
-        id
+        let number = self.schema_lists.len() as u32;
+        self.schema_lists.push(schemas.into());
+        self.schema_list_numbers.insert(schemas.into(), number);
+        number
     }
 }
 
@@ -275,29 +283,40 @@ fn sort_symbols(children: &[(u32, ShapeId)]) -> Vec<u32> {
 /// Cached state of one root: 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootShape {
-    /// Shape of the root.
     pub shape: ShapeId,
-    /// Its list of schemas, for [`Shapes::fields`].
-    pub fields: u32,
+    /// Number of the list of the schemas at and below the root, for [`Shapes::schema_list`].
+    pub schema_list: u32,
 }
 
 /// Result of an update.
 #[derive(Clone, Debug, Default)]
 pub struct RootChanges {
-    /// Replaced roots, as a range before the update. Roots outside the range are at most shifted.
+    /// Replaced roots, as a range of indices before the update. Roots outside of it did not change,
+    /// but may have other indices.
     pub before: Range<usize>,
     /// The same range after the update.
     pub after: Range<usize>,
-    /// Indices in `after` of the roots that differ.
+    /// Indices after the update of the roots that differ.
     pub touched: Vec<usize>,
     /// True when an id, a type or the number of samples differs; values and schemas do not count.
-    pub reshaped: bool,
-    /// True when everything was recomputed and former shape numbers are invalid.
-    pub afresh: bool,
+    pub has_new_shapes: bool,
+    /// True when all shapes were computed again: numbers of shapes from before are invalid.
+    pub is_rebuilt: bool,
     /// For each level, the number of rows before those of the replaced roots.
     pub rows_before: Vec<u32>,
     /// For each level, the number of rows of the replaced roots before the update.
     pub rows_removed: Vec<u32>,
+}
+
+/// The shape that most roots have or nearly have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostCommonShape {
+    pub shape: ShapeId,
+    /// Index of the first root with the shape.
+    pub first_root: usize,
+    /// False when the choice is arbitrary: the roots have too little in common, or several shapes
+    /// fit them equally well.
+    pub is_common: bool,
 }
 
 /// The shape of every root of a dataset.
@@ -306,9 +325,10 @@ pub struct RootShapes {
     root: Arc<Tortilla>,
     roots: Vec<RootShape>,
     shapes: Shapes,
-    /// Number of roots by shape, and by list of schemas.
-    held: Vec<u32>,
-    held_fields: Vec<u32>,
+    /// Number of roots by shape.
+    roots_per_shape: Vec<u32>,
+    /// Number of roots by list of schemas.
+    roots_per_schema_list: Vec<u32>,
 }
 
 impl RootShapes {
@@ -330,29 +350,29 @@ impl RootShapes {
     /// Shapes in use, with their numbers of roots.
     pub fn used_shapes(&self) -> impl Iterator<Item = (ShapeId, u32)> {
         (0..)
-            .zip(self.held.iter().copied())
+            .zip(self.roots_per_shape.iter().copied())
             .filter(|(_, count)| *count > 0)
     }
 
-    /// Lists of schemas in use, for [`Shapes::fields`], with their numbers of roots.
-    pub fn held_fields(&self) -> impl Iterator<Item = (u32, u32)> {
+    /// Lists of schemas in use, for [`Shapes::schema_list`], with their numbers of roots.
+    pub fn used_schema_lists(&self) -> impl Iterator<Item = (u32, u32)> {
         (0..)
-            .zip(self.held_fields.iter().copied())
+            .zip(self.roots_per_schema_list.iter().copied())
             .filter(|(_, count)| *count > 0)
     }
 
-    fn hold(&mut self, root: RootShape) {
-        let (shape, fields) = (root.shape as usize, root.fields as usize);
-        self.held.resize(self.held.len().max(shape + 1), 0);
-        self.held_fields
-            .resize(self.held_fields.len().max(fields + 1), 0);
-        self.held[shape] += 1;
-        self.held_fields[fields] += 1;
+    fn count_root(&mut self, root: RootShape) {
+        let (shape, list) = (root.shape as usize, root.schema_list as usize);
+        let (shapes, lists) = (&mut self.roots_per_shape, &mut self.roots_per_schema_list);
+        shapes.resize(shapes.len().max(shape + 1), 0);
+        lists.resize(lists.len().max(list + 1), 0);
+        shapes[shape] += 1;
+        lists[list] += 1;
     }
 
-    fn release(&mut self, root: RootShape) {
-        self.held[root.shape as usize] -= 1;
-        self.held_fields[root.fields as usize] -= 1;
+    fn uncount_root(&mut self, root: RootShape) {
+        self.roots_per_shape[root.shape as usize] -= 1;
+        self.roots_per_schema_list[root.schema_list as usize] -= 1;
     }
 
     /// Updates the entries to `root`. Visits only roots that are not shared with the previous
@@ -363,15 +383,16 @@ impl RootShapes {
             return RootChanges::default();
         }
         // Unused shapes are dropped once they are the majority.
-        let afresh = self.shapes.nodes.len() + self.shapes.texts.len()
+        let is_rebuilt = self.shapes.nodes.len() + self.shapes.texts.len()
             > 4 * root.samples.len() + 200_000
             && self.shapes.nodes.len() > 4 * self.roots.len() + 100_000;
-        if afresh {
+        if is_rebuilt {
             *self = Self::default();
         }
         let old = std::mem::replace(&mut self.root, root.clone());
         let (old, new) = (&old.samples, &root.samples);
         let shorter = old.len().min(new.len());
+        // Numbers of equal samples at the start and at the end.
         let head = (0..shorter)
             .find(|&index| !is_same_sample(&old[index], &new[index]))
             .unwrap_or(shorter);
@@ -379,47 +400,50 @@ impl RootShapes {
             .find(|&back| !is_same_sample(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
         let tail = tail.unwrap_or(shorter - head);
         let (before, after) = (head..old.len() - tail, head..new.len() - tail);
-        let aligned = before.len() == after.len();
-        let (rows_before, rows_removed) = (self.rows(0..before.start), self.rows(before.clone()));
+        let has_same_count = before.len() == after.len();
+        let (rows_before, rows_removed) = (
+            self.count_rows(0..before.start),
+            self.count_rows(before.clone()),
+        );
         let mut touched = Vec::new();
-        let mut fresh = Vec::with_capacity(after.len());
-        let mut fields = Vec::new();
-        let mut reshaped = afresh || !aligned;
+        let mut replacements = Vec::with_capacity(after.len());
+        let mut schemas = Vec::new();
+        let mut has_new_shapes = is_rebuilt || !has_same_count;
         for index in after.clone() {
-            if aligned && is_same_sample(&old[index], &new[index]) {
-                fresh.push(self.roots[index]);
+            if has_same_count && is_same_sample(&old[index], &new[index]) {
+                replacements.push(self.roots[index]);
                 continue;
             }
-            fields.clear();
-            let shape = self.shapes.shape_of_sample(&new[index], 0, &mut fields);
-            fields.sort_unstable();
-            reshaped |=
-                aligned && (self.roots[index].shape != shape || old[index].id != new[index].id);
-            fresh.push(RootShape {
+            schemas.clear();
+            let shape = self.shapes.shape_of_sample(&new[index], 0, &mut schemas);
+            schemas.sort_unstable();
+            has_new_shapes |= has_same_count
+                && (self.roots[index].shape != shape || old[index].id != new[index].id);
+            replacements.push(RootShape {
                 shape,
-                fields: self.shapes.fields_id(&fields),
+                schema_list: self.shapes.intern_schema_list(&schemas),
             });
             touched.push(index);
         }
-        fresh.iter().for_each(|&root| self.hold(root));
-        let gone: Vec<RootShape> = self.roots.splice(before.clone(), fresh).collect();
-        gone.into_iter().for_each(|root| self.release(root));
+        replacements.iter().for_each(|&root| self.count_root(root));
+        let removed: Vec<RootShape> = self.roots.splice(before.clone(), replacements).collect();
+        removed.into_iter().for_each(|root| self.uncount_root(root));
         RootChanges {
             before,
             after,
             touched,
-            reshaped,
-            afresh,
+            has_new_shapes,
+            is_rebuilt,
             rows_before,
             rows_removed,
         }
     }
 
     /// For each level, the number of rows of these roots.
-    fn rows(&self, roots: Range<usize>) -> Vec<u32> {
+    fn count_rows(&self, roots: Range<usize>) -> Vec<u32> {
         let mut rows = vec![roots.len() as u32];
         for root in self.roots.get(roots).unwrap_or_default() {
-            let counts = self.shapes.counts(root.shape);
+            let counts = self.shapes.descendant_counts(root.shape);
             if rows.len() < counts.len() + 1 {
                 rows.resize(counts.len() + 1, 0);
             }
@@ -430,50 +454,48 @@ impl RootShapes {
         rows
     }
 
-    /// The shape that most roots have or nearly have, its first root, and whether it is common
-    /// ([`common_shape`]).
-    pub fn most_common(&self) -> Option<(ShapeId, usize, bool)> {
-        let held: Vec<(ShapeId, u32)> = self.used_shapes().collect();
-        let most = held.iter().map(|(_, count)| *count).max()?;
-        let mut first: Vec<usize> = vec![usize::MAX; self.held.len()];
+    /// The shape that most roots have or nearly have ([`common_shape`]).
+    pub fn most_common(&self) -> Option<MostCommonShape> {
+        let used: Vec<(ShapeId, u32)> = self.used_shapes().collect();
+        let most = used.iter().map(|(_, count)| *count).max()?;
+        let mut first: Vec<usize> = vec![usize::MAX; self.roots_per_shape.len()];
         let total = self.roots.len();
-        // Nearly always one shape is held by more than half of the roots; then nothing else has to
-        // be searched.
+        // Nearly always more than half of the roots have one shape: the others are not compared.
         if most as usize * 2 > total {
-            let (shape, _) = *held.iter().find(|(_, count)| *count == most)?;
-            return Some((
+            let (shape, _) = *used.iter().find(|(_, count)| *count == most)?;
+            return Some(MostCommonShape {
                 shape,
-                self.roots.iter().position(|root| root.shape == shape)?,
-                true,
-            ));
+                first_root: self.roots.iter().position(|root| root.shape == shape)?,
+                is_common: true,
+            });
         }
         for (index, root) in self.roots.iter().enumerate() {
             let known = &mut first[root.shape as usize];
             *known = (*known).min(index);
         }
-        let uses: Vec<ShapeUse> = held
+        let uses: Vec<ShapeUse> = used
             .iter()
             .map(|&(shape, count)| ShapeUse {
                 roots: u64::from(count),
                 first: first[shape as usize],
-                samples: self.shapes.total(shape),
+                samples: self.shapes.descendant_count(shape),
             })
             .collect();
         let common = common_shape(&uses, |index| {
-            let shape = held[index].0;
+            let shape = used[index].0;
             let mut all = vec![ShapeChild::root(self.shapes.is_folder(shape))];
-            self.shapes.descendants(shape, 1, None, &mut all);
+            self.shapes.collect_descendants(shape, 1, None, &mut all);
             all
         })?;
-        Some((
-            held[common.index].0,
-            uses[common.index].first,
-            common.is_common,
-        ))
+        Some(MostCommonShape {
+            shape: used[common.index].0,
+            first_root: uses[common.index].first,
+            is_common: common.is_common,
+        })
     }
 }
 
-/// True for samples of one id whose children, if they have any, are the same object.
+/// True when both samples have the same id and share their children in memory, or have none.
 fn is_same_sample(a: &Sample, b: &Sample) -> bool {
     match (a.children(), b.children()) {
         (None, None) => a.id == b.id,
@@ -499,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_root_that_changed_is_looked_at() {
+    fn only_the_root_that_changed_is_visited() {
         let mut samples: Vec<Sample> = (0..50)
             .map(|n| scene(&format!("r{n}"), &["a", "b"]))
             .collect();
@@ -514,11 +536,13 @@ mod tests {
         samples[20] = scene("r20", &["a"]);
         let changes = shapes.update(&Tortilla::new(samples.clone()).into());
         assert_eq!((changes.touched, changes.after), (vec![20], 20..21));
-        let (model, first, _) = shapes.most_common().expect("has roots");
+        let common = shapes.most_common().expect("has roots");
         assert_eq!(
             (
-                first,
-                shapes.shapes().conforms(model, shapes.roots()[20].shape)
+                common.first_root,
+                shapes
+                    .shapes()
+                    .conforms(common.shape, shapes.roots()[20].shape)
             ),
             (0, false)
         );
@@ -544,7 +568,10 @@ mod tests {
             [49]
         );
         assert_eq!(
-            shapes.held_fields().map(|(_, count)| count).sum::<u32>(),
+            shapes
+                .used_schema_lists()
+                .map(|(_, count)| count)
+                .sum::<u32>(),
             49
         );
     }

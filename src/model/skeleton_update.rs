@@ -8,7 +8,7 @@ impl Skeleton {
     /// The tree of `dataset`, derived from this tree and `changes`. `None` when the tree must be
     /// rebuilt.
     pub fn apply_root_changes(&self, dataset: &Dataset, changes: &RootChanges) -> Option<Self> {
-        if changes.afresh || changes.rows_before.is_empty() || self.levels.is_empty() {
+        if changes.is_rebuilt || changes.rows_before.is_empty() || self.levels.is_empty() {
             return None;
         }
         let samples = dataset.root.samples.get(changes.after.clone())?.to_vec();

@@ -100,7 +100,7 @@ struct DraftViews {
 impl DraftViews {
     fn update(&mut self, dataset: &Dataset) {
         let changes = self.structure.follow(dataset);
-        if changes.reshaped {
+        if changes.has_new_shapes {
             self.tree = self
                 .tree
                 .take()

@@ -10,9 +10,9 @@ use super::{collection, conventions, pit, schema};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule,
-    RuleSettings, Sample, SamplePath, ShapeId, Skeleton, Tortilla, check_portable_name,
-    check_sample_id, without_case,
+    Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, MostCommonShape, Profile, Report,
+    RootShapes, Rule, RuleSettings, Sample, SamplePath, ShapeId, Skeleton, Tortilla,
+    check_portable_name, check_sample_id, without_case,
 };
 
 /// State of the last check; one per draft.
@@ -72,12 +72,16 @@ impl LiveCheck {
         let roots = &dataset.root.samples;
         self.check_roots(dataset, &mut report);
         let chosen = pattern.and_then(|id| roots.iter().position(|sample| *sample.id == *id));
-        let picked = chosen.map(|index| (self.shapes.roots()[index].shape, index, true));
-        if let Some((model, first, is_common)) = picked.or_else(|| self.shapes.most_common()) {
+        let picked = chosen.map(|index| MostCommonShape {
+            shape: self.shapes.roots()[index].shape,
+            first_root: index,
+            is_common: true,
+        });
+        if let Some(common) = picked.or_else(|| self.shapes.most_common()) {
             let against = Against {
-                model,
+                model: common.shape,
                 chosen,
-                is_common,
+                is_common: common.is_common,
                 schemas: self.reference_schemas(),
                 root_schema: dataset.root.schema.clone(),
                 language: crate::text::current_language(),
@@ -88,7 +92,7 @@ impl LiveCheck {
                 self.uniform.clear();
                 self.against = Some(against);
             }
-            self.check_below(dataset, first, &mut report, ctx)?;
+            self.check_below(dataset, common.first_root, &mut report, ctx)?;
         }
         conventions::check_draft(dataset, &mut report);
         collection::check_collection(&dataset.collection, &mut report);
@@ -109,7 +113,7 @@ impl LiveCheck {
     fn update(&mut self, dataset: &Dataset) {
         let old = self.shapes.tortilla().clone();
         let changes = self.shapes.update(&dataset.root);
-        if changes.afresh {
+        if changes.is_rebuilt {
             *self = Self {
                 shapes: std::mem::take(&mut self.shapes),
                 ..Self::default()
@@ -194,12 +198,12 @@ impl LiveCheck {
     fn reference_schemas(&self) -> Vec<(usize, u32)> {
         let mut levels: Vec<(usize, u32)> = Vec::new();
         let mut seen = HashSet::new();
-        let kinds = self.shapes.held_fields().count();
+        let list_count = self.shapes.used_schema_lists().count();
         for (index, root) in self.shapes.roots().iter().enumerate() {
-            if !seen.insert(root.fields) {
+            if !seen.insert(root.schema_list) {
                 continue;
             }
-            for &(level, schema) in self.shapes.shapes().fields(root.fields) {
+            for &(level, schema) in self.shapes.shapes().schema_list(root.schema_list) {
                 let place = level as usize - 1;
                 if place == levels.len() {
                     // A root with several schemas is examined in any case, so either may be
@@ -208,7 +212,7 @@ impl LiveCheck {
                 }
             }
             // Stops when all lists of schemas, or all levels, are covered.
-            if seen.len() == kinds || levels.len() >= MAX_LEVELS * 2 {
+            if seen.len() == list_count || levels.len() >= MAX_LEVELS * 2 {
                 break;
             }
         }
@@ -244,7 +248,7 @@ impl LiveCheck {
         let deepest = self
             .shapes
             .used_shapes()
-            .map(|(shape, _)| shapes.counts(shape).len() + 1)
+            .map(|(shape, _)| shapes.descendant_counts(shape).len() + 1)
             .max()
             .unwrap_or(0);
         if deepest > MAX_LEVELS {
@@ -306,7 +310,7 @@ impl LiveCheck {
             let sizes = self
                 .shapes
                 .used_shapes()
-                .map(|(shape, _)| shapes.total(shape))
+                .map(|(shape, _)| shapes.descendant_count(shape))
                 .collect();
             pit::report_tie(dataset.root.samples.len(), sizes, report);
         }
@@ -321,9 +325,9 @@ impl LiveCheck {
                     !is_common || conforms(shape)
                 }) && !shapes.is_faulty(shape)
             })
-            && self.shapes.held_fields().all(|(fields, _)| {
-                get_or_find(&mut self.uniform, fields, || {
-                    are_uniform(shapes.fields(fields), &against.schemas)
+            && self.shapes.used_schema_lists().all(|(list, _)| {
+                get_or_find(&mut self.uniform, list, || {
+                    are_uniform(shapes.schema_list(list), &against.schemas)
                 })
             });
         if sound {
@@ -338,9 +342,9 @@ impl LiveCheck {
             let conforms = get_or_find(&mut self.conforming, root.shape, || {
                 !is_common || conforms(root.shape)
             });
-            let same_fields = || are_uniform(shapes.fields(root.fields), &against.schemas);
-            let same_fields = get_or_find(&mut self.uniform, root.fields, same_fields);
-            if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {
+            let is_uniform = || are_uniform(shapes.schema_list(root.schema_list), &against.schemas);
+            let is_uniform = get_or_find(&mut self.uniform, root.schema_list, is_uniform);
+            if !conforms || !is_uniform || self.bad_ids[index] || shapes.is_faulty(root.shape) {
                 if looked_at == FINDINGS_KEPT {
                     left += 1;
                 } else {
@@ -356,7 +360,7 @@ impl LiveCheck {
                             sample,
                             compared,
                             &against.schemas,
-                            shapes.counts(root.shape),
+                            shapes.descendant_counts(root.shape),
                         )
                         .into()
                     });
@@ -366,7 +370,10 @@ impl LiveCheck {
                 }
             }
             starts[0] += 1;
-            for (start, count) in starts[1..].iter_mut().zip(shapes.counts(root.shape)) {
+            for (start, count) in starts[1..]
+                .iter_mut()
+                .zip(shapes.descendant_counts(root.shape))
+            {
                 *start += count;
             }
         }
@@ -378,8 +385,8 @@ impl LiveCheck {
 }
 
 /// True when a root has the reference schemas of the levels.
-fn are_uniform(fields: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
-    fields.iter().all(|&(level, schema)| {
+fn are_uniform(schemas: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
+    schemas.iter().all(|&(level, schema)| {
         levels
             .get(level as usize - 1)
             .is_some_and(|known| known.1 == schema)
