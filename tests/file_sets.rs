@@ -125,10 +125,10 @@ fn a_deep_check_names_the_files_of_a_written_dataset_that_can_not_be_read_alone(
         .studio(["validate", "--deep", "--json", &text(&target)])
         .json();
     let found = report["findings"].as_array().expect("findings");
-    let incomplete: Vec<&str> = found
+    let members: Vec<&str> = found
         .iter()
         .filter(|f| f["rule"] == "SRC-4")
         .filter_map(|f| f["at"].as_str())
         .collect();
-    assert_eq!(incomplete, ["s1 / cube.dat", "s2 / cube.dat"], "{report}");
+    assert_eq!(members, ["s1 / cube.dat", "s2 / cube.dat"], "{report}");
 }

@@ -417,7 +417,7 @@ rules! {
             geotransform is in a sidecar, which is not packed.")
         "Burn it in with `optimise`, pack it as a sample of its own (`create --sidecars pack`), or \
             leave it.";
-    FileIncomplete "SRC-4" Error Both "5.5.1"
+    FileNeedsOthers "SRC-4" Error Both "5.5.1"
         mark!("Every FILE can be read alone: it is not part of a raster or table of several files, \
             such as the .dat of ENVI without its .hdr. Found in drafts and by a deep check.")
         "Write it as one file: burn it in (`create --sidecars burn-in`), which makes a GeoTIFF of \

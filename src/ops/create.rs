@@ -17,7 +17,7 @@ use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
 use super::sidecars::{SidecarHandling, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
-use super::write::{build_with_warnings, refuse_incomplete_files};
+use super::write::{build_with_warnings, refuse_multi_file_formats};
 use crate::container::{
     BuildOptions, Built, DatasetVersion, Scratch, TortillaOptions, detect, open,
     read_collection_file,
@@ -160,7 +160,7 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     }
     let built = match &input.output {
         CreateOutput::Dataset(options) => build_with_warnings(dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => refuse_incomplete_files(&dataset, ctx)
+        CreateOutput::FirstGeneration(_, options) => refuse_multi_file_formats(&dataset, ctx)
             .and_then(|()| {
                 write_first_generation(&dataset, &DatasetVersion::default(), options, ctx)
             }),

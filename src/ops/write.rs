@@ -138,7 +138,7 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     }
     if errors
         .iter()
-        .any(|finding| finding.rule == Rule::FileIncomplete)
+        .any(|finding| finding.rule == Rule::FileNeedsOthers)
     {
         error = error.hint(
             "make one file of each raster or vector layer of several files: `create --sidecars \
@@ -172,13 +172,13 @@ pub(super) fn refuse_new_errors(before: &Report, after: Report) -> Result<()> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Invalid`] for a file that can't be read alone, and cancellation.
-pub(super) fn refuse_incomplete_files(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
+pub(super) fn refuse_multi_file_formats(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
     let mut sources = validate::sources(dataset, ctx)?;
     warn_of_sources(&sources, ctx);
     warn_of_findings(&sources, ctx);
     sources
         .findings
-        .retain(|finding| finding.rule == Rule::FileIncomplete);
+        .retain(|finding| finding.rule == Rule::FileNeedsOthers);
     refuse_invalid(&sources)
 }
 

@@ -445,7 +445,7 @@ impl Studio {
 fn is_shown_during_editing(finding: &Finding) -> bool {
     matches!(
         finding.rule,
-        Rule::RasterRead | Rule::SidecarLeft | Rule::FileIncomplete | Rule::PitTransposed
+        Rule::RasterRead | Rule::SidecarLeft | Rule::FileNeedsOthers | Rule::PitTransposed
     )
 }
 

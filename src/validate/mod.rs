@@ -10,12 +10,12 @@ mod crs_texts;
 mod extent;
 mod folder;
 mod header_cache;
-mod incomplete_files;
 mod incremental;
 mod joined;
 mod labels;
 mod levels;
 mod local_meta;
+mod multi_file_formats;
 mod pit;
 pub mod pixels;
 mod readable;
@@ -264,7 +264,7 @@ pub fn copied_container(
 fn is_rule_of_contents(rule: Rule) -> bool {
     matches!(
         rule,
-        Rule::RasterRead | Rule::FileIncomplete | Rule::PitTransposed
+        Rule::RasterRead | Rule::FileNeedsOthers | Rule::PitTransposed
     ) || RasterProperty::of_rule(rule).is_some()
 }
 
@@ -386,7 +386,7 @@ fn check_contents(
 ) -> Result<()> {
     absorb(readable::check(reader, cache, report, ctx), report)?;
     absorb(crs_texts::check_headers(reader, cache, report, ctx), report)?;
-    absorb(incomplete_files::check(reader, report, ctx), report)?;
+    absorb(multi_file_formats::check(reader, report, ctx), report)?;
     absorb(table_statistics::check(reader, report, ctx), report)
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::consistency::find_draft_raster;
 use super::header_cache::HeaderCache;
 use super::readable::{header_fault, header_message};
-use super::{incomplete_files, transposed};
+use super::{multi_file_formats, transposed};
 use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -58,7 +58,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             covers,
         } in faults
         {
-            if rule == Rule::FileIncomplete
+            if rule == Rule::FileNeedsOthers
                 && samples
                     .get(row)
                     .and_then(|sample| local_file(sample))
@@ -167,8 +167,8 @@ fn source_fault(
             covers,
             ..SourceFault::new(
                 row,
-                Rule::FileIncomplete,
-                incomplete_files::format_set_message(name, &set),
+                Rule::FileNeedsOthers,
+                multi_file_formats::format_set_message(name, &set),
             )
         }));
     }
@@ -493,8 +493,8 @@ fn reference_problem(sample: &Sample) -> Option<(Rule, String)> {
     let named = local.then(|| references_of(path).ok().flatten())??;
     Some(if named.is_header() {
         (
-            Rule::FileIncomplete,
-            incomplete_files::format_header_message(file.file_name()?.to_str()?, &named),
+            Rule::FileNeedsOthers,
+            multi_file_formats::format_header_message(file.file_name()?.to_str()?, &named),
         )
     } else {
         (Rule::DataElsewhere, super::references::message(&named))
@@ -563,7 +563,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            [(Rule::FileIncomplete, "cube.dat".to_owned())],
+            [(Rule::FileNeedsOthers, "cube.dat".to_owned())],
             "{report:?}"
         );
         let message = &report.findings[0].message;
@@ -578,7 +578,7 @@ mod tests {
         assert!(
             sources(&dataset, &JobContext::default())
                 .expect("checks")
-                .has(Rule::FileIncomplete)
+                .has(Rule::FileNeedsOthers)
         );
     }
 

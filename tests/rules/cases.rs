@@ -419,7 +419,7 @@ pub fn all() -> Vec<Case> {
             }),
         ),
         case(
-            Rule::FileIncomplete,
+            Rule::FileNeedsOthers,
             "scene_a / before.bin",
             "cube.dat can't be read alone: GDAL reads it together with cube.hdr (ENVI, 2 × 2, 1 \
                 band of Byte)",

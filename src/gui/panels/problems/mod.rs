@@ -144,7 +144,7 @@ impl Panel for ProblemsPanel {
             // What is done with sidecars concerns all rasters alike, so a child of the group has no
             // button.
             let offers_sidecars = fixable
-                && matches!(finding.rule, Rule::SidecarLeft | Rule::FileIncomplete)
+                && matches!(finding.rule, Rule::SidecarLeft | Rule::FileNeedsOthers)
                 && !matches!(line, ProblemLine::Child(_));
             if offers_sidecars {
                 (widths, room.max.x) =

@@ -415,7 +415,7 @@ impl Checks {
             }),
             summarize_rule(
                 report,
-                Rule::FileIncomplete,
+                Rule::FileNeedsOthers,
                 CheckLevel::Blocks,
                 |count, n| {
                     tr_n!(
@@ -686,7 +686,7 @@ fn is_of_source(finding: &Finding) -> bool {
 
 /// True for findings that the tool for sidecars resolves.
 fn is_of_sidecars(finding: &Finding) -> bool {
-    matches!(finding.rule, Rule::SidecarLeft | Rule::FileIncomplete)
+    matches!(finding.rule, Rule::SidecarLeft | Rule::FileNeedsOthers)
 }
 
 fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine {

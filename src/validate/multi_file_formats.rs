@@ -16,7 +16,7 @@ use crate::raster::{
 };
 
 /// A FILE that can't be read without others.
-struct IncompleteFile {
+struct MultiFileMember {
     row: u32,
     name: String,
     /// Names of the other files that GDAL reads with it; empty for a header whose pixels are in
@@ -83,16 +83,16 @@ pub(super) fn check(
                 .filter(|rows| rows.len() > 1)
                 .collect(),
         };
-        let incomplete: Vec<IncompleteFile> = groups
+        let members: Vec<MultiFileMember> = groups
             .par_iter()
-            .map(|rows| find_incomplete_siblings(reader, depth, level, rows, ctx))
+            .map(|rows| find_members_among_siblings(reader, depth, level, rows, ctx))
             .collect::<Result<Vec<_>>>()?
             .into_iter()
             .flatten()
             .collect();
-        for file in incomplete {
+        for file in members {
             report.add(
-                Rule::FileIncomplete,
+                Rule::FileNeedsOthers,
                 Location::Sample {
                     level: depth,
                     row: file.row,
@@ -106,34 +106,34 @@ pub(super) fn check(
 }
 
 /// The FILEs among siblings that can't be read alone; one of each set of files: the first.
-fn find_incomplete_siblings(
+fn find_members_among_siblings(
     reader: &dyn ContainerReader,
     depth: usize,
     level: &SkeletonLevel,
     rows: &[u32],
     ctx: &JobContext,
-) -> Result<Vec<IncompleteFile>> {
+) -> Result<Vec<MultiFileMember>> {
     let is_file = |row: &&u32| {
         level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row))
     };
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
     let by_stem = NamesByStem::from_names(files.iter().map(|&row| level.id(row)));
-    let found: Vec<IncompleteFile> = files
+    let found: Vec<MultiFileMember> = files
         .par_iter()
         .map(|&row| {
             ctx.check()?;
             let beside = list_rows_beside(&files, &by_stem, level.id(row));
-            find_incomplete_file(reader, depth, level, row, &beside, ctx)
+            find_member(reader, depth, level, row, &beside, ctx)
         })
         .filter_map(Result::transpose)
         .collect::<Result<_>>()?;
-    let mut reported_sets: HashSet<String> = HashSet::new();
+    let mut names_in_reported_sets: HashSet<String> = HashSet::new();
     let mut firsts = Vec::new();
     for file in found {
-        if reported_sets.contains(&file.name) {
+        if names_in_reported_sets.contains(&file.name) {
             continue;
         }
-        reported_sets.extend(file.others.iter().cloned());
+        names_in_reported_sets.extend(file.others.iter().cloned());
         firsts.push(file);
     }
     Ok(firsts)
@@ -151,14 +151,14 @@ fn list_rows_beside(files: &[u32], by_stem: &NamesByStem, name: &str) -> Vec<u32
 
 /// [`inspect_file`] for a FILE with siblings of its stem; `None` also for bytes that can't be read,
 /// which other rules report.
-fn find_incomplete_file(
+fn find_member(
     reader: &dyn ContainerReader,
     depth: usize,
     level: &SkeletonLevel,
     row: u32,
     beside: &[u32],
     ctx: &JobContext,
-) -> Result<Option<IncompleteFile>> {
+) -> Result<Option<MultiFileMember>> {
     if beside.is_empty() {
         return Ok(None);
     }
@@ -176,12 +176,12 @@ fn inspect_file(
     row: u32,
     beside: &[u32],
     ctx: &JobContext,
-) -> Result<Option<IncompleteFile>> {
+) -> Result<Option<MultiFileMember>> {
     let file: NamedAsset = read_named_asset(reader, depth, level, row)?;
     let name = file.name.clone();
     if let Some(references) = references_of(&file.asset)? {
         let message = format_header_message(&name, &references);
-        return Ok(references.is_header().then_some(IncompleteFile {
+        return Ok(references.is_header().then_some(MultiFileMember {
             row,
             name,
             others: Vec::new(),
@@ -193,7 +193,7 @@ fn inspect_file(
         .map(|row| read_named_asset(reader, depth, level, *row))
         .collect::<Result<_>>()?;
     let set = file_set(&file, &beside, ctx)?.filter(|set| set.needs_others);
-    Ok(set.map(|set| IncompleteFile {
+    Ok(set.map(|set| MultiFileMember {
         row,
         message: format_set_message(&name, &set),
         others: set.others,
