@@ -100,7 +100,7 @@ fn write_dataset(path: &Path, prefix: &str, samples: usize) {
         version: Default::default(),
     };
     let ctx = JobContext::default();
-    assembly.settle_extent(&ctx).expect("has places");
+    assembly.update_extent(&ctx).expect("has places");
     let options = BuildOptions {
         target: path.to_owned(),
         format: Format::Zip,

@@ -163,8 +163,8 @@ impl Structure {
     }
 
     /// Chooses the pattern again, and compares the shapes that have no comparison with it yet; all
-    /// of them when the pattern differs, or with `all`.
-    fn update_pattern(&mut self, all: bool) {
+    /// of them when the pattern differs, or with `compare_all`.
+    fn update_pattern(&mut self, compare_all: bool) {
         self.holders = OnceLock::new();
         let picked = match &self.choice {
             PatternChoice::MostCommon => None,
@@ -187,7 +187,7 @@ impl Structure {
         let chosen = picked.or_else(|| common.map(|common| (common.shape, common.first_root)));
         self.model = chosen.map_or(0, |(_, index)| index);
         let shape = chosen.map(|(shape, _)| shape);
-        if all || shape != self.pattern_shape {
+        if compare_all || shape != self.pattern_shape {
             self.pattern_shape = shape;
             self.rows.clear();
             self.pattern.clear();

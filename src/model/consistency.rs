@@ -271,8 +271,8 @@ impl fmt::Display for OutlierMessage<'_> {
                 others
             ),
             RasterProperty::TimeOrder => tr!(
-                "The start time compared with {reference} is {found}; {count} of {total} {place} are \
-                    {common}.",
+                "The start time compared with {reference} is {found}; {count} of {total} {place} \
+                    are {common}.",
                 reference,
                 found,
                 count,

@@ -60,8 +60,8 @@ struct ComparisonInput<'a> {
 /// Compares the rasters of an opened dataset.
 ///
 /// # Errors
-/// When a level table can't be read, or the job is cancelled. Files that are not rasters are counted
-/// instead.
+/// When a level table can't be read, or the job is cancelled. Files that are not rasters are
+/// counted instead.
 pub fn consistency_of_container(
     reader: &dyn ContainerReader,
     options: &ConsistencyOptions,
