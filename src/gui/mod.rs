@@ -29,6 +29,7 @@ mod drawn_panels;
 mod drop_overlay;
 mod dropped_paths;
 mod edit_actions;
+mod ending;
 mod explore;
 mod fallback_glyphs;
 mod file_dialog;
@@ -48,6 +49,7 @@ mod palette_entries;
 mod pane;
 mod panel_context;
 mod panels;
+mod path_action;
 mod renderer;
 mod report_delay;
 mod root_steps;
@@ -70,6 +72,7 @@ mod tray_selection;
 mod value_id;
 mod view_state;
 pub mod widgets;
+mod window_options;
 
 pub use app::App;
 pub use fallback_glyphs::check as fonts;
@@ -78,9 +81,10 @@ pub use graphics::graphics;
 pub use offscreen::replay_headless;
 pub use pane::Pane;
 pub use renderer::Renderer;
-pub use run::{WindowOptions, replay, run};
+pub use run::{replay, run};
 pub use script_runner::ScriptVerdict;
 pub use view_state::{Recent, ViewState};
+pub use window_options::WindowOptions;
 
 /// The reverse-DNS id of the program, in the window and in the desktop file.
 pub const APP_ID: &str = "io.github.taco_studio.TacoStudio";
