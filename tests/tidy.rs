@@ -336,16 +336,9 @@ impl FileImports {
 
 /// Files of a module form layers, too.
 #[test]
-fn few_files_import_each_other_in_a_loop() {
-    // The application of the window with its parts.
-    const EXCEPTIONS: usize = 3;
+fn no_files_import_each_other_in_a_loop() {
     let circles = FileImports::of_library().in_circles();
-    assert!(
-        circles.len() <= EXCEPTIONS,
-        "{} files are in circles, at most {EXCEPTIONS} may be:\n  {}",
-        circles.len(),
-        circles.into_iter().collect::<Vec<_>>().join("\n  ")
-    );
+    expect_none("files in circles", &Vec::from_iter(circles));
 }
 
 #[test]

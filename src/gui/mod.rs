@@ -17,6 +17,7 @@ mod chrome;
 mod command_handling;
 mod consent;
 mod counted_texts;
+mod dialog_handling;
 mod dialogs;
 mod displayed_texts;
 mod dock;

@@ -1,5 +1,5 @@
-//! Performs the lines of a script in the window: finds controls by their accessible names, moves the
-//! pointer, presses keys, waits, takes pictures.
+//! Performs the lines of a script in the window: finds controls by their accessible names, moves
+//! the pointer, presses keys, waits, takes pictures.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
