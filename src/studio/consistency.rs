@@ -16,6 +16,8 @@ use crate::validate::{self, HeaderCache};
 pub(super) struct ConsistencyState {
     /// The headers read on request; `None` before the first request.
     headers: Option<Arc<HeaderCache>>,
+    /// Headers of the files that the draft refers to, as its checks read them.
+    source_headers: Arc<HeaderCache>,
     settings: ConsistencySettings,
 }
 
@@ -70,15 +72,19 @@ impl Studio {
         self.failed_check = None;
     }
 
+    /// The headers of the files that the open draft refers to; its checks share them.
+    pub fn source_headers(&self) -> Arc<HeaderCache> {
+        self.consistency.source_headers.clone()
+    }
+
     pub(super) fn forget_headers(&mut self) {
         discard(std::mem::take(&mut self.consistency));
-        HeaderCache::of_drafts().clear();
     }
 
     /// Reads the headers of the open document and compares them by position. Known headers are read
     /// again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
-        // Own headers: those of all drafts are forgotten when any window opens another document.
+        // Own headers, which can be read again without those of the other checks.
         let headers = self.consistency.headers.clone().unwrap_or_default();
         if again {
             headers.clear();

@@ -252,6 +252,7 @@ impl Studio {
                 let (dataset, pattern) =
                     (document.draft.dataset().clone(), document.pattern_root());
                 let (live, compare) = (self.live.clone(), self.consistency.after_edit());
+                let headers = self.source_headers();
                 self.live_check
                     .start(&self.jobs, tr!("Check the draft"), move |ctx| {
                         // A cancelled check leaves a consistent state, which is updated first.
@@ -265,7 +266,7 @@ impl Studio {
                         // problems immediately.
                         let mut left = FILES_OPENED;
                         if has_few_files(&dataset.root, &mut left) {
-                            let sources = validate::sources(&dataset, ctx)?;
+                            let sources = validate::sources(&dataset, &headers, ctx)?;
                             sources
                                 .findings
                                 .into_iter()
@@ -308,8 +309,10 @@ impl Studio {
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) =
                     (document.draft.dataset().clone(), document.pattern_root());
+                let headers = self.source_headers();
                 Ok(self.start(label, move |ctx| {
-                    let report = ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?;
+                    let pattern_root = pattern.as_deref();
+                    let report = ops::check_draft(&dataset, pattern_root, &options, &headers, ctx)?;
                     Ok(show_draft_report(report, id, dataset, pattern))
                 }))
             }
@@ -377,8 +380,9 @@ impl Studio {
             draft.revision(),
             self.document_id(),
         );
+        let headers = self.source_headers();
         Ok(self.start(write_label(&options.target), move |ctx| {
-            let built = ops::checked_build(&dataset, &options, ctx)?;
+            let built = ops::checked_build_with(&dataset, &options, &headers, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 let same = studio.document_id() == id;
                 if let Some(Document::Draft(document)) = &mut studio.document
