@@ -61,7 +61,7 @@ impl Studio {
             return Err(not_a_draft());
         };
         let (label, sets) = document.change(change)?;
-        self.check_live();
+        self.start_check();
         Ok(Event::Edited { label, sets })
     }
 

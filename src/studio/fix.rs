@@ -146,7 +146,7 @@ impl Studio {
     pub(super) fn choose_pattern(&mut self, choice: PatternChoice) -> Result<Outcome> {
         self.draft_document()?.structure().choose(choice);
         // Findings must refer to the same pattern.
-        self.check_live();
+        self.start_check();
         Ok(Outcome::Done(Event::None))
     }
 
@@ -167,11 +167,11 @@ impl Studio {
 
     pub(super) fn finding(&self, finding: usize) -> Result<Finding> {
         // Findings of an older revision must not be applied. A script checks when it says so.
-        if self.checks_by_itself && !self.is_report_current() {
+        if self.check.runs_by_itself() && !self.is_report_current() {
             return Err(Error::usage("the draft changed since it was checked")
                 .hint("try again when the check is done"));
         }
-        let found = self.report.findings.get(finding).cloned();
+        let found = self.report().findings.get(finding).cloned();
         found.ok_or_else(|| {
             Error::usage(format!("there is no finding {finding}")).hint("check the draft first")
         })
