@@ -39,7 +39,73 @@ pub enum OutdatedReport<'a> {
     NotChecked,
 }
 
+/// Checks a draft after an edit: the roots that changed, and the files of a small draft.
+fn check_edited_draft(
+    dataset: &Dataset,
+    pattern: Option<&str>,
+    incremental: &Mutex<LiveCheck>,
+    ctx: &JobContext,
+) -> Result<Report> {
+    // A cancelled check leaves a consistent state, which is updated first.
+    let mut report = incremental
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .check(dataset, pattern, ctx)?;
+    // Imported files are opened once, so that damaged files are listed as problems immediately.
+    let mut left = FILES_OPENED;
+    if has_few_files(&dataset.root, &mut left) {
+        let sources = validate::sources(dataset, ctx)?;
+        sources
+            .findings
+            .into_iter()
+            .filter(is_shown_during_editing)
+            .for_each(|finding| report.push(finding));
+    }
+    Ok(report)
+}
+
 impl Studio {
+    /// Report of the last check.
+    pub fn report(&self) -> &Arc<Report> {
+        &self.check.report
+    }
+
+    /// True when [`Studio::report`] is of the document and the pattern as they are now. Rows in the
+    /// findings of an older revision are those of other samples.
+    pub fn is_report_current(&self) -> bool {
+        self.check.checked_state == Some(self.document_state()) && !self.is_checking()
+    }
+
+    /// Why [`Studio::report`] is not of the document as it is now; `None` when it is.
+    pub fn find_report_delay(&self) -> Option<OutdatedReport<'_>> {
+        let failed = self.check.failed.as_ref();
+        if self.is_report_current() {
+            None
+        } else if self.is_checking() {
+            Some(OutdatedReport::Checking)
+        } else if let Some((_, error)) = failed.filter(|(of, _)| *of == self.document_state()) {
+            Some(OutdatedReport::Failed(error))
+        } else {
+            Some(OutdatedReport::NotChecked)
+        }
+    }
+
+    /// True while a check runs, so the report may be outdated.
+    pub fn is_checking(&self) -> bool {
+        self.check.running.is_running()
+    }
+
+    /// Progress of the check that runs by itself.
+    pub fn check_progress(&self) -> Option<Progress> {
+        self.check.running.progress()
+    }
+
+    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts
+    /// turn it off and run checks explicitly.
+    pub fn set_live_check(&mut self, on: bool) {
+        self.check.runs_by_itself = on;
+    }
+
     /// Starts a check of the document as it is now, and cancels a running one. Its report arrives
     /// in [`Studio::receive_check`].
     pub(super) fn start_check(&mut self) {
@@ -100,105 +166,9 @@ impl Studio {
             }
         }
     }
-
-    /// Report of the last check.
-    pub fn report(&self) -> &Arc<Report> {
-        &self.check.report
-    }
-
-    /// True when [`Studio::report`] is of the document and the pattern as they are now. Rows in the
-    /// findings of an older revision are those of other samples.
-    pub fn is_report_current(&self) -> bool {
-        self.check.checked_state == Some(self.document_state()) && !self.is_checking()
-    }
-
-    /// Why [`Studio::report`] is not of the document as it is now; `None` when it is.
-    pub fn find_report_delay(&self) -> Option<OutdatedReport<'_>> {
-        let failed = self.check.failed.as_ref();
-        if self.is_report_current() {
-            None
-        } else if self.is_checking() {
-            Some(OutdatedReport::Checking)
-        } else if let Some((_, error)) = failed.filter(|(of, _)| *of == self.document_state()) {
-            Some(OutdatedReport::Failed(error))
-        } else {
-            Some(OutdatedReport::NotChecked)
-        }
-    }
-
-    /// True while a check runs, so the report may be outdated.
-    pub fn is_checking(&self) -> bool {
-        self.check.running.is_running()
-    }
-
-    /// Progress of the check that runs by itself.
-    pub fn check_progress(&self) -> Option<Progress> {
-        self.check.running.progress()
-    }
-
-    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts
-    /// turn it off and run checks explicitly.
-    pub fn set_live_check(&mut self, on: bool) {
-        self.check.runs_by_itself = on;
-    }
-
-    /// Checks the document on request, with all that the check while editing leaves out.
-    pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let id = self.document_id();
-        let label = if deep {
-            tr!("Check every byte")
-        } else {
-            tr!("Check the dataset")
-        };
-        let options = CheckOptions {
-            profile,
-            deep,
-            ..CheckOptions::default()
-        };
-        match &self.document {
-            None => Err(Error::usage("nothing is open").hint("open a dataset first")),
-            Some(Document::Draft(document)) => {
-                let (dataset, pattern) =
-                    (document.draft.dataset().clone(), document.pattern_root());
-                Ok(self.start(label, move |ctx| {
-                    let report = ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?;
-                    Ok(show_draft_report(report, id, dataset, pattern))
-                }))
-            }
-            Some(Document::Opened(open)) => {
-                let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| {
-                    let report = validate::container_with(reader.as_ref(), &options, ctx)?;
-                    Ok(Box::new(move |studio: &mut Studio| {
-                        if studio.document_id() == id {
-                            let state = studio.document_state();
-                            studio.check.set_report(report, state);
-                        }
-                        Ok(Event::Validated)
-                    }) as Finish)
-                }))
-            }
-        }
-    }
 }
 
 impl DocumentCheck {
-    /// Without a document. It runs by itself.
-    pub fn new() -> Self {
-        Self {
-            report: Arc::default(),
-            checked_state: None,
-            failed: None,
-            running: Latest::new(),
-            incremental: Arc::default(),
-            runs_by_itself: true,
-        }
-    }
-
-    pub fn runs_by_itself(&self) -> bool {
-        self.runs_by_itself
-    }
-
     /// Sets the report of this state of the document. A report without a comparison of headers gets
     /// the findings of the last comparison of the same state.
     fn set_report(&mut self, mut report: Report, state: DocumentState) {
@@ -240,31 +210,63 @@ impl DocumentCheck {
         ));
         (self.checked_state, self.failed) = (None, None);
     }
+
+    /// Without a document. It runs by itself.
+    pub fn new() -> Self {
+        Self {
+            report: Arc::default(),
+            checked_state: None,
+            failed: None,
+            running: Latest::new(),
+            incremental: Arc::default(),
+            runs_by_itself: true,
+        }
+    }
+
+    pub fn runs_by_itself(&self) -> bool {
+        self.runs_by_itself
+    }
 }
 
-/// Checks a draft after an edit: the roots that changed, and the files of a small draft.
-fn check_edited_draft(
-    dataset: &Dataset,
-    pattern: Option<&str>,
-    incremental: &Mutex<LiveCheck>,
-    ctx: &JobContext,
-) -> Result<Report> {
-    // A cancelled check leaves a consistent state, which is updated first.
-    let mut report = incremental
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .check(dataset, pattern, ctx)?;
-    // Imported files are opened once, so that damaged files are listed as problems immediately.
-    let mut left = FILES_OPENED;
-    if has_few_files(&dataset.root, &mut left) {
-        let sources = validate::sources(dataset, ctx)?;
-        sources
-            .findings
-            .into_iter()
-            .filter(is_shown_during_editing)
-            .for_each(|finding| report.push(finding));
+impl Studio {
+    /// Checks the document on request, with all that the check while editing leaves out.
+    pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
+        let id = self.document_id();
+        let label = if deep {
+            tr!("Check every byte")
+        } else {
+            tr!("Check the dataset")
+        };
+        let options = CheckOptions {
+            profile,
+            deep,
+            ..CheckOptions::default()
+        };
+        match &self.document {
+            None => Err(Error::usage("nothing is open").hint("open a dataset first")),
+            Some(Document::Draft(document)) => {
+                let (dataset, pattern) =
+                    (document.draft.dataset().clone(), document.pattern_root());
+                Ok(self.start(label, move |ctx| {
+                    let report = ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?;
+                    Ok(show_draft_report(report, id, dataset, pattern))
+                }))
+            }
+            Some(Document::Opened(open)) => {
+                let reader = open.reader.clone();
+                Ok(self.start(label, move |ctx| {
+                    let report = validate::container_with(reader.as_ref(), &options, ctx)?;
+                    Ok(Box::new(move |studio: &mut Studio| {
+                        if studio.document_id() == id {
+                            let state = studio.document_state();
+                            studio.check.set_report(report, state);
+                        }
+                        Ok(Event::Validated)
+                    }) as Finish)
+                }))
+            }
+        }
     }
-    Ok(report)
 }
 
 /// True for faults of files, which a check of the draft alone does not find.
