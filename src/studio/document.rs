@@ -179,8 +179,8 @@ impl DraftDocument {
         }
     }
 
-    /// Waits while the previous change is not on disk, up to autosave's timeout. Returns the project
-    /// as it is when autosave has not begun, for [`DraftDocument::note`].
+    /// Waits while the previous change is not on disk, up to autosave's timeout. Returns the
+    /// project as it is when autosave has not begun, for [`DraftDocument::note`].
     pub(super) fn settle_autosave(&self) -> Option<Project> {
         let autosave = self.autosave.as_ref()?;
         autosave.settle();

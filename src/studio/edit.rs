@@ -51,8 +51,8 @@ impl Studio {
         event.map(Outcome::Done)
     }
 
-    /// Changes the draft, queues the change for autosave, and starts the check. `change` returns the
-    /// label, whether the edit only sets values, and the change for autosave.
+    /// Changes the draft, queues the change for autosave, and starts the check. `change` returns
+    /// the label, whether the edit only sets values, and the change for autosave.
     fn change_draft(
         &mut self,
         change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>,
