@@ -181,7 +181,7 @@ impl DraftDocument {
 
     /// Waits while the previous change is not on disk, up to autosave's timeout. Returns the
     /// project as it is when autosave has not begun, for [`DraftDocument::note`].
-    pub(super) fn settle_autosave(&self) -> Option<Project> {
+    pub(super) fn wait_for_autosave(&self) -> Option<Project> {
         let autosave = self.autosave.as_ref()?;
         autosave.settle();
         (!autosave.has_begun()).then(|| self.as_project())

@@ -60,7 +60,7 @@ impl Studio {
         let Some(Document::Draft(document)) = &mut self.document else {
             return Err(not_a_draft());
         };
-        let before = document.settle_autosave();
+        let before = document.wait_for_autosave();
         let ((label, sets), change) = change(document.draft_mut())?;
         document.note(change, before);
         self.start_check();
