@@ -411,7 +411,7 @@ impl App {
             ToastEvent::Over => self.toast = None,
             ToastEvent::Acted => {
                 self.toast = None;
-                self.requests.push(Request::Do(Action::Undo));
+                self.requests.push(Request::Run(Command::Undo));
             }
         }
     }

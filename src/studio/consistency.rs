@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::document::Document;
-use super::document_state::DocumentState;
 use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
@@ -39,7 +38,7 @@ impl ConsistencyState {
 }
 
 /// Replaces the findings of consistency in a report.
-fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
+pub(super) fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
     report
         .findings
         .retain(|finding| Property::of_rule(finding.rule).is_none());
@@ -57,19 +56,6 @@ impl Studio {
     /// How the rasters of the open document are compared.
     pub fn consistency_settings(&self) -> &ConsistencySettings {
         &self.consistency.settings
-    }
-
-    /// Sets the report of this state of the document. A report without a comparison of headers gets
-    /// the findings of the last comparison of the same state.
-    pub(super) fn set_report(&mut self, mut report: Report, state: DocumentState) {
-        if let (None, Some(known)) = (&report.consistency, &self.report.consistency)
-            && self.checked_state == Some(state)
-        {
-            replace_consistency(&mut report, (**known).clone());
-        }
-        self.report = Arc::new(report);
-        self.checked_state = Some(state);
-        self.failed_check = None;
     }
 
     /// The headers of the files that the open draft refers to; its checks share them.
@@ -118,14 +104,12 @@ impl Studio {
                 if (studio.is_checking() || has_changed)
                     && matches!(studio.document, Some(Document::Draft(_)))
                 {
-                    studio.check_live();
+                    studio.start_check();
                 }
                 if has_changed {
                     return Ok(Event::None);
                 }
-                let mut report = (*studio.report).clone();
-                replace_consistency(&mut report, consistency);
-                studio.report = Arc::new(report);
+                studio.check.set_consistency(consistency);
                 Ok(Event::Validated)
             }) as Finish)
         });
