@@ -17,7 +17,7 @@ use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
 use crate::model::SamplePath;
 use crate::studio::{
-    Event as StudioEvent, Outcome, PlacedScriptLine, ReplayLine, RowRef, ScriptLine, Step,
+    Command, Event as StudioEvent, Outcome, PlacedScriptLine, ReplayLine, RowRef, ScriptLine, Step,
     check_expectation,
 };
 
