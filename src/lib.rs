@@ -88,6 +88,13 @@
 //! `gui/panels/table/state.rs`, its head in `refresh` and its cell in `cell` of
 //! `gui/panels/table/mod.rs`; the compiler asks for the cell.
 //!
+//! **An edit, what the check finds in it, a fix, and undo**: a panel calls `run` of
+//! `gui/panel_context.rs`; `gui/command_handling.rs` takes the request after the frame, and
+//! `studio/mod.rs` the command. `studio/edit.rs` changes the draft (`draft/history.rs`), with undo
+//! beside it, and starts the check in `studio/document_check.rs`, which receives its report, too.
+//! `gui/panels/problems/mod.rs` shows that, with the fixes that `studio/fix.rs` finds; a fix is an
+//! edit as any other.
+//!
 //! **A command**: a variant of [`studio::Command`] (plain data) for what changes the document, or
 //! of [`studio::DocumentRead`] for what scripts read of it, its arm in `studio/mod.rs` or
 //! `studio/document_read.rs`, and its paths in `visit_paths`, so that scripts find them from their

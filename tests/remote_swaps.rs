@@ -203,8 +203,6 @@ fn what_is_made_of_a_remote_archive_is_of_one_version() {
 #[test]
 fn what_is_made_of_a_remote_index_or_folder_is_of_one_version() {
     let scene = Scene::new();
-    // Each sample of a FOLDER is a file of its own, which is asked for once: of one that is brought
-    // back at once only the tables are compared.
     let all = &[FOR_GOOD, 1, 3][..nightly_or(2, 3)];
     let hashes = [
         "extend",
@@ -237,9 +235,9 @@ fn what_is_made_of_a_remote_index_or_folder_is_of_one_version() {
         (
             "convert a FOLDER",
             &["convert", "URL/folder", "out.tacozip"],
-            &[FOR_GOOD],
+            all,
         ),
-        ("hashes of a FOLDER", &hashes, &[FOR_GOOD]),
+        ("hashes of a FOLDER", &hashes, all),
         ("describe a FOLDER", &describe, all),
     ];
     for (name, arguments, lengths) in operations {

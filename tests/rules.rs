@@ -14,7 +14,7 @@ use taco_studio::container::{Format, OpenOptions, open};
 use taco_studio::error::Kind;
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{AssetPath, Dataset, FINDINGS_KEPT, Profile, Report, Rule};
-use taco_studio::validate::CheckOptions;
+use taco_studio::validate::{CheckOptions, HeaderCache};
 use taco_studio::{ops, studio, validate};
 
 use cases::{Case, Damage};
@@ -33,9 +33,8 @@ fn profile_of(rule: Rule) -> Profile {
 fn check_draft(dataset: &Dataset, profile: Profile) -> Report {
     let ctx = JobContext::default();
     let mut report = validate::dataset_with(dataset, None, profile, &ctx).expect("a report");
-    report
-        .findings
-        .extend(validate::sources(dataset, &ctx).expect("a report").findings);
+    let sources = validate::sources(dataset, &HeaderCache::default(), &ctx).expect("a report");
+    report.findings.extend(sources.findings);
     report
 }
 

@@ -13,6 +13,7 @@ use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortil
 use taco_studio::ops::{SidecarHandling, checked_build, import_folder};
 use taco_studio::raster::{self, RasterSource};
 use taco_studio::studio::{Command, Event, Studio, open_project, save_project};
+use taco_studio::validate::HeaderCache;
 use taco_studio::zip_format::CentralDirectory;
 
 use crate::rules::options;
@@ -780,8 +781,12 @@ fn statistics_of_a_draft_are_those_of_what_is_packed_not_seen_through_a_mask_tha
         run.columns[0][0].values[0].clone()
     };
     assert_eq!(stats(&masked), stats(&plain));
-    let report =
-        taco_studio::validate::sources(&dataset(&masked), &JobContext::default()).expect("looks");
+    let report = taco_studio::validate::sources(
+        &dataset(&masked),
+        &HeaderCache::default(),
+        &JobContext::default(),
+    )
+    .expect("looks");
     assert!(
         report
             .findings

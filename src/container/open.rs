@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::atomic_write::{aside_of, has_interrupted_edit};
 use super::detect_remote::parts_at;
+use super::joined::DatasetOpener;
 use super::{
     ContainerReader, EarlyReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader,
     TacocatReader, TortillaReader, ZipReader, detect, unfinished_end,
@@ -59,7 +60,7 @@ pub fn open_with(
         return Ok(Arc::new(JoinedReader::open(
             &paths,
             options.mode,
-            options,
+            opener_of_parts(options),
             ctx,
         )?));
     }
@@ -113,7 +114,8 @@ pub fn open_with(
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
         Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(
             &detected.path,
-            options,
+            base,
+            opener_of_parts(options),
             ctx,
         )?)),
         Format::Tortilla | Format::Taco => {
@@ -127,4 +129,13 @@ pub fn open_with(
             Err(Error::internal("a joined dataset exists in memory only").at_path(path))
         }
     }
+}
+
+/// Opens the datasets that a joined one reads, with the same options.
+fn opener_of_parts(options: &OpenOptions) -> DatasetOpener {
+    let options = OpenOptions {
+        with: Vec::new(),
+        ..options.clone()
+    };
+    Arc::new(move |path: &Path, ctx: &JobContext| open_with(path, &options, ctx))
 }

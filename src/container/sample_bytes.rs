@@ -19,7 +19,7 @@ use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, RowSource, TacoHead
 use crate::error::{Error, IoContext, Kind, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
-use crate::remote::{FIRST_OF_SAMPLE, RemoteFile};
+use crate::remote::{FIRST_OF_SAMPLE, FileIdentity, RemoteFile, expect_versions};
 use crate::unpack::UnpackedMember;
 
 /// Files up to this size in bytes are read whole; larger ones are streamed.
@@ -56,6 +56,9 @@ pub struct CopySources {
     damaged: Mutex<BTreeSet<String>>,
     /// The version of the dataset that the samples belong to.
     version: DatasetVersion,
+    /// The remote files that were read, each in the version of its first read. The dataset may be
+    /// replaced by another one and be put back while they are read.
+    remote_files: Mutex<HashMap<Arc<Path>, FileIdentity>>,
 }
 
 pub(super) struct OpenContainer {
@@ -290,14 +293,19 @@ impl CopySources {
         }
     }
 
-    /// Ends the copy: verifies that the containers are unchanged since they were opened, and the
-    /// dataset since its metadata was read. Returns the damaged samples, which are none unless
-    /// damage is permitted.
+    /// Ends the copy: verifies that the containers and remote files are unchanged since they were
+    /// opened, and the dataset since its metadata was read. Returns the damaged samples, which are
+    /// none unless damage is permitted.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when a container was modified, or the dataset replaced or changed.
+    /// [`Kind::Changed`] when a container or file was modified, or the dataset replaced or changed.
     pub fn finish(self) -> Result<Vec<String>> {
         self.version.expect_unchanged()?;
+        let remote_files = self
+            .remote_files
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        expect_versions(&remote_files.into_iter().collect::<Vec<_>>())?;
         let containers = self
             .containers
             .into_inner()
@@ -349,6 +357,26 @@ impl CopySources {
         let container = Arc::new(OpenContainer::new(ByteSource::open_for(&range)?));
         open.insert(path.clone(), container.clone());
         Ok(container)
+    }
+
+    /// Opens a remote file that had this size when the dataset was planned, in the version in which
+    /// it was read before.
+    fn open_planned_remote(&self, path: &Arc<Path>, size: u64) -> Result<ByteSource> {
+        let file = ByteSource::open_for(&AssetPath::File(path.clone()))?;
+        if file.size_bytes() != size {
+            return Err(size_changed_error(size, file.size_bytes()).at_path(path));
+        }
+        if let Some(opened) = file.remote_file().map(|file| file.identity()) {
+            let mut read = self
+                .remote_files
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let first = read.entry(path.clone()).or_insert_with(|| opened.clone());
+            if !first.agrees(opened) {
+                return Err(source_changed_error(path, &first.stamp(), file.stamp()));
+            }
+        }
+        Ok(file)
     }
 
     /// Number of files to write in parallel before prefetching the next ones: all, when every file
@@ -446,7 +474,7 @@ impl CopySources {
                 size,
                 ..
             } if is_remote(path) => {
-                open_planned_remote(path, *size)?
+                self.open_planned_remote(path, *size)?
                     .read_into(0, buffer)
                     .io_at("read the sample", &**path)?;
             }
@@ -560,7 +588,7 @@ impl CopySources {
                 size,
                 ..
             } if is_remote(path) => {
-                let (file, path) = (open_planned_remote(path, *size)?, path.clone());
+                let (file, path) = (self.open_planned_remote(path, *size)?, path.clone());
                 (
                     Box::new(move |at, buffer| {
                         file.read_into(at, buffer).io_at("read the sample", &*path)
@@ -738,14 +766,6 @@ fn needs_gdal_error(text: &str) -> Error {
 }
 
 /// Opens a remote file and compares its size with the plan's.
-fn open_planned_remote(path: &Path, size: u64) -> Result<ByteSource> {
-    let file = ByteSource::open_for(&AssetPath::File(path.into()))?;
-    if file.size_bytes() != size {
-        return Err(size_changed_error(size, file.size_bytes()).at_path(path));
-    }
-    Ok(file)
-}
-
 fn size_changed_error(planned: u64, found: u64) -> Error {
     file_changed_error(format!("it had {planned} bytes and has {found}"))
 }

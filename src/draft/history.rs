@@ -191,6 +191,43 @@ impl Draft {
         Ok(label)
     }
 
+    /// Undoes the last edit; returns its label.
+    ///
+    /// # Errors
+    /// When there is nothing to undo.
+    pub fn undo(&mut self) -> Result<String> {
+        let step = self
+            .undo
+            .pop_back()
+            .ok_or_else(|| Error::usage("there is nothing to undo"))?;
+        self.held -= step.bytes;
+        let inverse = step.edit.apply_to(&mut self.content)?;
+        let again = HistoryStep::new(step.label.clone(), inverse);
+        self.held += again.bytes;
+        self.redo.push(again);
+        self.revision += 1;
+        Ok(step.label)
+    }
+
+    /// Reapplies the last undone edit; returns its label.
+    ///
+    /// # Errors
+    /// When there is nothing to redo.
+    pub fn redo(&mut self) -> Result<String> {
+        let step = self
+            .redo
+            .pop()
+            .ok_or_else(|| Error::usage("there is nothing to redo"))?;
+        self.held -= step.bytes;
+        let inverse = step.edit.apply_to(&mut self.content)?;
+        let back = HistoryStep::new(step.label.clone(), inverse);
+        self.held += back.bytes;
+        self.undo.push_back(back);
+        self.revision += 1;
+        self.keep_budget();
+        Ok(step.label)
+    }
+
     /// Installs the result of an edit applied to a clone of [`Draft::content`], with the inverse
     /// edit.
     pub fn install(&mut self, label: String, content: Content, inverse: Edit) {
@@ -231,43 +268,6 @@ impl Draft {
     /// The edit that [`Draft::undo`] would apply.
     pub fn undo_edit(&self) -> Option<&Edit> {
         self.undo.back().map(|step| &step.edit)
-    }
-
-    /// Undoes the last edit; returns its label.
-    ///
-    /// # Errors
-    /// When there is nothing to undo.
-    pub fn undo(&mut self) -> Result<String> {
-        let step = self
-            .undo
-            .pop_back()
-            .ok_or_else(|| Error::usage("there is nothing to undo"))?;
-        self.held -= step.bytes;
-        let inverse = step.edit.apply_to(&mut self.content)?;
-        let again = HistoryStep::new(step.label.clone(), inverse);
-        self.held += again.bytes;
-        self.redo.push(again);
-        self.revision += 1;
-        Ok(step.label)
-    }
-
-    /// Reapplies the last undone edit; returns its label.
-    ///
-    /// # Errors
-    /// When there is nothing to redo.
-    pub fn redo(&mut self) -> Result<String> {
-        let step = self
-            .redo
-            .pop()
-            .ok_or_else(|| Error::usage("there is nothing to redo"))?;
-        self.held -= step.bytes;
-        let inverse = step.edit.apply_to(&mut self.content)?;
-        let back = HistoryStep::new(step.label.clone(), inverse);
-        self.held += back.bytes;
-        self.undo.push_back(back);
-        self.revision += 1;
-        self.keep_budget();
-        Ok(step.label)
     }
 
     /// Label of the edit that undo would revert.

@@ -8,7 +8,7 @@ use super::footprint::ItemFootprint;
 use super::{Described, Facts, footprint};
 use crate::container::Assembly;
 use crate::error::Result;
-use crate::extensions::tortilla::countries::countries;
+use crate::extensions::tortilla::countries::read_countries;
 use crate::footprint::{BoxOfDegrees, box_of_extent, box_polygon};
 use crate::jobs::JobContext;
 
@@ -221,7 +221,7 @@ fn widen_span(low: f64, high: f64, least: f64) -> (f64, f64) {
 fn land(view: DegreeBounds, ctx: &JobContext) -> Result<String> {
     let mut path = String::new();
     let pixel = (view[2] - view[0]) / WIDTH;
-    for country in countries() {
+    for country in &read_countries() {
         ctx.check()?;
         for polygon in &country.land {
             let Some(bounds) = polygon.bounding_rect().and_then(rect) else {

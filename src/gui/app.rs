@@ -16,15 +16,15 @@ use super::displayed_texts;
 use super::dock::{Dock, PaneContents};
 use super::drag;
 use super::drawn_panels::DrawnPanels;
+use super::ending::Ending;
 use super::file_dialog::FileDialog;
 use super::frame_watchdog::{FrameWatchdog, SlowStep};
 use super::glyph_warmup::GlyphWarmup;
-use super::open_paths::PathAction;
 use super::pane::Pane;
 use super::panel_context::{PanelContext, Request};
 use super::panels::{self, Panels};
+use super::path_action::PathAction;
 use super::renderer::Renderer;
-use super::run::{Ending, WindowOptions};
 use super::script_runner::ScriptRunner;
 use super::session::Session;
 use super::single_instance::SingleInstance;
@@ -33,6 +33,7 @@ use super::theme;
 use super::tour::Tour;
 use super::view_state::ViewState;
 use super::widgets::{Palette, Toast, ToastEvent, Tone};
+use super::window_options::WindowOptions;
 use crate::draft::Draft;
 use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::model::SamplePath;
@@ -410,7 +411,7 @@ impl App {
             ToastEvent::Over => self.toast = None,
             ToastEvent::Acted => {
                 self.toast = None;
-                self.requests.push(Request::Do(Action::Undo));
+                self.requests.push(Request::Run(Command::Undo));
             }
         }
     }

@@ -11,8 +11,8 @@ use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
 use super::dialogs::{
-    About, ColumnDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath, PlanDialog,
-    RecentDialog, Relocate, RepositoryDialog, SettingsDialog, ShortcutsDialog,
+    About, ColumnDialog, Confirm, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
+    PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog, ShortcutsDialog,
 };
 use super::dock::{Arrangement, Dock};
 use super::documentation_page::Page;
@@ -29,7 +29,7 @@ use super::tour::Tour;
 use super::view_state::{Recent, now_s};
 use super::widgets::{Toast, paint};
 use crate::container::Built;
-use crate::draft::Draft;
+use crate::draft::{Care, Draft, Edit, Fix, FixVerb, plan_of};
 use crate::error::{Cause, Error};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::{Profile, portable_name};
@@ -161,6 +161,37 @@ impl App {
         }
     }
 
+    /// Applies a fix: at once when it is safe; one that removes a root asks as Delete does; others
+    /// show their changes first.
+    fn apply_fix(&mut self, root: u32, fix: Fix) {
+        let run = Request::Run(Command::Edit {
+            edit: fix.edit.clone(),
+        });
+        let of = self.session.document_key(&self.studio);
+        let Some(draft) = self.studio.document().and_then(Document::draft) else {
+            return;
+        };
+        let sample = draft.dataset().root.samples.get(root as usize);
+        match (fix.care, sample) {
+            (Care::Safe, _) => self.requests.push(run),
+            (Care::Removes, Some(sample))
+                if fix.verb == FixVerb::Drop && matches!(fix.edit, Edit::Remove { .. }) =>
+            {
+                let children = sample
+                    .children()
+                    .map_or(0, |children| children.samples.len() as u64);
+                self.dialogs
+                    .open(Confirm::remove_folder(&sample.id, children, run, of));
+            }
+            _ => {
+                if let Some(plan) = plan_of(draft.dataset(), root as usize, &fix) {
+                    self.dialogs
+                        .open(PlanDialog::new(plan.into(), draft.revision()));
+                }
+            }
+        }
+    }
+
     /// Runs a command; asks first when it would discard unsaved changes or start programs.
     fn run_command(&mut self, command: Command) {
         use Command::{Close, New, Open, OpenProject, OpenWith, Restore};
@@ -175,32 +206,6 @@ impl App {
         if !self.asks_for_programs(&command) {
             self.run_now(command);
         }
-    }
-
-    fn anyway(&mut self, ctx: &Context, request: Request) {
-        match request {
-            Request::Run(command) if self.asks_for_programs(&command) => {}
-            Request::Run(command) => self.run_now(command),
-            Request::Do(Action::Quit) => {
-                self.quitting = true;
-                ctx.send_viewport_cmd(egui::ViewportCommand::Close);
-            }
-            other => self.requests.push(other),
-        }
-    }
-
-    /// True when the draft has unsaved edits.
-    pub(super) fn has_changes(&self) -> bool {
-        let draft = self.studio.document().and_then(|document| document.draft());
-        draft.is_some_and(Draft::has_unsaved)
-    }
-
-    /// True while a job runs that began more than 2 s ago.
-    pub(super) fn works(&self) -> bool {
-        self.studio
-            .jobs()
-            .iter()
-            .any(|job| job.elapsed > Duration::from_secs(2))
     }
 
     fn run_now(&mut self, command: Command) {
@@ -250,11 +255,6 @@ impl App {
                 }
             }
         }
-    }
-
-    /// Shows an error as a toast; the log has it already.
-    pub(super) fn tell_error(&mut self, error: &Error) {
-        self.toast = Some(Toast::new(false, with_advice(format!("{error}."), error)));
     }
 
     /// Reacts to an event of the studio.
@@ -400,6 +400,37 @@ impl App {
                 self.dialogs.send(&DialogEvent::Cancelled(job));
             }
         }
+    }
+
+    /// Shows an error as a toast; the log has it already.
+    pub(super) fn tell_error(&mut self, error: &Error) {
+        self.toast = Some(Toast::new(false, with_advice(format!("{error}."), error)));
+    }
+
+    fn anyway(&mut self, ctx: &Context, request: Request) {
+        match request {
+            Request::Run(command) if self.asks_for_programs(&command) => {}
+            Request::Run(command) => self.run_now(command),
+            Request::Do(Action::Quit) => {
+                self.quitting = true;
+                ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+            }
+            other => self.requests.push(other),
+        }
+    }
+
+    /// True when the draft has unsaved edits.
+    pub(super) fn has_changes(&self) -> bool {
+        let draft = self.studio.document().and_then(|document| document.draft());
+        draft.is_some_and(Draft::has_unsaved)
+    }
+
+    /// True while a job runs that began more than 2 s ago.
+    pub(super) fn works(&self) -> bool {
+        self.studio
+            .jobs()
+            .iter()
+            .any(|job| job.elapsed > Duration::from_secs(2))
     }
 
     /// Shows a written dataset in its dialog, or as a toast.

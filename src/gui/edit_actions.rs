@@ -2,13 +2,13 @@
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{Confirm, DialogEvent, PlanDialog};
+use super::dialogs::{Confirm, DialogEvent};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
 use super::panel_context::Request;
 use super::widgets::Toast;
-use crate::draft::{Care, Edit, Fix, FixVerb, PositionState, Unplaced};
+use crate::draft::{Edit, PositionState, Unplaced};
 use crate::model::{
     AssetPath, Dataset, NodePath, PackedCodec, Payload, Sample, SampleKind, find_free_name,
 };
@@ -263,37 +263,6 @@ impl App {
         };
         self.panels.problems.fix_asked = Some((finding, alike));
         self.requests.push(Request::Show(Pane::Problems));
-    }
-
-    /// Applies a fix: at once when it is safe; one that removes a root asks as Delete does; others
-    /// show their changes first.
-    pub(super) fn apply_fix(&mut self, root: u32, fix: Fix) {
-        let run = Request::Run(Command::Edit {
-            edit: fix.edit.clone(),
-        });
-        let of = self.session.document_key(&self.studio);
-        let Some(draft) = self.studio.document().and_then(Document::draft) else {
-            return;
-        };
-        let sample = draft.dataset().root.samples.get(root as usize);
-        match (fix.care, sample) {
-            (Care::Safe, _) => self.requests.push(run),
-            (Care::Removes, Some(sample))
-                if fix.verb == FixVerb::Drop && matches!(fix.edit, Edit::Remove { .. }) =>
-            {
-                let children = sample
-                    .children()
-                    .map_or(0, |children| children.samples.len() as u64);
-                self.dialogs
-                    .open(Confirm::remove_folder(&sample.id, children, run, of));
-            }
-            _ => {
-                if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {
-                    self.dialogs
-                        .open(PlanDialog::new(plan.into(), draft.revision()));
-                }
-            }
-        }
     }
 
     /// Places the selected tray files in the selected slot, or else in the selected FOLDER.

@@ -171,7 +171,7 @@ impl<'a> PanelContext<'a> {
         }
     }
 
-    /// Requests a command.
+    /// Requests a command, which `command_handling` runs after the frame.
     pub fn run(&mut self, command: Command) {
         self.requests.push(Request::Run(command));
     }

@@ -4,16 +4,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
+use super::ending::{Ending, wait_for_ending};
 use super::renderer::Renderer;
 use super::script_runner::ScriptVerdict;
 use super::single_instance;
-use super::theme::Theme;
 use super::view_state::ViewState;
 use super::widgets::logo_image;
+use super::window_options::WindowOptions;
 use super::{APP_ID, App, accessibility_snapshot, fallback_glyphs};
 use crate::error::{Error, Result};
 use crate::folders;
@@ -22,67 +21,6 @@ use crate::studio::{Studio, crash, read_script};
 
 /// Environment variable with the renderers that failed in this start.
 const TRIED: &str = "TACO_STUDIO_RENDERERS_TRIED";
-
-/// How to open the window.
-#[derive(Clone, Debug, Default)]
-pub struct WindowOptions {
-    /// Datasets to open, or files and folders to build one from.
-    pub paths: Vec<PathBuf>,
-    /// Try this renderer first.
-    pub renderer: Option<Renderer>,
-    /// This theme instead of the remembered one.
-    pub theme: Option<Theme>,
-    /// Safe mode: ignore remembered state, render in software, store nothing.
-    pub safe_mode: bool,
-    /// Open another window even if one is open.
-    pub new_window: bool,
-}
-
-/// Time that the exit waits for jobs to clean up.
-const JOBS_PATIENCE: Duration = Duration::from_secs(5);
-/// Time that the exit waits in total, for jobs and autosave.
-const PATIENCE: Duration = Duration::from_secs(12);
-
-/// Work left after the window is closed: jobs end and autosave writes the last changes. Runs on its
-/// own thread with a deadline, because a disk may not answer.
-pub(super) struct Ending(Receiver<()>);
-
-impl Ending {
-    /// Starts ending the studio.
-    pub(super) fn for_studio(studio: Studio) -> Self {
-        let (sender, receiver) = channel();
-        // If no thread can be started, dropping the closure ends the studio.
-        let _ = std::thread::Builder::new()
-            .name("ending".into())
-            .spawn(move || stop_studio(studio, &sender));
-        Self(receiver)
-    }
-
-    /// Waits up to `patience`. False when work remains.
-    fn wait(self, patience: Duration) -> bool {
-        !matches!(
-            self.0.recv_timeout(patience),
-            Err(RecvTimeoutError::Timeout)
-        )
-    }
-}
-
-fn stop_studio(mut studio: Studio, sender: &Sender<()>) {
-    // Cancelled jobs remove their temporary files.
-    studio.stop_jobs(JOBS_PATIENCE);
-    drop(studio);
-    let _ = sender.send(());
-}
-
-/// Waits for the work left by a closed window.
-fn end(ending: &Mutex<Option<Ending>>) {
-    let ending = ending.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if ending.is_some_and(|ending| !ending.wait(PATIENCE)) {
-        tracing::warn!(
-            "the disk does not answer, so the program ends before everything is written"
-        );
-    }
-}
 
 /// Opens the window and returns when it is closed. If a window is open on this desktop, sends it
 /// the paths instead.
@@ -187,7 +125,7 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>)
             Ok(Box::new(app))
         }),
     );
-    end(&ending);
+    wait_for_ending(&ending);
     outcome.map_err(|error| nothing_draws().because(error.to_string()))?;
     let verdict = verdict
         .lock()
@@ -232,7 +170,7 @@ fn open(
             Ok(Box::new(app))
         }),
     );
-    end(&ending);
+    wait_for_ending(&ending);
     outcome
 }
 

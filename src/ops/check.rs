@@ -139,6 +139,7 @@ pub fn check_rasters(path: &Path, open: &OpenOptions, ctx: &JobContext) -> Resul
 
 /// Checks a draft and the files that its samples come from; a deep check compares the headers of
 /// the rasters by position. `pattern` is the id of the root that the others are compared with.
+/// Headers that the cache has are not read again.
 ///
 /// # Errors
 /// When the work is cancelled.
@@ -146,19 +147,19 @@ pub fn check_draft(
     dataset: &Dataset,
     pattern: Option<&str>,
     options: &CheckOptions,
+    headers: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Report> {
     let mut report = validate::dataset_with(dataset, pattern, options.profile, ctx)?;
     report
         .findings
-        .extend(validate::sources(dataset, ctx)?.findings);
+        .extend(validate::sources(dataset, headers, ctx)?.findings);
     if options.deep {
         let comparison = ConsistencyOptions {
             skipped_properties: options.rules.properties_off(),
             ..ConsistencyOptions::default()
         };
-        let consistency =
-            validate::consistency_of_draft(dataset, &comparison, &HeaderCache::of_drafts(), ctx)?;
+        let consistency = validate::consistency_of_draft(dataset, &comparison, headers, ctx)?;
         validate::report_consistency(consistency, &mut report);
         report.fold();
     }

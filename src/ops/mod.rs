@@ -141,4 +141,4 @@ pub use tables::{draft_tables, lazy_tables, tables_of};
 pub use taco3::{FieldMove, LackingFiles, LibraryRun, RenamedMember, Taco3Prepared, Taco3Request};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};
 pub use verify::{Depth, Verified, verify, written_paths};
-pub use write::checked_build;
+pub use write::{checked_build, checked_build_with};

@@ -8,7 +8,7 @@ use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, outp
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, release};
 use crate::model::{Dataset, Finding, Report, Rule, Severity};
-use crate::validate;
+use crate::validate::{self, HeaderCache};
 
 /// Checks a draft and writes it.
 ///
@@ -16,7 +16,21 @@ use crate::validate;
 /// For rules that the draft breaks, the first of them as hints; a target that a sample is read
 /// from; and files that can't be read or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    container::write(&checked_assembly(dataset, options, ctx)?.0, options, ctx)
+    checked_build_with(dataset, options, &HeaderCache::default(), ctx)
+}
+
+/// [`checked_build`] with the headers of sources that were read before.
+///
+/// # Errors
+/// Those of [`checked_build`].
+pub fn checked_build_with(
+    dataset: &Dataset,
+    options: &BuildOptions,
+    headers: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let (assembly, _) = checked_assembly(dataset, options, headers, ctx)?;
+    container::write(&assembly, options, ctx)
 }
 
 /// As [`checked_build`], for a draft with metadata of this version of a dataset.
@@ -30,8 +44,8 @@ pub(super) fn checked_build_of(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let checked =
-        checked_assembly(dataset, options, ctx).map_err(|error| version.explain(error))?;
+    let checked = checked_assembly(dataset, options, &HeaderCache::default(), ctx)
+        .map_err(|error| version.explain(error))?;
     container::write(
         &Assembly {
             version: version.clone(),
@@ -51,7 +65,7 @@ pub(super) fn build_with_warnings(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
+    let (assembly, report) = checked_assembly(&dataset, options, &HeaderCache::default(), ctx)?;
     // The assembly has all that is written of it.
     release(dataset);
     warn_of_findings(&report, ctx);
@@ -83,6 +97,7 @@ pub(super) fn write_verified(
 pub(super) fn checked_assembly(
     dataset: &Dataset,
     options: &BuildOptions,
+    headers: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<(Assembly, Report)> {
     ctx.stage(tr!("Checking"), None);
@@ -96,7 +111,7 @@ pub(super) fn checked_assembly(
         ));
     }
     let mut report = validate::dataset(dataset, ctx)?;
-    let sources = validate::sources(dataset, ctx)?;
+    let sources = validate::sources(dataset, headers, ctx)?;
     warn_of_sources(&sources, ctx);
     report.findings.extend(sources.findings);
     refuse_invalid(&report)?;
@@ -173,7 +188,7 @@ pub(super) fn refuse_new_errors(before: &Report, after: Report) -> Result<()> {
 /// # Errors
 /// [`crate::error::Kind::Invalid`] for a file that can't be read alone, and cancellation.
 pub(super) fn refuse_multi_file_formats(dataset: &Dataset, ctx: &JobContext) -> Result<()> {
-    let mut sources = validate::sources(dataset, ctx)?;
+    let mut sources = validate::sources(dataset, &HeaderCache::default(), ctx)?;
     warn_of_sources(&sources, ctx);
     warn_of_findings(&sources, ctx);
     sources

@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
+use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::source_span::StatementSource;
 use super::statement_parser;
+use super::syntax_walk::visit_expressions;
 use crate::error::{Error, Result};
 use crate::model::FieldSpec;
 use crate::text::PrintableLine;

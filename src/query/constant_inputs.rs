@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use polars::prelude::LazyFrame;
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    visit_expressions,
 };
 
 use super::duckdb_semantics::{column, name_of};
 use super::engine::SqlEngine;
+use super::syntax_walk::visit_expressions;
 use crate::error::Result;
 
 /// Aggregates whose arguments behind the first are parameters: a quantile, a separator, a number of

@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use polars::prelude::{DataType, LazyFrame, NULL, UnionArgs, col, concat, lit};
-use sqlparser::ast::{
-    Expr, Function, Ident, LambdaFunction, OneOrManyWithParens, VisitMut, VisitorMut,
-    visit_expressions,
-};
+use sqlparser::ast::{Expr, Function, Ident, LambdaFunction, OneOrManyWithParens, VisitorMut};
 
 use super::constant_inputs::ConstantInputs;
 use super::duckdb_semantics::{
@@ -15,6 +12,7 @@ use super::duckdb_semantics::{
 };
 use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
+use super::syntax_walk::{visit_expressions, walk_tree_mut};
 use crate::error::{Error, Result};
 
 /// Text of an expression, without parentheses around it.
@@ -95,7 +93,7 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
     /// # Errors
     /// For a column that is no key, and for aggregates within each other.
     pub fn lower(&mut self, expr: &mut Expr) -> Result<()> {
-        match expr.visit(self) {
+        match walk_tree_mut(expr, self) {
             ControlFlow::Break(error) => Err(*error),
             ControlFlow::Continue(()) => Ok(()),
         }

@@ -92,6 +92,7 @@ mod sql_dialect;
 mod statement_parser;
 mod struct_values;
 mod summary;
+mod syntax_walk;
 mod tables;
 #[cfg(test)]
 mod tests;

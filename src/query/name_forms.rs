@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{BinaryOperator, Expr, Value, ValueWithSpan, VisitMut, VisitorMut};
 
+use super::syntax_walk::walk_tree_mut;
 use crate::model::forms_of_name;
 
 /// Columns of names, in lower case.
@@ -15,7 +16,7 @@ const NAMES: [&str; 4] = ["id", "path", "internal:relative_path", "tortilla:id"]
 /// Rewrites comparisons of ids with texts that have several forms: `id = 'ñ'` becomes `id IN (…)`
 /// with both forms.
 pub(super) fn match_every_form(tree: &mut impl VisitMut) {
-    let ControlFlow::Continue(()) = tree.visit(&mut NameForms);
+    let ControlFlow::Continue(()) = walk_tree_mut(tree, &mut NameForms);
 }
 
 struct NameForms;

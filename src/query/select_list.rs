@@ -7,7 +7,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoLazy, LazyFrame, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     ObjectName, OneOrManyWithParens, Query, RenameSelectItem, Select, SelectFlavor, SelectItem,
-    SelectItemQualifiedWildcardKind, Spanned, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SelectItemQualifiedWildcardKind, Spanned, Value, Visitor, VisitorMut,
     WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
@@ -18,6 +18,7 @@ use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
 use super::scope::{NameLookup, SelectScope};
 use super::source_span::StatementSource;
+use super::syntax_walk::{walk_tree, walk_tree_mut};
 use super::text_patterns::of_like;
 use super::token_spellings::{OTHER_COLUMNS, POSITION, UNPACKED_COLUMNS};
 use super::{advice, column_names};
@@ -515,7 +516,7 @@ fn find_first_columns_call(expr: &Expr) -> Option<Box<Function>> {
         }
         _ => ControlFlow::Continue(()),
     });
-    match Visit::visit(expr, &mut visitor) {
+    match walk_tree(expr, &mut visitor) {
         ControlFlow::Break(function) => Some(function),
         ControlFlow::Continue(()) => None,
     }
@@ -549,7 +550,7 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
         Expr::Function(function) if name_of(function) == UNPACKED_COLUMNS => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
-    if Visit::visit(expr, &mut visitor).is_continue() {
+    if walk_tree(expr, &mut visitor).is_continue() {
         return Ok(None);
     }
     let mut expr = expr.clone();
@@ -566,7 +567,7 @@ fn unpack_columns(engine: &SqlEngine, expr: &Expr, scope: &SelectScope) -> Resul
             Err(error) => ControlFlow::Break(Box::new(error)),
         }
     });
-    match VisitMut::visit(&mut expr, &mut visitor) {
+    match walk_tree_mut(&mut expr, &mut visitor) {
         ControlFlow::Break(error) => Err(*error),
         ControlFlow::Continue(()) => Ok(is_unpacked.then_some(expr)),
     }
@@ -618,7 +619,7 @@ fn replace_columns_call(expr: &Expr, name: &str) -> Expr {
         }
         ControlFlow::<()>::Continue(())
     });
-    let _ = VisitMut::visit(&mut expr, &mut visitor);
+    let _ = walk_tree_mut(&mut expr, &mut visitor);
     expr
 }
 

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, NullTreatment, Query, VisitMut,
-    visit_expressions_mut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -16,6 +15,7 @@ use super::sample_clause::{keyword_of, without_samples, word_at};
 use super::sampling::Samplings;
 use super::source_span::StatementSource;
 use super::sql_dialect::{DuckDb, POWER};
+use super::syntax_walk::visit_expressions_mut;
 use super::token_spellings::{SqlTokens, rewrite_tokens, with_turned_tables};
 use crate::error::{Error, Result};
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use polars::prelude::LazyFrame;
 use sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut, WindowFrame,
-    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType, visit_expressions,
+    Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitorMut, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
@@ -17,6 +17,7 @@ use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
 use super::function_names::{is_aggregate_name, is_zero_of_no_rows};
 use super::source_span::StatementSource;
+use super::syntax_walk::{visit_expressions, walk_tree_mut};
 use super::time_texts::IntervalParts;
 use super::token_spellings::{EXCLUDE_GROUP, EXCLUDE_ROW, EXCLUDE_TIES};
 use super::window_functions::{
@@ -48,7 +49,7 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
     /// # Errors
     /// For a window within another one.
     pub fn lower(&mut self, expr: &mut Expr) -> Result<()> {
-        match expr.visit(self) {
+        match walk_tree_mut(expr, self) {
             ControlFlow::Break(error) => Err(*error),
             ControlFlow::Continue(()) => Ok(()),
         }

@@ -76,7 +76,7 @@ impl FileIdentity {
     }
 
     /// True when both may be the same version: no property stated by both responses differs.
-    fn agrees(&self, other: &FileIdentity) -> bool {
+    pub fn agrees(&self, other: &FileIdentity) -> bool {
         let etags = match (&self.etag, &other.etag) {
             // A weak ETag only promises equivalent content; the tags are compared without the
             // prefix.

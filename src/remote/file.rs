@@ -88,6 +88,55 @@ struct Open {
 
 static OPEN_FILES: Mutex<Option<Open>> = Mutex::new(None);
 
+/// Asks the servers, in parallel, whether files are still of the versions that were read.
+///
+/// # Errors
+/// As [`RemoteFile::expect_unchanged`].
+pub fn expect_versions(files: &[(Arc<Path>, FileIdentity)]) -> Result<()> {
+    for some in files.chunks(OPENED_AT_ONCE) {
+        let read = some
+            .iter()
+            .map(|(path, identity)| Ok((target_of(path)?, identity.clone())));
+        expect_identities(read.collect::<Result<_>>()?)?;
+    }
+    Ok(())
+}
+
+fn expect_identities(files: Vec<(RemoteTarget, FileIdentity)>) -> Result<()> {
+    let (purpose, limit) = (Purpose::of_thread(), connections());
+    let places: Vec<Arc<str>> = files
+        .iter()
+        .map(|(target, _)| target.text.clone())
+        .collect();
+    let requests = files.into_iter().map(move |(target, identity)| {
+        fetch(
+            target,
+            FetchPart::Range(0..1),
+            Some(identity),
+            purpose.clone(),
+        )
+    });
+    let answers = async move {
+        futures::stream::iter(requests)
+            .buffered(limit)
+            .collect::<Vec<_>>()
+            .await
+    };
+    for (place, answer) in places.iter().zip(runtime::wait(answers)?) {
+        answer.map_err(|error| {
+            if means_absent(&error) {
+                Error::new(Kind::Changed, "the file is no longer on the server")
+                    .at_place(place)
+                    .because(error)
+                    .hint("open the dataset again: it was replaced or removed meanwhile")
+            } else {
+                error
+            }
+        })?;
+    }
+    Ok(())
+}
+
 /// The open file for `target` if it uses the same client: new credentials mean a new client,
 /// possibly of another server.
 fn find_open_file(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
@@ -267,37 +316,10 @@ impl RemoteFile {
     /// the job is cancelled.
     pub fn expect_unchanged(files: &[Arc<Self>]) -> Result<()> {
         for some in files.chunks(OPENED_AT_ONCE) {
-            let (purpose, limit) = (Purpose::of_thread(), connections());
-            let opened: Vec<(RemoteTarget, FileIdentity)> = some
+            let opened = some
                 .iter()
-                .map(|file| (file.target.clone(), file.identity.clone()))
-                .collect();
-            let requests = opened.into_iter().map(move |(target, identity)| {
-                fetch(
-                    target,
-                    FetchPart::Range(0..1),
-                    Some(identity),
-                    purpose.clone(),
-                )
-            });
-            let answers = async move {
-                futures::stream::iter(requests)
-                    .buffered(limit)
-                    .collect::<Vec<_>>()
-                    .await
-            };
-            for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
-                answer.map_err(|error| {
-                    if means_absent(&error) {
-                        Error::new(Kind::Changed, "the file is no longer on the server")
-                            .at_place(file.text())
-                            .because(error)
-                            .hint("open the dataset again: it was replaced or removed meanwhile")
-                    } else {
-                        error
-                    }
-                })?;
-            }
+                .map(|file| (file.target.clone(), file.identity.clone()));
+            expect_identities(opened.collect())?;
         }
         Ok(())
     }

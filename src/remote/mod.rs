@@ -29,7 +29,9 @@ mod upload;
 pub use cache::{CacheState, cache_state, clear_cache};
 pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{FILE_SIZE_MAX, may_be_folder, means_absent};
-pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile, forget_below};
+pub use file::{
+    FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile, expect_versions, forget_below,
+};
 pub use limits::RemoteLimits;
 pub use listing::{ListedFile, hub_files, list_files};
 pub use meter::{ActionTraffic, RequestLine, Traffic};

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::document::Document;
-use super::document_state::DocumentState;
 use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
@@ -16,6 +15,8 @@ use crate::validate::{self, HeaderCache};
 pub(super) struct ConsistencyState {
     /// The headers read on request; `None` before the first request.
     headers: Option<Arc<HeaderCache>>,
+    /// Headers of the files that the draft refers to, as its checks read them.
+    source_headers: Arc<HeaderCache>,
     settings: ConsistencySettings,
 }
 
@@ -37,7 +38,7 @@ impl ConsistencyState {
 }
 
 /// Replaces the findings of consistency in a report.
-fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
+pub(super) fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
     report
         .findings
         .retain(|finding| RasterProperty::of_rule(finding.rule).is_none());
@@ -57,28 +58,19 @@ impl Studio {
         &self.consistency.settings
     }
 
-    /// Sets the report of this state of the document. A report without a comparison of headers gets
-    /// the findings of the last comparison of the same state.
-    pub(super) fn set_report(&mut self, mut report: Report, state: DocumentState) {
-        if let (None, Some(known)) = (&report.consistency, &self.report.consistency)
-            && self.checked_state == Some(state)
-        {
-            replace_consistency(&mut report, (**known).clone());
-        }
-        self.report = Arc::new(report);
-        self.checked_state = Some(state);
-        self.failed_check = None;
+    /// The headers of the files that the open draft refers to; its checks share them.
+    pub fn source_headers(&self) -> Arc<HeaderCache> {
+        self.consistency.source_headers.clone()
     }
 
     pub(super) fn forget_headers(&mut self) {
         discard(std::mem::take(&mut self.consistency));
-        HeaderCache::of_drafts().clear();
     }
 
     /// Reads the headers of the open document and compares them by position. Known headers are read
     /// again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
-        // Own headers: those of all drafts are forgotten when any window opens another document.
+        // Own headers, which can be read again without those of the other checks.
         let headers = self.consistency.headers.clone().unwrap_or_default();
         if again {
             headers.clear();
@@ -112,14 +104,12 @@ impl Studio {
                 if (studio.is_checking() || has_changed)
                     && matches!(studio.document, Some(Document::Draft(_)))
                 {
-                    studio.check_live();
+                    studio.start_check();
                 }
                 if has_changed {
                     return Ok(Event::None);
                 }
-                let mut report = (*studio.report).clone();
-                replace_consistency(&mut report, consistency);
-                studio.report = Arc::new(report);
+                studio.check.set_consistency(consistency);
                 Ok(Event::Validated)
             }) as Finish)
         });

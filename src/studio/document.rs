@@ -76,7 +76,7 @@ pub struct DraftDocument {
     /// Word index of the tray, as of the last call.
     tray: Mutex<Arc<TrayIndex>>,
     /// The most recent fix finder.
-    fix_finder: Mutex<Option<Arc<FixFinder>>>,
+    pub(super) fix_finder: Mutex<Option<Arc<FixFinder>>>,
     /// The project file that it was opened from or saved to.
     pub(super) file: Option<ProjectFile>,
     /// The last saved file. Locked while a project is written, so that saves run one after another.
@@ -179,25 +179,12 @@ impl DraftDocument {
         }
     }
 
-    /// Changes the draft and queues the change for autosave. Waits while the previous change is not
-    /// on disk, up to autosave's timeout.
-    ///
-    /// # Errors
-    /// Those of `change`.
-    pub(super) fn change<T>(
-        &mut self,
-        change: impl FnOnce(&mut Draft) -> Result<(T, DraftChange)>,
-    ) -> Result<T> {
-        let before = match &self.autosave {
-            Some(autosave) => {
-                autosave.wait_until_written();
-                (!autosave.has_begun()).then(|| self.as_project())
-            }
-            None => None,
-        };
-        let (result, change) = change(self.draft_mut())?;
-        self.note(change, before);
-        Ok(result)
+    /// Waits while the previous change is not on disk, up to autosave's timeout. Returns the
+    /// project as it is when autosave has not begun, for [`DraftDocument::note`].
+    pub(super) fn wait_for_autosave(&self) -> Option<Project> {
+        let autosave = self.autosave.as_ref()?;
+        autosave.wait_until_written();
+        (!autosave.has_begun()).then(|| self.as_project())
     }
 
     /// Queues a change for autosave.
@@ -245,28 +232,6 @@ impl DraftDocument {
             *index = Arc::new(TrayIndex::from_files(self.draft.tray().clone()));
         }
         index.clone()
-    }
-
-    /// Fix finder for this revision, usable on any thread.
-    pub(super) fn fix_finder(&self) -> Arc<FixFinder> {
-        let (revision, choice) = (self.draft.revision(), self.structure().choice().clone());
-        let mut known = self
-            .fix_finder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match known
-            .as_ref()
-            .filter(|finder| finder.is_of(revision, &choice))
-        {
-            Some(finder) => finder.clone(),
-            None => known
-                .insert(Arc::new(FixFinder::new(
-                    self.draft.content().clone(),
-                    revision,
-                    choice,
-                )))
-                .clone(),
-        }
     }
 
     fn derived_data(&self) -> &Derived {

@@ -22,17 +22,6 @@ pub(super) fn is_about_document(command: &Command) -> bool {
     }
 }
 
-/// Why the report is not of the document as it is now.
-#[derive(Clone, Copy, Debug)]
-pub enum OutdatedReport<'a> {
-    /// The check runs.
-    Checking,
-    /// The check failed, so it does not run again before the next change.
-    Failed(&'a Error),
-    /// Nothing checked the document since it was opened or changed.
-    NotChecked,
-}
-
 impl Studio {
     /// The id of the open document.
     pub fn document_id(&self) -> DocumentId {
@@ -56,12 +45,8 @@ impl Studio {
             self.pending_writes
                 .extend(document.autosave.take().map(Autosave::leave));
         }
-        discard((
-            left,
-            std::mem::take(&mut self.live),
-            std::mem::take(&mut self.report),
-        ));
-        (self.checked_state, self.failed_check) = (None, None);
+        discard(left);
+        self.check.leave_document();
         self.document_id = self.document_id.next();
         let late = self
             .running
@@ -75,26 +60,6 @@ impl Studio {
         DocumentState {
             document: self.document_id,
             revision: self.revision(),
-        }
-    }
-
-    /// True when [`Studio::report`] is of the document and the pattern as they are now. Rows in the
-    /// findings of an older revision are those of other samples.
-    pub fn is_report_current(&self) -> bool {
-        self.checked_state == Some(self.document_state()) && !self.live_check.is_running()
-    }
-
-    /// Why [`Studio::report`] is not of the document as it is now; `None` when it is.
-    pub fn find_report_delay(&self) -> Option<OutdatedReport<'_>> {
-        let failed = self.failed_check.as_ref();
-        if self.is_report_current() {
-            None
-        } else if self.live_check.is_running() {
-            Some(OutdatedReport::Checking)
-        } else if let Some((_, error)) = failed.filter(|(of, _)| *of == self.document_state()) {
-            Some(OutdatedReport::Failed(error))
-        } else {
-            Some(OutdatedReport::NotChecked)
         }
     }
 
@@ -130,7 +95,7 @@ impl Studio {
 
     /// Cancels all jobs and waits for their clean-up, at most `patience`. Results are discarded.
     pub fn stop_jobs(&mut self, patience: Duration) {
-        self.live_check.cancel();
+        self.check.cancel();
         self.running.iter().for_each(|running| running.job.cancel());
         let end = Instant::now() + patience;
         while !self.running.is_empty() && Instant::now() < end {
@@ -194,38 +159,6 @@ mod tests {
             .iter()
             .map(|sample| sample.id.to_string())
             .collect()
-    }
-
-    #[test]
-    fn a_failed_check_is_no_running_one_and_the_next_check_makes_the_report_current() {
-        let mut studio = studio();
-        done(&mut studio, Command::New);
-        done(&mut studio, insert("a", &["x"]));
-        let delay = studio.find_report_delay();
-        assert!(
-            matches!(delay, Some(OutdatedReport::NotChecked)),
-            "{delay:?}"
-        );
-        studio.finish_live_check(Err(Error::internal("the check broke")));
-        let delay = studio.find_report_delay();
-        let Some(OutdatedReport::Failed(error)) = delay else {
-            panic!("{delay:?}")
-        };
-        assert_eq!(error.kind(), crate::error::Kind::Internal, "{error:?}");
-        // The failure is that of the draft before this change.
-        done(&mut studio, insert("b", &["x"]));
-        let delay = studio.find_report_delay();
-        assert!(
-            matches!(delay, Some(OutdatedReport::NotChecked)),
-            "{delay:?}"
-        );
-        studio.finish_live_check(Err(Error::internal("the check broke")));
-        let check = Command::Validate {
-            deep: false,
-            profile: crate::model::Profile::Tools,
-        };
-        done(&mut studio, check);
-        assert!(studio.is_report_current() && studio.find_report_delay().is_none());
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Studio {
                 })
             }
             DocumentRead::FindFixes { finding } => {
-                let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
+                let (finder, found) = (self.require_fix_finder()?, self.finding(finding)?);
                 self.start_with_event(tr!("Look for fixes"), Event::Offered, move |_| {
                     let fixes = finder.fixes(&found).into_iter();
                     Ok(fixes.map(|fix| fix.label).collect())

@@ -51,8 +51,8 @@ impl Studio {
         event.map(Outcome::Done)
     }
 
-    /// Changes the draft and starts its check. `change` returns the label, whether the edit only
-    /// sets values, and the change for autosave.
+    /// Changes the draft, queues the change for autosave, and starts the check. `change` returns
+    /// the label, whether the edit only sets values, and the change for autosave.
     fn change_draft(
         &mut self,
         change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>,
@@ -60,8 +60,10 @@ impl Studio {
         let Some(Document::Draft(document)) = &mut self.document else {
             return Err(not_a_draft());
         };
-        let (label, sets) = document.change(change)?;
-        self.check_live();
+        let before = document.wait_for_autosave();
+        let ((label, sets), change) = change(document.draft_mut())?;
+        document.note(change, before);
+        self.start_check();
         Ok(Event::Edited { label, sets })
     }
 

@@ -1,7 +1,7 @@
 //! Fixes of findings: computed off the interface thread by a [`FixFinder`], each applied as one
 //! undoable edit.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::{Event, Outcome, Studio};
 use crate::draft::{
@@ -23,27 +23,36 @@ pub struct FixFinder {
     kinds: Kinds,
 }
 
-/// Contents of a local file, by its header. Sends no request to servers.
-fn kind_of(asset: &AssetPath) -> Option<FileKind> {
-    if asset.remote_file().is_some() {
-        return None;
+impl Studio {
+    /// Fix finder for the current revision of the open draft; `None` without a draft.
+    pub fn fix_finder(&self) -> Option<Arc<FixFinder>> {
+        self.require_fix_finder().ok()
     }
-    match raster::describe(&RasterSource::member(asset.clone())) {
-        Ok(info) if info.band_count > 0 => Some(FileKind::Raster {
-            dtype: info.bands.first()?.dtype.clone(),
-            bands: info.band_count,
-            size: (info.width, info.height),
-            crs: info.crs_code.clone().or_else(|| info.crs_wkt.clone()),
-        }),
-        Ok(_) => Some(FileKind::Other),
-        // A damaged raster says nothing about what it was.
-        Err(_) if claims_raster(&asset.to_vsi()) => None,
-        Err(_) => Some(FileKind::Other),
+
+    /// The fix finder of the draft, kept until the draft or its pattern changes.
+    pub(super) fn require_fix_finder(&self) -> Result<Arc<FixFinder>> {
+        let document = self.draft_document()?;
+        let revision = document.draft.revision();
+        let choice = document.structure().choice().clone();
+        let mut known = document
+            .fix_finder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(finder) = known
+            .as_ref()
+            .filter(|finder| finder.is_of(revision, &choice))
+        {
+            return Ok(finder.clone());
+        }
+        let content = document.draft.content().clone();
+        let finder = Arc::new(FixFinder::new(content, revision, choice));
+        *known = Some(finder.clone());
+        Ok(finder)
     }
 }
 
 impl FixFinder {
-    pub(super) fn new(content: Content, revision: u64, choice: PatternChoice) -> Self {
+    fn new(content: Content, revision: u64, choice: PatternChoice) -> Self {
         Self {
             content,
             revision,
@@ -55,7 +64,7 @@ impl FixFinder {
     }
 
     /// True for the finder of this revision and choice.
-    pub(super) fn is_of(&self, revision: u64, choice: &PatternChoice) -> bool {
+    fn is_of(&self, revision: u64, choice: &PatternChoice) -> bool {
         self.revision == revision && self.choice == *choice
     }
 
@@ -126,16 +135,28 @@ impl FixFinder {
     }
 }
 
-impl Studio {
-    /// Fix finder for the current revision of the open draft; `None` without a draft.
-    pub fn fix_finder(&self) -> Option<Arc<FixFinder>> {
-        self.draft_document()
-            .ok()
-            .map(|document| document.fix_finder())
+/// Contents of a local file, by its header. Sends no request to servers.
+fn kind_of(asset: &AssetPath) -> Option<FileKind> {
+    if asset.remote_file().is_some() {
+        return None;
     }
+    match raster::describe(&RasterSource::member(asset.clone())) {
+        Ok(info) if info.band_count > 0 => Some(FileKind::Raster {
+            dtype: info.bands.first()?.dtype.clone(),
+            bands: info.band_count,
+            size: (info.width, info.height),
+            crs: info.crs_code.clone().or_else(|| info.crs_wkt.clone()),
+        }),
+        Ok(_) => Some(FileKind::Other),
+        // A damaged raster says nothing about what it was.
+        Err(_) if claims_raster(&asset.to_vsi()) => None,
+        Err(_) => Some(FileKind::Other),
+    }
+}
 
+impl Studio {
     pub(super) fn fix_safe(&mut self) -> Result<Outcome> {
-        let finder = self.draft_document()?.fix_finder();
+        let finder = self.require_fix_finder()?;
         self.edit_later(tr!("Fix what is safe"), move |_, _| {
             finder
                 .safe()
@@ -146,12 +167,12 @@ impl Studio {
     pub(super) fn choose_pattern(&mut self, choice: PatternChoice) -> Result<Outcome> {
         self.draft_document()?.structure().choose(choice);
         // Findings must refer to the same pattern.
-        self.check_live();
+        self.start_check();
         Ok(Outcome::Done(Event::None))
     }
 
     pub(super) fn apply_fix(&mut self, finding: usize, fix: usize) -> Result<Outcome> {
-        let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
+        let (finder, found) = (self.require_fix_finder()?, self.finding(finding)?);
         self.edit_later(tr!("Fix"), move |_, _| {
             let mut fixes = finder.fixes(&found);
             match fixes.len() {
@@ -167,11 +188,11 @@ impl Studio {
 
     pub(super) fn finding(&self, finding: usize) -> Result<Finding> {
         // Findings of an older revision must not be applied. A script checks when it says so.
-        if self.checks_by_itself && !self.is_report_current() {
+        if self.check.runs_by_itself() && !self.is_report_current() {
             return Err(Error::usage("the draft changed since it was checked")
                 .hint("try again when the check is done"));
         }
-        let found = self.report.findings.get(finding).cloned();
+        let found = self.report().findings.get(finding).cloned();
         found.ok_or_else(|| {
             Error::usage(format!("there is no finding {finding}")).hint("check the draft first")
         })

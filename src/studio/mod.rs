@@ -8,6 +8,7 @@ mod consistency_settings;
 pub mod crash;
 mod disk_watch;
 mod document;
+mod document_check;
 mod document_id;
 mod document_read;
 mod document_state;
@@ -30,10 +31,9 @@ pub use command::Command;
 pub use consistency_settings::ConsistencySettings;
 pub use disk_watch::{DiskChange, DiskWatch};
 pub use document::{Document, DraftDocument, OpenDataset};
-pub use document_id::OutdatedReport;
+pub use document_check::OutdatedReport;
 pub use document_read::DocumentRead;
 pub use document_state::DocumentId;
-use document_state::DocumentState;
 pub use event::{Event, Outcome};
 pub use fix::FixFinder;
 pub use plan::PlanDraft;
@@ -53,11 +53,9 @@ use std::time::{Duration, SystemTime};
 use crate::container::{ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::not_agreed;
-use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
-use crate::model::Report;
+use crate::jobs::{Job, JobContext, JobId, Jobs, Progress};
 use crate::ops::AnyOperation;
 use crate::remote;
-use crate::validate::LiveCheck;
 
 /// Maximum number of log lines.
 const LOG_KEPT: usize = 2000;
@@ -157,16 +155,8 @@ pub struct Studio {
     running: Vec<RunningJob>,
     document: Option<Document>,
     document_id: DocumentId,
-    report: Arc<Report>,
-    live_check: Latest<(DocumentState, Report)>,
-    /// The state of the document that `report` is of.
-    checked_state: Option<DocumentState>,
-    /// The state of the document whose live check failed, and why.
-    failed_check: Option<(DocumentState, Error)>,
+    check: document_check::DocumentCheck,
     opening: Option<Opening>,
-    /// State of the incremental check, which examines only changed roots.
-    live: Arc<Mutex<LiveCheck>>,
-    checks_by_itself: bool,
     /// Folder of autosave journals; `None` disables autosave.
     autosave_folder: Option<PathBuf>,
     autosave_patience: Option<Duration>,
@@ -195,13 +185,8 @@ impl Studio {
             running: Vec::new(),
             document: None,
             document_id: DocumentId::default(),
-            report: Arc::default(),
-            live_check: Latest::new(),
-            checked_state: None,
-            failed_check: None,
+            check: document_check::DocumentCheck::new(),
             opening: None,
-            live: Arc::default(),
-            checks_by_itself: true,
             autosave_folder: None,
             autosave_patience: None,
             restore_trouble: None,
@@ -328,9 +313,7 @@ impl Studio {
                 }
             }
         }
-        if let Some(outcome) = self.live_check.try_take() {
-            events.extend(self.finish_live_check(outcome).map(|event| (None, event)));
-        }
+        events.extend(self.receive_check().map(|event| (None, event)));
         events
     }
 
@@ -441,21 +424,6 @@ impl Studio {
         }
     }
 
-    fn finish_live_check(&mut self, outcome: Result<(DocumentState, Report)>) -> Option<Event> {
-        match outcome {
-            Ok((state, report)) => {
-                self.set_report(report, state);
-                Some(Event::Validated)
-            }
-            Err(error) if error.is_cancelled() => None,
-            Err(error) => {
-                self.log(LogLevel::Error, error.report());
-                self.failed_check = Some((self.document_state(), error));
-                None
-            }
-        }
-    }
-
     /// Starts a job with this label for the user.
     fn start(
         &mut self,
@@ -540,21 +508,6 @@ impl Studio {
         self.document.as_ref()
     }
 
-    /// Report of the last check.
-    pub fn report(&self) -> &Arc<Report> {
-        &self.report
-    }
-
-    /// True while a check runs, so the report may be outdated.
-    pub fn is_checking(&self) -> bool {
-        self.live_check.is_running()
-    }
-
-    /// Progress of the check that runs by itself.
-    pub fn check_progress(&self) -> Option<Progress> {
-        self.live_check.progress()
-    }
-
     /// The dataset that is being opened.
     pub fn opening(&self) -> Option<&Opening> {
         self.opening
@@ -569,7 +522,7 @@ impl Studio {
 
     /// True while any job or the live check runs.
     pub fn is_busy(&self) -> bool {
-        !self.running.is_empty() || self.live_check.is_running()
+        !self.running.is_empty() || self.is_checking()
     }
 
     /// The log, oldest first.
@@ -588,11 +541,5 @@ impl Studio {
             level,
             text,
         });
-    }
-
-    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts
-    /// turn it off and run checks explicitly.
-    pub fn set_live_check(&mut self, on: bool) {
-        self.checks_by_itself = on;
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{DraftOrigin, is_project};
-use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
+use super::{Command, Event, Finish, Opening, Outcome, SharedReader, Studio};
 use crate::container::{
     self, BuildOptions, DatasetVersion, OnDamage, OpenOptions, TortillaOptions,
     read_collection_file,
@@ -14,16 +14,13 @@ use crate::container::{
 use crate::draft::{Draft, Edit, Unplaced, join_tortillas};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{
-    Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote,
-};
+use crate::model::{Collection, Dataset, NodePath, RowRef, Tortilla, is_remote};
 use crate::ops::{
     self, DatasetImport, LayoutRequest, Operation, QueryRequest, draft_of, import_paths,
     import_scenes, is_folder_of_folders, join_metadata,
 };
 use crate::query::{self, Query, Tables};
 use crate::table::JoinRequest;
-use crate::validate::{self, CheckOptions};
 
 /// Makes the query tables, in a job.
 type MakeTables = Box<dyn FnOnce(&JobContext) -> Result<Tables> + Send>;
@@ -41,7 +38,6 @@ impl Studio {
         self.leave();
         self.watched.clear();
         self.forget_headers();
-        self.live_check.cancel();
         Ok(Outcome::Done(Event::DocumentChanged))
     }
 
@@ -58,14 +54,11 @@ impl Studio {
         };
         let outcome = self.start(label, move |ctx| {
             let open = open_dataset(&path, &options, &shared, ctx)?;
-            let notes = Report {
-                findings: open.reader.notes().to_vec(),
-                ..Report::default()
-            };
+            let notes = open.reader.notes().to_vec();
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(state)?;
                 studio.show(Document::Opened(open));
-                studio.report = Arc::new(notes);
+                studio.check.set_notes(notes);
                 Ok(Event::DocumentChanged)
             }) as Finish)
         });
@@ -239,95 +232,6 @@ impl Studio {
         )
     }
 
-    /// Starts a check of the document and cancels a running one.
-    pub(super) fn check_live(&mut self) {
-        if !self.checks_by_itself {
-            // A check of an older state, from before that was switched off.
-            self.live_check.cancel();
-            return;
-        }
-        let state = self.document_state();
-        match &self.document {
-            Some(Document::Draft(document)) => {
-                let (dataset, pattern) =
-                    (document.draft.dataset().clone(), document.pattern_root());
-                let (live, compare) = (self.live.clone(), self.consistency.after_edit());
-                self.live_check
-                    .start(&self.jobs, tr!("Check the draft"), move |ctx| {
-                        // A cancelled check leaves a consistent state, which is updated first.
-                        let mut report = {
-                            let mut live = live
-                                .lock()
-                                .unwrap_or_else(std::sync::PoisonError::into_inner);
-                            live.check(&dataset, pattern.as_deref(), ctx)?
-                        };
-                        // Imported files are opened once, so that damaged files are listed as
-                        // problems immediately.
-                        let mut left = FILES_OPENED;
-                        if has_few_files(&dataset.root, &mut left) {
-                            let sources = validate::sources(&dataset, ctx)?;
-                            sources
-                                .findings
-                                .into_iter()
-                                .filter(is_shown_during_editing)
-                                .for_each(|finding| report.push(finding));
-                        }
-                        if let Some(compare) = &compare {
-                            compare(&dataset, &mut report, ctx)?;
-                        }
-                        Ok((state, report))
-                    });
-            }
-            Some(Document::Opened(open)) => {
-                let reader = open.reader.clone();
-                self.live_check
-                    .start(&self.jobs, tr!("Check the dataset"), move |ctx| {
-                        let options = CheckOptions::default();
-                        let report = validate::container_with(reader.as_ref(), &options, ctx)?;
-                        Ok((state, report))
-                    });
-            }
-            None => {}
-        }
-    }
-
-    pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
-        let id = self.document_id();
-        let label = if deep {
-            tr!("Check every byte")
-        } else {
-            tr!("Check the dataset")
-        };
-        let options = CheckOptions {
-            profile,
-            deep,
-            ..CheckOptions::default()
-        };
-        match &self.document {
-            None => Err(Error::usage("nothing is open").hint("open a dataset first")),
-            Some(Document::Draft(document)) => {
-                let (dataset, pattern) =
-                    (document.draft.dataset().clone(), document.pattern_root());
-                Ok(self.start(label, move |ctx| {
-                    let report = ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?;
-                    Ok(show_draft_report(report, id, dataset, pattern))
-                }))
-            }
-            Some(Document::Opened(open)) => {
-                let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| {
-                    let report = validate::container_with(reader.as_ref(), &options, ctx)?;
-                    Ok(Box::new(move |studio: &mut Studio| {
-                        if studio.document_id() == id {
-                            studio.set_report(report, studio.document_state());
-                        }
-                        Ok(Event::Validated)
-                    }) as Finish)
-                }))
-            }
-        }
-    }
-
     pub(super) fn query(&mut self, query: Query, path: Option<PathBuf>) -> Result<Outcome> {
         let tables = if path.is_none() {
             Some(self.tables_of_document()?)
@@ -377,8 +281,9 @@ impl Studio {
             draft.revision(),
             self.document_id(),
         );
+        let headers = self.source_headers();
         Ok(self.start(write_label(&options.target), move |ctx| {
-            let built = ops::checked_build(&dataset, &options, ctx)?;
+            let built = ops::checked_build_with(&dataset, &options, &headers, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 let same = studio.document_id() == id;
                 if let Some(Document::Draft(document)) = &mut studio.document
@@ -418,12 +323,11 @@ impl Studio {
             draft.autosave = self.new_autosave();
         }
         self.forget_kept();
-        self.live_check.cancel();
         self.watched.clear();
         self.leave();
         self.document = Some(document);
         self.forget_headers();
-        self.check_live();
+        self.start_check();
     }
 
     pub(super) fn need_draft(&self) -> Result<&Draft> {
@@ -441,14 +345,6 @@ impl Studio {
     }
 }
 
-/// True for faults of files, which a check of the draft alone does not find.
-fn is_shown_during_editing(finding: &Finding) -> bool {
-    matches!(
-        finding.rule,
-        Rule::RasterRead | Rule::SidecarLeft | Rule::FileNeedsOthers | Rule::PitTransposed
-    )
-}
-
 fn import_label(paths: usize) -> String {
     tr_n!(paths, "Add {n} path", "Add {n} paths", n = paths)
 }
@@ -457,52 +353,8 @@ fn write_label(target: &Path) -> String {
     tr!("Write {path}", path = target.display())
 }
 
-/// Largest number of FILEs whose headers the check while editing reads; with more, the whole check
-/// and the write do.
-const FILES_OPENED: usize = 5_000;
-
-/// True when the tortilla has at most `left` FILEs.
-fn has_few_files(tortilla: &Tortilla, left: &mut usize) -> bool {
-    tortilla
-        .samples
-        .iter()
-        .all(|sample| match sample.children() {
-            Some(children) => has_few_files(children, left),
-            None => {
-                *left = left.saturating_sub(1);
-                *left > 0
-            }
-        })
-}
-
 pub(super) fn not_a_draft() -> Error {
     Error::usage("no draft is open").hint("begin a new dataset, or edit a copy of the opened one")
-}
-
-/// Sets the report of a check of a draft, unless its samples, collection or pattern changed during
-/// it: then its findings name other samples.
-fn show_draft_report(
-    report: Report,
-    id: DocumentId,
-    checked: Dataset,
-    pattern: Option<Arc<str>>,
-) -> Finish {
-    Box::new(move |studio: &mut Studio| {
-        if studio.document_id() != id {
-            return Ok(Event::Validated);
-        }
-        let is_same = studio.draft_document().is_ok_and(|document| {
-            let now = document.draft.dataset();
-            Arc::ptr_eq(&now.root, &checked.root)
-                && now.collection == checked.collection
-                && document.pattern_root() == pattern
-        });
-        if !is_same {
-            return Err(Error::usage("the draft changed during the check").hint("check it again"));
-        }
-        studio.set_report(report, studio.document_state());
-        Ok(Event::Validated)
-    })
 }
 
 fn open_dataset(

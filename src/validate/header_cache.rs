@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Cause, Kind, Result};
 use crate::jobs::{JobContext, discard};
@@ -160,14 +160,7 @@ fn packed_range(asset: &AssetPath, version: Version) -> Option<PackedRange<'_>> 
     }
 }
 
-static FILES: LazyLock<Arc<HeaderCache>> = LazyLock::new(Arc::default);
-
 impl HeaderCache {
-    /// The cache of the files that drafts refer to, for all checks of this process.
-    pub fn of_drafts() -> Arc<Self> {
-        FILES.clone()
-    }
-
     fn lock(&self) -> MutexGuard<'_, CachedHeader> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -24,13 +24,13 @@ use crate::raster::{
 
 /// Checks every file that a draft refers to: that it is there as it was added, that it can be
 /// opened when it claims to be a raster, that it can be read alone, and that no sidecar is left
-/// behind. Writing relies on the recorded sizes, so a changed file is a finding.
+/// behind. Writing relies on the recorded sizes, so a changed file is a finding. Headers that the
+/// cache has are not read again.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+pub fn sources(dataset: &Dataset, cache: &HeaderCache, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
-    let cache = HeaderCache::of_drafts();
     let mut tree: Option<Skeleton> = None;
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..MAX_LEVELS {
@@ -45,7 +45,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .enumerate()
             .map(|(row, sample)| {
                 ctx.check()?;
-                source_fault(row, sample, &containers, &beside, &cache, ctx)
+                source_fault(row, sample, &containers, &beside, cache, ctx)
             })
             .filter_map(Result::transpose)
             .collect::<Result<_>>()?;
@@ -82,7 +82,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         }
         tortillas = list_tortillas_below(&tortillas);
     }
-    check_layout(dataset, &cache, &mut report, ctx)?;
+    check_layout(dataset, cache, &mut report, ctx)?;
     report.fold();
     Ok(report)
 }
@@ -525,7 +525,7 @@ mod tests {
             root: Tortilla::new(vec![real, padding, file("x")]).into(),
             ..Dataset::default()
         };
-        let found = sources(&dataset, &JobContext::default())
+        let found = sources(&dataset, &HeaderCache::default(), &JobContext::default())
             .expect("checks")
             .findings;
         assert_eq!(found.len(), 1, "{found:?}");
@@ -533,6 +533,24 @@ mod tests {
             found[0].rule == Rule::IdCharacters && found[0].message.contains("8 bytes"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn each_header_is_read_once_for_a_cache() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("a.tif");
+        std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
+        let meta = std::fs::metadata(&path).expect("is there");
+        let dataset = Dataset {
+            root: Tortilla::new(vec![Sample::from_file_metadata("a.tif", &path, &meta)]).into(),
+            ..Dataset::default()
+        };
+        let (one, other) = (HeaderCache::default(), HeaderCache::default());
+        for cache in [&one, &other, &one] {
+            let report = sources(&dataset, cache, &JobContext::default()).expect("checks");
+            assert!(report.has(Rule::RasterRead), "{report:?}");
+        }
+        assert_eq!((one.len(), other.len()), (1, 1));
     }
 
     #[test]
@@ -555,7 +573,8 @@ mod tests {
             root: Tortilla::new(samples).into(),
             ..Dataset::default()
         };
-        let report = sources(&dataset, &JobContext::default()).expect("checks");
+        let report =
+            sources(&dataset, &HeaderCache::default(), &JobContext::default()).expect("checks");
         let found: Vec<(Rule, String)> = report
             .findings
             .iter()
@@ -576,7 +595,7 @@ mod tests {
             .samples
             .remove(1);
         assert!(
-            sources(&dataset, &JobContext::default())
+            sources(&dataset, &HeaderCache::default(), &JobContext::default())
                 .expect("checks")
                 .has(Rule::FileNeedsOthers)
         );
@@ -607,7 +626,8 @@ mod tests {
             root: Tortilla::new(samples).into(),
             ..Dataset::default()
         };
-        let report = sources(&dataset, &JobContext::default()).expect("looks");
+        let report =
+            sources(&dataset, &HeaderCache::default(), &JobContext::default()).expect("looks");
         let places: Vec<String> = report
             .findings
             .iter()

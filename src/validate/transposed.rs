@@ -224,7 +224,12 @@ mod tests {
     }
 
     fn found(dataset: &Dataset) -> Vec<String> {
-        let report = super::super::sources(dataset, &JobContext::default()).expect("checks");
+        let report = super::super::sources(
+            dataset,
+            &super::super::HeaderCache::default(),
+            &JobContext::default(),
+        )
+        .expect("checks");
         let own = report
             .findings
             .into_iter()

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use md5::{Digest as _, Md5};
 use serde_json::{Value as Json, json};
@@ -26,6 +27,8 @@ pub const ANY_STORE: &str = "store://";
 const SOURCES: [&str; 2] = ["in/", "in_b/"];
 /// Path of requests that are no part of the interface.
 const CONTROL: &str = "/-/";
+/// How long requests of a process that ended may take to be answered.
+const EARLIER_REQUESTS_MAX: Duration = Duration::from_secs(5);
 /// Seconds that a store asks a client to wait with status 503.
 const RETRY_AFTER_S: u32 = 1;
 
@@ -242,9 +245,21 @@ impl Store {
 
 fn serve_all(kind: StoreKind, listener: &TcpListener, shared: &'static Shared) {
     let state = Arc::new(Mutex::new(State::default()));
+    let connections = Arc::new(());
     for stream in listener.incoming().map_while(Result::ok) {
         let state = Arc::clone(&state);
-        std::thread::spawn(move || drop(serve(kind, &stream, &state, shared)));
+        let connection = Arc::clone(&connections);
+        std::thread::spawn(move || drop(serve(kind, &stream, &state, shared, &connection)));
+    }
+}
+
+/// Waits until the requests that came before are answered: one of a process that was killed would
+/// otherwise write its object after the store was cleared. `connections` has one reference for each
+/// open connection, and that of the listener.
+fn wait_for_earlier_requests(connections: &Arc<()>) {
+    let started = Instant::now();
+    while Arc::strong_count(connections) > 2 && started.elapsed() < EARLIER_REQUESTS_MAX {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -253,6 +268,7 @@ fn serve(
     stream: &TcpStream,
     state: &Mutex<State>,
     shared: &Shared,
+    connections: &Arc<()>,
 ) -> io::Result<()> {
     let mut input = BufReader::new(stream.try_clone()?);
     let Some(mut request) = read(&mut input, stream)? else {
@@ -260,6 +276,7 @@ fn serve(
     };
     let mut out = stream;
     if let Some(what) = request.path.strip_prefix(CONTROL) {
+        wait_for_earlier_requests(connections);
         let body = control(&mut state.lock().expect("a lock"), what, &request).to_string();
         return write!(
             out,

@@ -8,3 +8,4 @@ mod sources;
 
 pub use columns::{JoinMode, JoinedColumnChange};
 pub use reader::{JoinedPart, JoinedReader};
+pub use sources::DatasetOpener;

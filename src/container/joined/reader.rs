@@ -10,13 +10,13 @@ use tempfile::{SpooledData, SpooledTempFile};
 
 use super::columns::{JoinMode, JoinedColumnChange, SourceColumns, join_columns};
 use super::rows::{LevelRows, add_internal_columns};
-use super::sources::JoinedSources;
+use super::sources::{DatasetOpener, JoinedSources};
 use crate::container::merge_collections::{
     PartFacts, merge_collection_fields, sources_of, sum_pit_schemas,
 };
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, OpeningFacts,
-    Physical, RowSource, detect, field_schema_of, read_collection_file,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical,
+    RowSource, detect, field_schema_of, read_collection_file,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
@@ -70,7 +70,7 @@ impl JoinedReader {
     pub fn open(
         paths: &[PathBuf],
         mode: JoinMode,
-        options: &OpenOptions,
+        opener: DatasetOpener,
         ctx: &JobContext,
     ) -> Result<Self> {
         let Some(first) = paths.first() else {
@@ -82,7 +82,7 @@ impl JoinedReader {
         }) {
             return Err(Error::usage("this dataset is given twice").at_path(twice));
         }
-        let sources = JoinedSources::new(paths.to_vec(), options);
+        let sources = JoinedSources::new(paths.to_vec(), opener);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
         let looked: Vec<DatasetFacts> =
             try_map(0..paths.len(), |_, index| read_facts(&sources, index, ctx))?;
@@ -112,13 +112,18 @@ impl JoinedReader {
         Ok(joined)
     }
 
-    /// Opens the archives listed by a TACOLLECTION.json, located beside it or in
-    /// `options.base_path`. Missing archives are noted.
+    /// Opens the archives listed by a TACOLLECTION.json, located in `base`, else beside it. Missing
+    /// archives are noted.
     ///
     /// # Errors
     /// [`Kind::Format`] when the list is empty, leads outside the folder or is recursive;
     /// [`Kind::Io`] when no archive can be opened.
-    pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
+    pub fn open_collection(
+        path: &Path,
+        base: Option<&Path>,
+        opener: DatasetOpener,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let size_bytes = Some(ByteSource::open(path)?.size_bytes());
         let collection = read_collection_file(path)?;
         let list = collection
@@ -144,13 +149,13 @@ impl JoinedReader {
                 .parent()
                 .map(Path::to_owned)
         };
-        let folder = options.base_path.clone().or(beside).unwrap_or_default();
+        let folder = base.map(Path::to_owned).or(beside).unwrap_or_default();
         let all = JoinedSources::new(
             names
                 .iter()
                 .map(|name| place_below(&folder, name))
                 .collect(),
-            options,
+            opener,
         );
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let root = Root::new(&folder);

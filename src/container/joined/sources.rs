@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::container::{ContainerReader, DatasetVersion, OpenOptions, Physical, open_with};
+use crate::container::{ContainerReader, DatasetVersion, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::Stamp;
 
 /// Maximum number of open datasets; each keeps its footers in memory.
 const OPEN_MAX: usize = 64;
+
+/// Opens one of the datasets; each may be of any format.
+pub type DatasetOpener =
+    Arc<dyn Fn(&Path, &JobContext) -> Result<Arc<dyn ContainerReader>> + Send + Sync>;
 
 /// Path and name of one dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +58,14 @@ impl FirstVersion {
 pub struct JoinedSources {
     places: Vec<SourceOffset>,
     versions: Vec<OnceLock<FirstVersion>>,
-    options: OpenOptions,
+    opener: DatasetOpener,
     /// Least recently used first.
     open: Mutex<Vec<(usize, Arc<dyn ContainerReader>)>>,
 }
 
 impl JoinedSources {
     /// Opens nothing yet.
-    pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
+    pub fn new(paths: Vec<PathBuf>, opener: DatasetOpener) -> Self {
         let names: Vec<Option<String>> = paths.iter().map(|path| read_file_name(path)).collect();
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
         names
@@ -75,14 +79,10 @@ impl JoinedSources {
         });
         let places: Vec<SourceOffset> = places.collect();
         let versions = places.iter().map(|_| OnceLock::new()).collect();
-        let options = OpenOptions {
-            with: Vec::new(),
-            ..options.clone()
-        };
         Self {
             places,
             versions,
-            options,
+            opener,
             open: Mutex::default(),
         }
     }
@@ -93,7 +93,7 @@ impl JoinedSources {
             .iter()
             .filter_map(|&index| Some(self.places.get(index)?.path.clone()))
             .collect();
-        let mut chosen = Self::new(paths, &self.options);
+        let mut chosen = Self::new(paths, self.opener.clone());
         let versions = indexes
             .iter()
             .map(|&index| self.versions.get_mut(index).and_then(OnceLock::take));
@@ -148,7 +148,7 @@ impl JoinedSources {
                 return Ok(reader);
             }
         }
-        let reader = open_with(&place.path, &self.options, ctx)?;
+        let reader = (self.opener)(&place.path, ctx)?;
         // Another thread may have opened it first.
         if version
             .set(FirstVersion::from_reader(reader.as_ref()))

@@ -1,8 +1,5 @@
 //! Built-in countries: land polygons of Natural Earth 1:50m with names and ISO 3166-1 codes, for
-//! looking up the country of a place and for drawing. Decoded on first use. Disputed areas are not
-//! marked.
-
-use std::sync::OnceLock;
+//! looking up the country of a place and for drawing. Disputed areas are not marked.
 
 use geo::{BoundingRect, Coord, Intersects, LineString, MultiPolygon, Polygon, Rect};
 
@@ -41,22 +38,19 @@ impl Country {
     }
 }
 
-/// All countries, sorted by name.
-pub fn countries() -> &'static [Country] {
-    static COUNTRIES: OnceLock<Vec<Country>> = OnceLock::new();
-    COUNTRIES.get_or_init(|| decode(ASSET).unwrap_or_default())
+/// Decodes all countries, sorted by name, which takes milliseconds.
+pub fn read_countries() -> Vec<Country> {
+    decode(ASSET).unwrap_or_default()
 }
 
-/// The country at a point in degrees; `None` at sea and for coordinates outside ±180, ±90. On a
-/// border, the first by name.
-pub fn country_at(lon: f64, lat: f64) -> Option<&'static Country> {
+/// The first of `countries` that has a point in degrees inside it or on its border; `None` at sea
+/// and for latitudes outside ±90.
+pub fn country_at(countries: &[Country], lon: f64, lat: f64) -> Option<&Country> {
     if !(lon.is_finite() && lat.abs() <= 90.0) {
         return None;
     }
     let lon = (lon + 180.0).rem_euclid(360.0) - 180.0;
-    countries()
-        .iter()
-        .find(|country| country.contains(lon, lat))
+    countries.iter().find(|country| country.contains(lon, lat))
 }
 
 struct BorderBytes<'a>(&'a [u8]);
@@ -214,6 +208,7 @@ mod tests {
 
     #[test]
     fn places_are_assigned_to_their_countries() {
+        let countries = read_countries();
         for (lon, lat, code) in [
             (2.35, 48.85, "FRA"),
             (-77.03, -12.05, "PER"),
@@ -232,7 +227,7 @@ mod tests {
             (180.0, -88.0, "ATA"),
         ] {
             assert_eq!(
-                country_at(lon, lat).map(|country| country.alpha3.as_str()),
+                country_at(&countries, lon, lat).map(|country| country.alpha3.as_str()),
                 Some(code),
                 "at {lon} {lat}"
             );
@@ -244,17 +239,18 @@ mod tests {
             (f64::NAN, 0.0),
             (0.0, 91.0),
         ] {
-            assert!(country_at(lon, lat).is_none(), "at {lon} {lat}");
+            assert!(country_at(&countries, lon, lat).is_none(), "at {lon} {lat}");
         }
     }
 
     #[test]
     fn the_asset_is_whole() {
-        assert_eq!(countries().len(), 241);
-        assert!(countries().iter().all(
+        let countries = read_countries();
+        assert_eq!(countries.len(), 241);
+        assert!(countries.iter().all(
             |country| !country.land.0.is_empty() && country.boxes.len() == country.land.0.len()
         ));
-        let without: Vec<&str> = countries()
+        let without: Vec<&str> = countries
             .iter()
             .filter(|c| c.alpha3.is_empty())
             .map(|c| c.name.as_str())

@@ -2,6 +2,8 @@
 //! user, and the country. Source file, band, sampling method and date are in the column's
 //! description.
 
+use std::sync::OnceLock;
+
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
@@ -10,9 +12,10 @@ use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension,
     TortillaView, parse_options,
 };
+use super::countries::{Country, country_at, read_countries};
 use super::rai_presets::{RAI_PRESETS, find_rai_preset};
 use super::spatial_grouping::z_order;
-use super::{countries, places_in, polygons};
+use super::{places_in, polygons};
 use crate::error::{Error, Result};
 use crate::footprint::{self, Detail, StatedLocation, StatedLocationReader};
 use crate::jobs::JobContext;
@@ -124,6 +127,8 @@ struct GeoEnrichment {
     sources: Vec<(EnrichmentSource, RasterSource)>,
     /// The format of the country, and its column.
     country: Option<(String, String)>,
+    /// Decoded for the first tortilla.
+    countries: OnceLock<Vec<Country>>,
 }
 
 fn make(given: &Json) -> Result<Extension> {
@@ -174,7 +179,11 @@ fn make(given: &Json) -> Result<Extension> {
         sources.push((source, path));
     }
     let country = (options.country != "none").then_some((options.country, options.country_column));
-    let made = GeoEnrichment { sources, country };
+    let made = GeoEnrichment {
+        sources,
+        country,
+        countries: OnceLock::new(),
+    };
     let fields = made.schema();
     if fields.is_empty() {
         return Err(Error::usage("nothing is to be sampled").hint("give columns, or country"));
@@ -415,11 +424,14 @@ impl TortillaExtension for GeoEnrichment {
         }
         if let Some((spelling, _)) = &self.country {
             ctx.stage(tr!("Finding countries"), Some(places.len() as u64));
-            let countries = places.par_iter().map(|place| {
+            let countries = self.countries.get_or_init(read_countries);
+            let names = places.par_iter().map(|place| {
                 ctx.step(1);
-                place.map_or(Value::Null, |place| find_country_name(place, spelling))
+                place.map_or(Value::Null, |place| {
+                    find_country_name(countries, place, spelling)
+                })
             });
-            columns.push(countries.collect());
+            columns.push(names.collect());
             ctx.check()?;
         }
         Ok(columns)
@@ -428,8 +440,8 @@ impl TortillaExtension for GeoEnrichment {
 
 /// The country at a place in this spelling: `alpha2`, `alpha3` or its name; null where it has no
 /// such code.
-fn find_country_name([lon, lat]: [f64; 2], spelling: &str) -> Value {
-    let Some(country) = countries::country_at(lon, lat) else {
+fn find_country_name(countries: &[Country], [lon, lat]: [f64; 2], spelling: &str) -> Value {
+    let Some(country) = country_at(countries, lon, lat) else {
         return Value::text(AT_SEA);
     };
     let name = match spelling {

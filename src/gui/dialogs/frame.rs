@@ -29,6 +29,15 @@ pub enum Next {
     Paths(FileRequest, Vec<PathBuf>),
 }
 
+impl Next {
+    pub fn closes_dialog(&self) -> bool {
+        match self {
+            Self::Stay | Self::Also(_) | Self::Settings(..) => false,
+            Self::Close | Self::Do(_) | Self::Addresses(..) | Self::Paths(..) => true,
+        }
+    }
+}
+
 /// Draws the header of a dialog: icon, title, close button. True when it was closed.
 pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
     let t = theme::tokens(ui);

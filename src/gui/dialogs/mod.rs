@@ -21,15 +21,13 @@ mod view;
 
 use egui::{Context, Frame, Id, Modal};
 
-use super::App;
 use super::file_dialog::FileRequest;
-use super::panel_context::{DIM, Request};
-use super::settings::Settings;
-use super::theme::{self, Theme};
+use super::panel_context::{DIM, PanelContext, Request};
+use super::theme;
 use crate::container::Built;
 use crate::ops::AnyOperation;
-use crate::studio::{Command, LogLevel};
-use frame::{Next, wants_focus};
+use crate::studio::Command;
+use frame::wants_focus;
 use view::{DialogView, Reply};
 
 pub use about::{About, ShortcutsDialog};
@@ -39,6 +37,7 @@ pub use confirm::Confirm;
 pub use consent::Consent;
 pub use crash::CrashReport;
 pub use documentation::Documentation;
+pub use frame::Next;
 pub use join::JoinDialog;
 pub use layout::LayoutDialog;
 pub use open_path::{OpenPath, RecentDialog};
@@ -121,28 +120,11 @@ impl Dialogs {
             self.open(OpenPath::new(request, true));
         }
     }
-}
 
-impl App {
-    /// Applies and stores settings.
-    pub(super) fn apply_settings(&mut self, ctx: &Context, theme: Theme, settings: Settings) {
-        // The check runs again.
-        if settings.language != self.view.settings.language && self.studio.document().is_some() {
-            self.requests.push(Request::Run(Command::Validate {
-                deep: false,
-                profile: crate::model::Profile::Tools,
-            }));
-        }
-        (self.view.theme, self.view.settings) = (theme, settings);
-        theme::set(ctx, self.view.theme);
-        self.view.settings.apply(ctx);
-        self.save();
-    }
-
-    /// Draws the open dialog.
-    pub(super) fn dialogs_ui(&mut self, ctx: &Context) {
-        let Some(mut dialog) = self.dialogs.current.take() else {
-            return;
+    /// Draws the open dialog, closes it when it is over, and returns what it asks for.
+    pub fn show(&mut self, ctx: &Context, cx: &mut PanelContext<'_>) -> Next {
+        let Some(dialog) = &mut self.current else {
+            return Next::Stay;
         };
         let t = theme::tokens_for_mode(ctx.global_style().visuals.dark_mode);
         let frame = Frame::NONE
@@ -151,8 +133,8 @@ impl App {
             .corner_radius(6)
             .shadow(ctx.global_style().visuals.window_shadow);
         let busy = dialog.is_running();
-        let ended = std::mem::replace(&mut self.dialogs.was_running, busy) && !busy;
-        if std::mem::take(&mut self.dialogs.fresh) | ended {
+        let ended = std::mem::replace(&mut self.was_running, busy) && !busy;
+        if std::mem::take(&mut self.fresh) | ended {
             ctx.memory_mut(|memory| {
                 memory
                     .focused()
@@ -168,48 +150,12 @@ impl App {
             // An area offers the size of its last frame, which may be that of a lower dialog, or of
             // this one before it grew.
             ui.set_max_height(ctx.content_rect().height() - 2.0 * DIALOG_MARGIN);
-            self.with_cx(|cx| dialog.ui(ui, cx))
+            dialog.ui(ui, cx)
         });
-        let mut keep = busy || !response.should_close();
-        match response.inner {
-            Next::Stay => {}
-            Next::Close => keep = false,
-            Next::Do(ask) => {
-                self.requests.push(ask);
-                keep = false;
-            }
-            Next::Also(ask) => self.requests.push(ask),
-            Next::Settings(theme, settings) => self.apply_settings(ctx, theme, settings),
-            Next::Addresses(access, paths) => {
-                self.file_dialog = None;
-                keep = false;
-                let known = access == crate::remote::access();
-                // Scripts can use the dialog, but only the user can grant access to servers.
-                if !known && self.driver.is_some() && !crate::consent::allows_connect() {
-                    self.studio.log(
-                        LogLevel::Error,
-                        "a script may not say how to reach other machines without --allow-connect",
-                    );
-                } else {
-                    let servers = paths.iter().filter(|path| crate::model::is_remote(path));
-                    servers.for_each(|path| {
-                        crate::consent::allow_server(&crate::consent::server_of(
-                            &path.to_string_lossy(),
-                        ))
-                    });
-                    self.requests
-                        .push(Request::Run(Command::Connect { access }));
-                    self.requests.push(Request::OpenPaths(paths));
-                }
-            }
-            Next::Paths(request, paths) => {
-                self.file_dialog = None;
-                self.handle_picked_paths(request, paths, true);
-                keep = false;
-            }
+        let is_over = !busy && response.should_close();
+        if is_over || response.inner.closes_dialog() {
+            self.current = None;
         }
-        if keep && self.dialogs.current.is_none() {
-            self.dialogs.current = Some(dialog);
-        }
+        response.inner
     }
 }

@@ -5,7 +5,7 @@ use geo::{Coord, LineString, MultiPolygon, Polygon, TriangulateEarcut};
 
 use super::view::{plane_x, plane_y};
 use crate::error::Result;
-use crate::extensions::tortilla::countries::countries;
+use crate::extensions::tortilla::countries::read_countries;
 use crate::jobs::JobContext;
 
 /// Tolerance of the simplification, in points.
@@ -46,7 +46,7 @@ pub fn build_base_map(step: u32, ctx: &JobContext) -> Result<BaseMap> {
         TOLERANCE / scale
     };
     let mut base = BaseMap::default();
-    for country in countries() {
+    for country in &read_countries() {
         ctx.check()?;
         let MultiPolygon(polygons) = &country.land;
         base.pieces.extend(

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Error, Result};
-use crate::model::{EXTENT_ORIGIN, SPLITS_0_2, TASKS_0_2, instant, missing_of_taco_0_2};
+use crate::model::{EXTENT_ORIGIN, SPLITS_0_2, TASKS_0_2, missing_of_taco_0_2, parse_utc_time};
 
 /// The version of the text that is followed.
 const VERSION: &str = "0.2.0";
@@ -332,7 +332,7 @@ fn read_text_or_empty(value: Option<&Json>) -> Json {
 
 /// A time as the text has it: milliseconds since 1970.
 fn to_milliseconds(time: &Json) -> Option<Json> {
-    let time = time.as_str().and_then(instant)?;
+    let time = time.as_str().and_then(parse_utc_time)?;
     Some(json!(time.and_utc().timestamp_millis()))
 }
 
@@ -366,7 +366,7 @@ fn extent(value: &Json) -> Json {
 fn write_utc_time(time: &Json) -> Json {
     // The text has milliseconds since 1970.
     let of_text = || Some(chrono::DateTime::from_timestamp_millis(time.as_i64()?)?.naive_utc());
-    match time.as_str().and_then(instant).or_else(of_text) {
+    match time.as_str().and_then(parse_utc_time).or_else(of_text) {
         Some(time) => json!(time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()),
         None => time.clone(),
     }

@@ -19,6 +19,7 @@ use crate::ops::convert::converted_assembly;
 use crate::ops::create::{CreateRequest, draft_of_folder};
 use crate::ops::extend::extend_draft;
 use crate::ops::write::checked_assembly;
+use crate::validate::HeaderCache;
 use sha2::{Digest, Sha256};
 
 /// Roots of a part that are written and read again at one time.
@@ -258,7 +259,7 @@ fn arrange_assembly(
         .into_iter()
         .filter(|call| !call.schema_only && !is_of_collection(call))
         .collect();
-    let assembly = checked_assembly(&dataset, options, ctx)?.0;
+    let assembly = checked_assembly(&dataset, options, &HeaderCache::default(), ctx)?.0;
     release(dataset);
     Ok((assembly, calls))
 }

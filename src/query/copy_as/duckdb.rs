@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 use arrow::datatypes::DataType;
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, UnaryOperator,
-    visit_expressions_mut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
@@ -19,6 +18,7 @@ use super::expression::{Comparison, Expression, column_named};
 use super::{Area, AreaWith, LevelFile, StatementStep, Test, corners_of, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
+use crate::query::syntax_walk::visit_expressions_mut;
 use crate::text::with_deceptive;
 
 /// A name in double quotes.

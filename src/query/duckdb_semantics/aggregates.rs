@@ -12,6 +12,7 @@ use super::expressions::{expression, function_call, literal, name_of, span_of};
 use super::rewriting::Semantics;
 use super::written_values::{number, number_text, read_written_list};
 use crate::error::{Error, Result};
+use crate::query::syntax_walk::visit_expressions_mut;
 
 impl Semantics<'_> {
     /// Rewrites an aggregate call and prints it as engine SQL.
@@ -183,7 +184,7 @@ impl Semantics<'_> {
                 };
                 let template = format!("list_slice(array_agg(_0 ORDER BY _0 {direction}), 1, _1)");
                 let mut expr = expression(&template, arguments);
-                let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+                let _ = visit_expressions_mut(&mut expr, |part| {
                     if let Expr::Function(function) = part
                         && name_of(function) == "array_agg"
                     {

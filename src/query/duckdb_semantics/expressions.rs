@@ -2,10 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, Ident, Spanned, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Function, Ident, Spanned, Value, VisitorMut};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
+
+use crate::query::syntax_walk::walk_tree_mut;
 
 /// Lower-case name of a function.
 pub(in crate::query) fn name_of(function: &Function) -> String {
@@ -65,7 +67,10 @@ pub(in crate::query) fn expression(template: &str, arguments: Vec<Expr>) -> Expr
     // Templates are constants of this crate; an invalid one becomes an identifier, which the engine
     // refuses.
     let mut expr = parsed.unwrap_or_else(|_| Expr::Identifier(Ident::new(template)));
-    let _ = expr.visit(&mut Fill(arguments.into_iter().map(whole).collect()));
+    let _ = walk_tree_mut(
+        &mut expr,
+        &mut Fill(arguments.into_iter().map(whole).collect()),
+    );
     expr
 }
 

@@ -28,6 +28,7 @@ use crate::query::function_names::{
 };
 use crate::query::functions::LIST_AGGREGATES;
 use crate::query::list_aggregates::{is_list_aggregate, list_aggregate, list_quantile};
+use crate::query::syntax_walk::visit_expressions_mut;
 use crate::query::text_patterns::{of_whole_text, read_time, text_of, with_options, written_time};
 use crate::query::{advice, function_registry, functions, json_values, list_lambda, struct_values};
 
@@ -651,7 +652,7 @@ impl ExpressionRewrite<'_, '_> {
         }
         let mut of_row: Vec<Expr> = Vec::new();
         let mut body = *body;
-        let _ = sqlparser::ast::visit_expressions_mut(&mut body, |expr| {
+        let _ = visit_expressions_mut(&mut body, |expr| {
             if let Expr::Identifier(ident) = expr {
                 let place = parameters.iter().position(|parameter| {
                     *parameter == ident.value && ident.quote_style != Some('"')

@@ -22,7 +22,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, Expr, Function,
     LambdaFunctionParameter, OneOrManyWithParens, Spanned, Subscript, TimezoneInfo, TrimWhereField,
-    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    UnaryOperator, Value, ValueWithSpan, VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
@@ -32,6 +32,7 @@ use crate::query::function_names::is_aggregate_name;
 use crate::query::functions::has_wildcard;
 use crate::query::sql_dialect::POWER;
 use crate::query::struct_values::{self, struct_value};
+use crate::query::syntax_walk::walk_tree_mut;
 use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
@@ -73,7 +74,7 @@ impl Semantics<'_> {
 
     fn rewrite_expression(&self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
-        match expr.visit(&mut ExpressionRewrite(self)) {
+        match walk_tree_mut(&mut expr, &mut ExpressionRewrite(self)) {
             ControlFlow::Break(error) => Err(*error),
             ControlFlow::Continue(()) if has_months(&expr) => {
                 let error = Error::usage("an interval of months is part of a sum with a time")

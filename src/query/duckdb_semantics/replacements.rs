@@ -11,6 +11,7 @@ use super::written_types::written_type;
 use super::written_values::arguments_of;
 use crate::error::Error;
 use crate::query::function_names::OPERATORS;
+use crate::query::syntax_walk::visit_expressions_mut;
 
 /// Fewest tuples that are searched as one list: comparisons of a few take less time.
 const TUPLES_MIN: usize = 32;
@@ -130,7 +131,7 @@ pub(super) fn replace_try(expr: &mut Expr) {
 /// roots for numbers that have none.
 fn without_failures(expr: &Expr) -> Expr {
     let mut expr = expr.clone();
-    let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
+    let _ = visit_expressions_mut(&mut expr, |part| {
         match part {
             Expr::Cast { kind, .. } => *kind = CastKind::TryCast,
             Expr::Function(function) => {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use polars::prelude::*;
 use sqlparser::ast::{
     BinaryOperator, Expr, JoinConstraint, JoinOperator, Query, Spanned, TableAlias, TableFactor,
-    TableWithJoins, visit_expressions,
+    TableWithJoins,
 };
 use sqlparser::tokenizer::Span;
 
@@ -24,6 +24,7 @@ use crate::query::duckdb_semantics::{column, expression, strip_parentheses};
 use crate::query::engine::EngineExpr;
 use crate::query::engine_errors::engine_error;
 use crate::query::scope::{Relation, ScopeColumn, SelectScope};
+use crate::query::syntax_walk::visit_expressions;
 use crate::query::token_spellings::ASOF;
 use crate::query::type_names::type_name;
 

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     AccessExpr, BinaryOperator, DictionaryField, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgOperator, FunctionArgumentClause, FunctionArguments, GroupByExpr, Ident,
     OneOrManyWithParens, OrderByKind, Query, SelectItem, SetExpr, Spanned, Subscript, TableFactor,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
@@ -23,6 +23,7 @@ use crate::query::engine::contains_column;
 use crate::query::function_names::LAMBDA_FUNCTIONS;
 use crate::query::grouping::parameter_names;
 use crate::query::scope::{NameLookup, SelectScope};
+use crate::query::syntax_walk::{visit_expressions, walk_tree_mut};
 use crate::query::token_spellings::POSITION;
 
 /// Maximum bytes of expressions substituted for aliases.
@@ -74,7 +75,7 @@ impl<'b, 'a> Binder<'b, 'a> {
     /// names, and for subqueries that can't be joined.
     pub fn bind(&mut self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
-        match expr.visit(self) {
+        match walk_tree_mut(&mut expr, self) {
             ControlFlow::Break(error) => Err(*error),
             ControlFlow::Continue(()) => Ok(expr),
         }
@@ -538,7 +539,7 @@ fn list_of_rows(query: &Query) -> Option<Expr> {
 
 /// True for an expression with a call, which may be an aggregate or a window.
 fn has_call(expr: &Expr) -> bool {
-    let found = sqlparser::ast::visit_expressions(expr, |part| match part {
+    let found = visit_expressions(expr, |part| match part {
         Expr::Function(_) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });

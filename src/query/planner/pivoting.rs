@@ -9,8 +9,7 @@ use polars::prelude::{
 };
 use sqlparser::ast::{
     BinaryOperator, Expr, ExprWithAlias, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    NullInclusion, PivotValueSource, Query, Spanned, TableFactor, Value, visit_expressions,
-    visit_expressions_mut,
+    NullInclusion, PivotValueSource, Query, Spanned, TableFactor, Value,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
@@ -28,6 +27,7 @@ use crate::query::engine_errors::{engine_error, values_error};
 use crate::query::scope::SelectScope;
 use crate::query::select_list::list_chosen_columns;
 use crate::query::sql_dialect::DuckDb;
+use crate::query::syntax_walk::{visit_expressions, visit_expressions_mut};
 use crate::query::token_spellings::{DESCRIBE, PIVOT, SUMMARIZE, UNPIVOT};
 
 /// Maximum number of different values, each of which is a column.

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::query::common_types::with_common_types;
 use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::engine_errors::{engine_error, values_error};
+use crate::query::syntax_walk::visit_relations;
 
 /// Maximum number of steps of a recursive WITH; each is a plan of its own.
 const RECURSIONS_MAX: usize = 10_000;
@@ -153,7 +154,7 @@ pub(super) fn recursive_parts(cte: &Cte) -> Option<(&SetExpr, bool, &SetExpr)> {
         return None;
     };
     let name = &cte.alias.name.value;
-    let found = sqlparser::ast::visit_relations(right.as_ref(), |relation| {
+    let found = visit_relations(right.as_ref(), |relation| {
         let is_own = relation
             .0
             .last()

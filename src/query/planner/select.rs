@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use polars::prelude::{LazyFrame, PlSmallStr, Schema, Selector, UniqueKeepStrategy, col};
 use sqlparser::ast::{
     BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    OrderBy, OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
-    visit_expressions_mut,
+    OrderBy, OrderByOptions, Query, Select, Spanned, Visitor,
 };
 
 use super::conditions::conjuncts;
@@ -23,6 +22,9 @@ use crate::query::grouping::{SelectGroups, text_of};
 use crate::query::sampling::sample_rows;
 use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
 use crate::query::select_list::{ResultColumn, expand_condition, select_list};
+use crate::query::syntax_walk::{
+    visit_expressions, visit_expressions_mut, walk_tree, walk_tree_mut,
+};
 use crate::query::windowing::{NamedWindows, SelectWindows};
 
 /// Maximum number of result columns over all SELECT lists of a statement.
@@ -88,7 +90,7 @@ impl Planner<'_> {
             .map(|window| (window.0, window.1))
             .collect();
         if let ControlFlow::Break(error) =
-            VisitMut::visit(&mut select, &mut NamedWindows::new(self.source, named))
+            walk_tree_mut(&mut select, &mut NamedWindows::new(self.source, named))
         {
             return Err(*error);
         }
@@ -343,9 +345,9 @@ impl Planner<'_> {
             from: Vec::new(),
             ..select.clone()
         };
-        let _ = rest.visit(&mut names);
-        let _ = conditions.to_vec().visit(&mut names);
-        let _ = order.cloned().visit(&mut names);
+        let _ = walk_tree(&rest, &mut names);
+        let _ = walk_tree(&conditions.to_vec(), &mut names);
+        let _ = walk_tree(&order.cloned(), &mut names);
         names.found
     }
 

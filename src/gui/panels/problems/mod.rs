@@ -25,6 +25,23 @@ use state::{ProblemLine, ProblemsPanel};
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
 
+/// Shows the location of a finding: selects the sample, or focuses the collection field.
+pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
+    match &finding.at {
+        Location::Collection(field) => cx.request(Request::CollectionField(field.clone())),
+        Location::Level(level) | Location::Column { level, .. } => {
+            cx.session.selection.level = *level
+        }
+        _ => {}
+    }
+    if let Some(at) = finding_sample(finding) {
+        cx.request(Request::Select(Some(at)));
+    }
+    if !matches!(finding.at, Location::Collection(_)) {
+        cx.request(Request::LeaveCollectionField);
+    }
+}
+
 /// Finds the fixes of these findings off the interface thread. They are kept until the report
 /// changes.
 fn find_fixes(
@@ -52,23 +69,6 @@ fn find_fixes(
             }
             Ok(found)
         });
-}
-
-/// Shows the location of a finding: selects the sample, or focuses the collection field.
-pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
-    match &finding.at {
-        Location::Collection(field) => cx.request(Request::CollectionField(field.clone())),
-        Location::Level(level) | Location::Column { level, .. } => {
-            cx.session.selection.level = *level
-        }
-        _ => {}
-    }
-    if let Some(at) = finding_sample(finding) {
-        cx.request(Request::Select(Some(at)));
-    }
-    if !matches!(finding.at, Location::Collection(_)) {
-        cx.request(Request::LeaveCollectionField);
-    }
 }
 
 impl Panel for ProblemsPanel {

@@ -192,10 +192,10 @@ impl Checks {
             return;
         };
         self.key = cx.document_key();
-        let dataset = draft.dataset().clone();
+        let (dataset, headers) = (draft.dataset().clone(), cx.studio.source_headers());
         self.sources
             .update(cx.jobs, self.key, tr!("Read the sources"), move |ctx| {
-                validate::sources(&dataset, ctx)
+                validate::sources(&dataset, &headers, ctx)
             });
         let dataset = draft.dataset().clone();
         let words = [tr!("padding"), tr!("roots"), tr!("others")];
