@@ -111,6 +111,8 @@ struct PackedHeaders {
     /// What is the same for many ranges is kept once.
     looked: Vec<HeaderLook>,
     no_raster: Option<u32>,
+    /// The faults in `looked`.
+    faults: HashMap<Arc<str>, u32>,
 }
 
 impl PackedHeaders {
@@ -126,17 +128,15 @@ impl PackedHeaders {
             .containers
             .entry((container.clone(), stamp.clone()))
             .or_insert(next);
-        let index = match (&looked, self.no_raster) {
-            (HeaderLook::NoRaster, Some(known)) => known,
-            _ => {
-                let index = self.looked.len() as u32;
-                if matches!(looked, HeaderLook::NoRaster) {
-                    self.no_raster = Some(index);
-                }
-                self.looked.push(looked);
-                index
-            }
+        let next = self.looked.len() as u32;
+        let index = match &looked {
+            HeaderLook::NoRaster => *self.no_raster.get_or_insert(next),
+            HeaderLook::Fault(fault) => *self.faults.entry(fault.clone()).or_insert(next),
+            HeaderLook::Raster(_) | HeaderLook::MissingCodec(_) | HeaderLook::Unread => next,
         };
+        if index == next {
+            self.looked.push(looked);
+        }
         self.ranges.insert((container, offset, size), index);
     }
 }
@@ -411,6 +411,12 @@ mod tests {
             }
         }
         assert_eq!(packed.looked.len(), 4, "what is no raster is kept once");
+        for offset in 10..20 {
+            let asset = range("/a", stamp(1), offset, 5);
+            let fault = HeaderLook::Fault("is not recognised".into());
+            packed.insert(packed_range(&asset, None).expect("is a range"), fault);
+        }
+        assert_eq!(packed.looked.len(), 5, "equal faults are kept once");
     }
 
     #[test]
