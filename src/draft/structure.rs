@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use super::file_kind::{KindMatch, Kinds};
 use super::spelling::likeness;
 use crate::model::{
-    Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Shapes, Tortilla, is_padding,
+    Dataset, NodePath, RootChanges, RootShapes, SampleKind, Schema, ShapeId, Shapes, Tortilla,
+    is_padding,
 };
 
 /// State of a position of the pattern, best first.
@@ -322,6 +323,11 @@ impl Structure {
     /// The positions of the pattern, in tree order.
     pub fn pattern(&self) -> &[PatternNode] {
         &self.pattern
+    }
+
+    /// For each level below the roots, the schemas of its tortillas, each once.
+    pub fn level_schemas(&self) -> Vec<Vec<&Schema>> {
+        self.shapes.level_schemas()
     }
 
     /// Index of the first root that has most samples below it; `None` where no root has children.
