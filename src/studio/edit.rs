@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::ops;
 
+/// Files of a tray from which on it is written anew in a job.
+const LONG_TRAY: usize = 20_000;
+
 impl Studio {
     pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
         if edit.is_long() {
@@ -19,6 +22,19 @@ impl Studio {
             return self.edit_later(&label, move |_, _| Ok(edit));
         }
         self.apply_edit(edit).map(Outcome::Done)
+    }
+
+    /// As [`Studio::edit`], as a job also where the edit writes a long tray anew. Not for the end
+    /// of a job, which waits for no other one.
+    pub(super) fn edit_long_tray(&mut self, edit: Edit) -> Result<Outcome> {
+        let has_long_tray = self
+            .need_draft()
+            .is_ok_and(|draft| draft.tray().len() > LONG_TRAY);
+        if has_long_tray && edit.changes_tray() {
+            let label = edit.label();
+            return self.edit_later(&label, move |_, _| Ok(edit));
+        }
+        self.edit(edit)
     }
 
     /// Applies an edit at once.
@@ -104,7 +120,7 @@ impl Studio {
     }
 
     /// Replaces the draft by the edited one, unless it changed since `revision`.
-    fn install_edit(
+    pub(super) fn install_edit(
         &mut self,
         revision: u64,
         edit: Edit,

@@ -240,25 +240,17 @@ impl TrayUpdate {
     /// Adds files that are not in the tray, and those again that are larger or smaller than when
     /// they arrived. `None` when there are none.
     fn find(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<Self> {
-        let arrived: HashMap<&Path, &Unplaced> =
-            files.iter().map(|file| (&*file.path, file)).collect();
-        let has_changed =
-            |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
-        let outdated: Vec<u32> = (0..)
-            .zip(tray)
-            .filter(|(_, known)| has_changed(known))
-            .map(|(place, _)| place)
+        let (outdated, add) = Edit::renew_in_tray(tray, files)?;
+        let changed = outdated
+            .iter()
+            .map(|&place| tray[place as usize].path.clone())
             .collect();
-        if outdated.is_empty() {
-            let edit = Edit::append_to_tray(tray, files)?;
-            return Some(Self::new(edit, HashSet::new()));
-        }
-        let (old, kept): (Vec<&Unplaced>, Vec<&Unplaced>) =
-            tray.iter().partition(|known| has_changed(known));
-        let changed = old.into_iter().map(|file| file.path.clone()).collect();
-        let kept: Vec<Unplaced> = kept.into_iter().cloned().collect();
-        let add = Edit::append_to_tray(&kept, files)?;
-        Some(Self::new(add, changed).with_removed_places(outdated))
+        let update = Self::new(add, changed);
+        Some(if outdated.is_empty() {
+            update
+        } else {
+            update.with_removed_places(outdated)
+        })
     }
 
     fn new(add: Edit, changed: HashSet<PathBuf>) -> Self {
