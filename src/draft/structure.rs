@@ -159,7 +159,11 @@ impl Structure {
         if changes.afresh {
             self.rows.clear();
         }
-        self.settle(changes.afresh);
+        // Values and sources are no part of the pattern, and to choose it may take long where the
+        // roots have many shapes.
+        if changes.reshaped {
+            self.settle(changes.afresh);
+        }
         changes
     }
 
@@ -796,6 +800,23 @@ mod tests {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         }
+    }
+
+    #[test]
+    fn roots_that_keep_their_shapes_keep_the_pattern() {
+        let ids = |structure: &Structure| -> Vec<String> {
+            let nodes = structure.pattern().iter();
+            nodes.map(|node| node.id.to_string()).collect()
+        };
+        let two = || dataset(vec![scene("a", &["x", "y"]), scene("b", &["x", "y"])]);
+        let mut structure = Structure::from_dataset(&two());
+        assert_eq!(structure.update(&two()), [0, 1], "other objects");
+        assert_eq!(ids(&structure), ["x", "y"]);
+        assert_eq!(structure.states(1), [Present; 2]);
+        let other = dataset(vec![scene("a", &["x"]), scene("b", &["x"])]);
+        assert_eq!(structure.update(&other), [0, 1]);
+        assert_eq!(ids(&structure), ["x"]);
+        assert_eq!(structure.states(1), [Present]);
     }
 
     #[test]
