@@ -151,3 +151,36 @@ impl Studio {
 fn missing_edit_error() -> Error {
     Error::internal("a step of the history has no edit")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Unplaced;
+    use crate::jobs::Jobs;
+    use crate::studio::Command;
+
+    #[test]
+    fn an_edit_of_a_long_tray_is_a_job() {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio
+            .run_to_end(Command::New, &mut |_| {})
+            .expect("a draft");
+        let files = (0..=LONG_TRAY).map(|number| Unplaced::file(format!("/w/{number}"), 1));
+        let add = Edit::append_to_tray(&[], files).expect("files");
+        drop(studio.apply_edit(add).expect("applies"));
+        let edit = Edit::RemoveFromTray { places: vec![0] };
+        let outcome = studio.run(Command::Edit { edit }).expect("starts");
+        let Outcome::Started(job) = outcome else {
+            panic!("it is applied at once");
+        };
+        drop(studio.wait(job, &mut |_| {}).expect("ends"));
+        assert_eq!(
+            studio.need_draft().expect("a draft").tray().len(),
+            LONG_TRAY
+        );
+        let edit = Edit::RemoveFromTray { places: vec![0] };
+        let outcome = studio.run(Command::Edit { edit }).expect("applies");
+        assert!(matches!(outcome, Outcome::Done(_)), "it is short now");
+    }
+}
