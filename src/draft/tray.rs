@@ -19,7 +19,7 @@ impl Edit {
         files: impl IntoIterator<Item = Unplaced>,
     ) -> Option<Edit> {
         let files: Vec<Unplaced> = files.into_iter().collect();
-        let of_tray = find_same_paths(tray, &files);
+        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
         let known = of_tray.iter().map(|&at| &*tray[at as usize].path);
         append_unknown(known.collect(), tray.len(), files)
     }
@@ -28,7 +28,7 @@ impl Edit {
     /// size, are appended again. Returns the places of those, which have to be removed first, and
     /// the edit that follows.
     pub fn renew_in_tray(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<(Vec<u32>, Edit)> {
-        let of_tray = find_same_paths(tray, &files);
+        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
         let arrived: HashMap<&Path, &Unplaced> =
             files.iter().map(|file| (&*file.path, file)).collect();
         let has_changed = |at: &u32| {
@@ -42,6 +42,12 @@ impl Edit {
         Some((outdated, added))
     }
 
+    /// The edit that removes the files with these paths from the tray. `None` when there is none.
+    pub fn remove_paths_from_tray(tray: &[Unplaced], paths: &[PathBuf]) -> Option<Edit> {
+        let places = find_same_paths(tray, paths.iter().map(PathBuf::as_path));
+        (!places.is_empty()).then_some(Edit::RemoveFromTray { places })
+    }
+
     /// True for edits that write the list of the tray anew.
     pub fn changes_tray(&self) -> bool {
         match self {
@@ -52,11 +58,14 @@ impl Edit {
     }
 }
 
-/// The places of the tray whose files are among these, by path. Of other places the name alone is
-/// read: a tray may have 100,000 files.
-fn find_same_paths(tray: &[Unplaced], files: &[Unplaced]) -> Vec<u32> {
-    let names: HashSet<Option<&OsStr>> = files.iter().map(|file| file.path.file_name()).collect();
-    let paths: HashSet<&Path> = files.iter().map(|file| &*file.path).collect();
+/// The places of the tray whose files have these paths. Of other places the name alone is read: a
+/// tray may have 100,000 files.
+fn find_same_paths<'a>(
+    tray: &[Unplaced],
+    paths: impl Iterator<Item = &'a Path> + Clone,
+) -> Vec<u32> {
+    let names: HashSet<Option<&OsStr>> = paths.clone().map(Path::file_name).collect();
+    let paths: HashSet<&Path> = paths.collect();
     (0..)
         .zip(tray)
         .filter(|(_, file)| names.contains(&file.path.file_name()) && paths.contains(&*file.path))

@@ -25,7 +25,7 @@ impl Studio {
     }
 
     /// As [`Studio::edit`], as a job also where the edit writes a long tray anew. Not for the end
-    /// of a job, which waits for no other one.
+    /// of a job, which waits for no other one, nor where a sample is selected right after it.
     pub(super) fn edit_long_tray(&mut self, edit: Edit) -> Result<Outcome> {
         let has_long_tray = self
             .need_draft()
@@ -169,8 +169,10 @@ mod tests {
         let files = (0..=LONG_TRAY).map(|number| Unplaced::file(format!("/w/{number}"), 1));
         let add = Edit::append_to_tray(&[], files).expect("files");
         drop(studio.apply_edit(add).expect("applies"));
-        let edit = Edit::RemoveFromTray { places: vec![0] };
-        let outcome = studio.run(Command::Edit { edit }).expect("starts");
+        let remove = |file: &str| Command::RemoveFromTray {
+            files: vec![file.into()],
+        };
+        let outcome = studio.run(remove("/w/7")).expect("starts");
         let Outcome::Started(job) = outcome else {
             panic!("it is applied at once");
         };
@@ -179,8 +181,7 @@ mod tests {
             studio.need_draft().expect("a draft").tray().len(),
             LONG_TRAY
         );
-        let edit = Edit::RemoveFromTray { places: vec![0] };
-        let outcome = studio.run(Command::Edit { edit }).expect("applies");
+        let outcome = studio.run(remove("/w/8")).expect("applies");
         assert!(matches!(outcome, Outcome::Done(_)), "it is short now");
     }
 }

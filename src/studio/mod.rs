@@ -257,7 +257,7 @@ impl Studio {
             Command::ImportLayout { request } => self.import_layout(request),
             Command::ImportDataset { request } => self.import_dataset(request),
             Command::ImportCollection { path } => self.import_collection(path),
-            Command::Edit { edit } => self.edit_long_tray(edit),
+            Command::Edit { edit } => self.edit(edit),
             Command::AddToTray { paths } => self.add_to_tray(paths),
             Command::Watch { folder } => self.watch(&folder),
             Command::Unwatch { folder } => self.unwatch(&folder),

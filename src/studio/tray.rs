@@ -1,7 +1,6 @@
 //! Commands on the tray of unplaced files: add, remove, place one file or all files that match a
 //! pattern.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{Finish, Outcome, Studio};
@@ -54,17 +53,9 @@ impl Studio {
     }
 
     pub(super) fn remove_from_tray(&mut self, files: Vec<PathBuf>) -> Result<Outcome> {
-        let wanted: HashSet<PathBuf> = files.into_iter().collect();
-        let tray = self.need_draft()?.tray();
-        let places: Vec<u32> = (0..)
-            .zip(tray.iter())
-            .filter(|(_, file)| wanted.contains(&file.path))
-            .map(|(at, _)| at)
-            .collect();
-        if places.is_empty() {
-            return Err(Error::usage("none of these files is in the tray"));
-        }
-        self.edit_long_tray(Edit::RemoveFromTray { places })
+        let edit = Edit::remove_paths_from_tray(self.need_draft()?.tray(), &files)
+            .ok_or_else(|| Error::usage("none of these files is in the tray"))?;
+        self.edit_long_tray(edit)
     }
 
     pub(super) fn place_unplaced(&mut self, file: &Path, slot: &Slot) -> Result<Outcome> {
