@@ -1,12 +1,54 @@
 //! The user's consents of this session: programs that may be started, servers that may be
 //! contacted. Only command-line options and clicks in the window add to it; projects, recipes and
-//! scripts cannot. Never stored.
+//! scripts cannot. Never stored. Refusals say how the user consents where this process runs.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// How the user of this process consents, for the hints of refusals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConsentRoute {
+    /// Options of the command, which is run again.
+    #[default]
+    Command,
+    /// Options with which the server for agents is started.
+    AgentServer,
+    /// Functions of the modules for Python and C.
+    Library,
+}
+
+impl ConsentRoute {
+    /// How to permit the programs that an error names.
+    pub fn programs_hint(self) -> &'static str {
+        match self {
+            Self::Command => "if you trust what is named, run it again with --allow-commands",
+            Self::AgentServer => {
+                "the user agrees by starting `taco-studio mcp` with --allow-commands"
+            }
+            Self::Library => {
+                "if you trust what is named, call allow_programs() first; in C, \
+                 taco_allow_programs()"
+            }
+        }
+    }
+
+    /// How to permit a write to the other machine that an error names.
+    pub fn connect_hint(self) -> &'static str {
+        match self {
+            Self::Command => "if you trust the address, run it again with --allow-connect",
+            Self::AgentServer => {
+                "the user agrees by starting `taco-studio mcp` with --allow-connect"
+            }
+            Self::Library => {
+                "if you trust the address, call allow_connect() first; in C, taco_allow_connect()"
+            }
+        }
+    }
+}
+
 #[derive(Default)]
 struct Agreed {
+    route: ConsentRoute,
     /// All programs, from `--allow-commands`.
     any_program: bool,
     /// Single programs with their arguments.
@@ -23,6 +65,16 @@ fn with_consents<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
     let mut agreed: MutexGuard<'_, Option<Agreed>> =
         AGREED.lock().unwrap_or_else(PoisonError::into_inner);
     change(agreed.get_or_insert_default())
+}
+
+/// States how the user of this process consents.
+pub fn set_route(route: ConsentRoute) {
+    with_consents(|agreed| agreed.route = route);
+}
+
+/// How the user of this process consents.
+pub fn route() -> ConsentRoute {
+    with_consents(|agreed| agreed.route)
 }
 
 /// Permits all programs in this session.
@@ -81,6 +133,22 @@ pub fn format_program(program: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_hint_names_the_option_or_function() {
+        for (route, programs, connect) in [
+            (ConsentRoute::Command, "--allow-commands", "--allow-connect"),
+            (
+                ConsentRoute::AgentServer,
+                "--allow-commands",
+                "--allow-connect",
+            ),
+            (ConsentRoute::Library, "allow_programs()", "allow_connect()"),
+        ] {
+            assert!(route.programs_hint().contains(programs), "{route:?}");
+            assert!(route.connect_hint().contains(connect), "{route:?}");
+        }
+    }
 
     #[test]
     fn one_program_is_not_all_of_them() {

@@ -58,12 +58,10 @@ fn an_agent_reads_and_writes_inside_its_folders_and_nowhere_else() {
 #[test]
 fn a_server_ends_with_its_input_and_answers_damaged_lines() {
     let workspace = Workspace::new();
+    let [initialize, initialized] = handshake();
     let lines = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test",
-                "version": "1" } } })
-        .to_string(),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        initialize,
+        initialized,
         "{ this is no JSON".to_owned(),
         json!({
             "jsonrpc": "2.0",
@@ -80,7 +78,7 @@ fn a_server_ends_with_its_input_and_answers_damaged_lines() {
         })
         .to_string(),
     ];
-    let answers = served(&workspace, &lines.join("\n"), Some(3));
+    let answers = served(&workspace, &[], &lines.join("\n"), Some(3));
     let answer = |id: u64| {
         answers
             .iter()
@@ -92,15 +90,71 @@ fn a_server_ends_with_its_input_and_answers_damaged_lines() {
         .as_array()
         .map_or(0, Vec::len);
     assert!(listed > 10, "{:#}", answer(3));
-    assert!(served(&workspace, "", None).is_empty());
+    assert!(served(&workspace, &[], "", None).is_empty());
 }
 
-/// What the server answers to these lines. Its input ends after the answer to request `last`.
-fn served(workspace: &Workspace, input: &str, last: Option<u64>) -> Vec<Value> {
+#[test]
+fn a_refusal_says_how_the_user_agrees() {
+    let workspace = Workspace::new();
+    let server = "https://127.0.0.1:9/";
+    let options = |target: &str| json!({ "target": target, "format": "zip" });
+    let convert = |target: &str| json!({ "input": "a.tacozip", "options": options(target) });
+    let extend = json!({ "input": "a.tacozip", "options": options("b"),
+        "calls": [{ "extension": "command", "target": { "level": 0 },
+            "options": { "command": ["touch", "started"], "fields": { "a:b": "int64" } } }] });
+    let address = format!("{server}b.tacozip");
+    let cases: [(&[&str], &str, Value, &str); 3] = [
+        (&[], "convert", convert("b.tacozip"), "--allow-write"),
+        (&["--allow-write"], "extend", extend, "--allow-commands"),
+        (
+            &["--allow-write", server],
+            "convert",
+            convert(&address),
+            "--allow-connect",
+        ),
+    ];
+    for (options, tool, request, option) in cases {
+        let hints = refusal_hints(&workspace, options, tool, request);
+        assert!(
+            hints.contains("taco-studio mcp") && hints.contains(option),
+            "{tool}: {hints}"
+        );
+    }
+}
+
+/// The hints with which a server, started with these options, refuses a call.
+fn refusal_hints(workspace: &Workspace, options: &[&str], tool: &str, request: Value) -> String {
+    let [initialize, initialized] = handshake();
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": tool, "arguments": request } });
+    let lines = [initialize, initialized, call.to_string()].join("\n");
+    let answers = served(workspace, options, &lines, Some(2));
+    let answer = answers.iter().find(|answer| answer["id"] == 2);
+    let result = &answer.expect("an answer")["result"];
+    assert_eq!(result["isError"], true, "{result:#}");
+    result["structuredContent"]["hints"].to_string()
+}
+
+/// The lines with which a client begins.
+fn handshake() -> [String; 2] {
+    let client = json!({ "name": "test", "version": "1" });
+    let parameters =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+    ]
+    .map(|line| line.to_string())
+}
+
+/// What the server, started with these options, answers to these lines. Its input ends after the
+/// answer to request `last`.
+fn served(workspace: &Workspace, options: &[&str], input: &str, last: Option<u64>) -> Vec<Value> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_taco-studio"));
     workspace
         .house(&mut command)
         .args(["mcp", "."])
+        .args(options)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

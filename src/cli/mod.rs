@@ -92,6 +92,7 @@ pub fn run(arguments: Arguments) -> Invocation {
         output::say_error(&error);
         return Invocation::Done(error.exit_code());
     }
+    crate::container::remove_abandoned_work();
     let Some(verb) = arguments.verb else {
         return Invocation::Window(arguments.window);
     };

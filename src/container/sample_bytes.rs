@@ -30,8 +30,10 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Maximum bytes and number of remote files prefetched ahead of the writer.
 const PREFETCH_BYTES: u64 = 16 << 20;
 const PREFETCH_FILES: usize = 32;
-/// Maximum number of containers kept open.
+/// Maximum number of containers kept open: a process may have 256 files on some systems.
 const OPEN_CONTAINERS_MAX: usize = 64;
+/// Maximum number of members whose checksums are kept of closed containers, of 24 bytes each.
+const CLOSED_MEMBERS_MAX: usize = 2_000_000;
 
 /// Fills a buffer from an offset; sequential sources ignore the offset.
 type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
@@ -48,7 +50,7 @@ pub struct CopiedSample {
 /// The sources of one copy: open containers and the damaged samples found.
 #[derive(Default)]
 pub struct CopySources {
-    containers: Mutex<HashMap<Arc<Path>, Arc<OpenContainer>>>,
+    containers: Mutex<CopyContainers>,
     /// Index of the first planned file that is not prefetched yet.
     prefetched_to: Mutex<usize>,
     on_damage: OnDamage,
@@ -61,8 +63,24 @@ pub struct CopySources {
     remote_files: Mutex<HashMap<Arc<Path>, FileIdentity>>,
 }
 
+/// The containers of one copy. Samples are read in the order of the output, which may take them
+/// from many containers by turns: one that was closed is opened again without its directory being
+/// read again.
+#[derive(Default)]
+struct CopyContainers {
+    open: HashMap<Arc<Path>, Arc<OpenContainer>>,
+    /// Versions of those that were closed, and what is known of them.
+    closed: HashMap<Arc<Path>, (Arc<Stamp>, Arc<ContainerFacts>)>,
+}
+
 pub(super) struct OpenContainer {
     pub(super) file: ByteSource,
+    facts: Arc<ContainerFacts>,
+}
+
+/// What was read of one version of a container, or found about it.
+#[derive(Default)]
+struct ContainerFacts {
     checksum_source: OnceLock<ChecksumSource>,
     /// Checksums in the central directory of a remote archive, read when local headers lack them.
     remote_directory: OnceLock<Option<Checksums>>,
@@ -90,22 +108,13 @@ enum ChecksumSource {
 }
 
 impl OpenContainer {
-    fn new(file: ByteSource) -> Self {
-        Self {
-            file,
-            checksum_source: OnceLock::new(),
-            remote_directory: OnceLock::new(),
-            accepted_versions: RwLock::default(),
-        }
-    }
-
     /// Where the container stores checksums; retried after a temporary failure.
     fn checksum_source(&self) -> Result<&ChecksumSource> {
-        if let Some(source) = self.checksum_source.get() {
+        if let Some(source) = self.facts.checksum_source.get() {
             return Ok(source);
         }
         let source = self.find_checksum_source()?;
-        Ok(self.checksum_source.get_or_init(|| source))
+        Ok(self.facts.checksum_source.get_or_init(|| source))
     }
 
     fn find_checksum_source(&self) -> Result<ChecksumSource> {
@@ -124,7 +133,7 @@ impl OpenContainer {
     /// The checksums in the central directory of a remote archive; `None` when the directory is
     /// unreadable.
     fn remote_directory(&self) -> Result<Option<&Checksums>> {
-        if let Some(directory) = self.remote_directory.get() {
+        if let Some(directory) = self.facts.remote_directory.get() {
             return Ok(directory.as_ref());
         }
         let directory = if self.file.is_remote() {
@@ -132,7 +141,8 @@ impl OpenContainer {
         } else {
             None
         };
-        Ok(self.remote_directory.get_or_init(|| directory).as_ref())
+        let known = self.facts.remote_directory.get_or_init(|| directory);
+        Ok(known.as_ref())
     }
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
@@ -152,7 +162,8 @@ impl OpenContainer {
                 self.file.stamp(),
             ));
         }
-        self.accepted_versions
+        self.facts
+            .accepted_versions
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .push(stamp.clone());
@@ -160,7 +171,8 @@ impl OpenContainer {
     }
 
     fn has_accepted(&self, stamp: &Arc<Stamp>) -> bool {
-        self.accepted_versions
+        self.facts
+            .accepted_versions
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
@@ -311,6 +323,7 @@ impl CopySources {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         containers
+            .open
             .values()
             .try_for_each(|container| container.file.expect_unchanged())?;
         Ok(self
@@ -343,19 +356,27 @@ impl CopySources {
         offset: u64,
         size: u64,
     ) -> Result<Arc<OpenContainer>> {
-        let mut open = self
+        let mut containers = self
             .containers
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(container) = open.get(path) {
+        if let Some(container) = containers.open.get(path) {
             return Ok(container.clone());
         }
-        if open.len() >= OPEN_CONTAINERS_MAX {
-            close_unused_containers(&mut open)?;
+        if containers.open.len() >= OPEN_CONTAINERS_MAX {
+            containers.close_unused()?;
         }
         let range = AssetPath::range(path.clone(), offset, size);
-        let container = Arc::new(OpenContainer::new(ByteSource::open_for(&range)?));
-        open.insert(path.clone(), container.clone());
+        let file = ByteSource::open_for(&range)?;
+        let facts = match containers.closed.remove(path) {
+            Some((stamp, facts)) => {
+                file.expect_version(&stamp)?;
+                facts
+            }
+            None => Arc::default(),
+        };
+        let container = Arc::new(OpenContainer { file, facts });
+        containers.open.insert(path.clone(), container.clone());
         Ok(container)
     }
 
@@ -711,17 +732,42 @@ impl CopySources {
     }
 }
 
-/// Closes the containers that no thread reads, after a check that they are unchanged.
-fn close_unused_containers(open: &mut HashMap<Arc<Path>, Arc<OpenContainer>>) -> Result<()> {
-    let mut unchanged = Ok(());
-    open.retain(|_, container| {
-        let is_used = Arc::strong_count(container) > 1;
-        if !is_used && unchanged.is_ok() {
-            unchanged = container.file.expect_unchanged();
-        }
-        is_used
-    });
-    unchanged
+impl CopyContainers {
+    /// Closes the containers that no thread reads, after a check that they are unchanged. Keeps
+    /// what is known of them, up to a limit.
+    fn close_unused(&mut self) -> Result<()> {
+        let known = self.closed.values().map(|(_, facts)| facts.count_members());
+        let mut room = CLOSED_MEMBERS_MAX.saturating_sub(known.sum());
+        let closed = &mut self.closed;
+        let mut unchanged = Ok(());
+        self.open.retain(|path, container| {
+            if Arc::strong_count(container) > 1 {
+                return true;
+            }
+            if unchanged.is_ok() {
+                unchanged = container.file.expect_unchanged();
+            }
+            if let Some(left) = room.checked_sub(container.facts.count_members()) {
+                room = left;
+                let facts = container.facts.clone();
+                closed.insert(path.clone(), (container.file.stamp().clone(), facts));
+            }
+            false
+        });
+        unchanged
+    }
+}
+
+impl ContainerFacts {
+    /// Number of members whose checksums are known.
+    fn count_members(&self) -> usize {
+        let of_source = match self.checksum_source.get() {
+            Some(ChecksumSource::Directory(checksums)) => checksums.count_members(),
+            Some(ChecksumSource::None | ChecksumSource::Headers) | None => 0,
+        };
+        let of_remote = self.remote_directory.get().and_then(Option::as_ref);
+        of_source + of_remote.map_or(0, Checksums::count_members)
+    }
 }
 
 /// Reads `size` bytes in chunks and passes them to `sink`; returns their CRC-32.
@@ -955,6 +1001,36 @@ mod tests {
                 if passes { vec![name()] } else { Vec::new() }
             );
         }
+    }
+
+    #[test]
+    fn an_archive_that_was_closed_is_opened_again_with_what_is_known_of_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths: Vec<Arc<Path>> = (0..OPEN_CONTAINERS_MAX + 2)
+            .map(|number| folder.path().join(format!("{number}.tacozip")).into())
+            .collect();
+        for path in &paths {
+            std::fs::copy(golden(), path).expect("copies");
+        }
+        let sources = CopySources::default();
+        let open = |path: &Arc<Path>| sources.open_container(path, 0, 1, None);
+        let first = open(&paths[0]).expect("opens");
+        assert!(first.facts.checksum_source.get().is_none());
+        first.checksum_source().expect("reads");
+        let facts = first.facts.clone();
+        assert!(facts.count_members() > 0);
+        drop(first);
+        for path in &paths[1..] {
+            open(path).expect("opens");
+        }
+        let again = open(&paths[0]).expect("opens again");
+        assert!(Arc::ptr_eq(&again.facts, &facts), "nothing is read again");
+        // It is the archive that it was.
+        drop(again);
+        let bytes = std::fs::read(&paths[1]).expect("reads");
+        overwrite(&paths[1], &bytes);
+        let error = open(&paths[1]).err().expect("was written to");
+        assert_eq!(error.kind(), Kind::Changed, "{error}");
     }
 
     #[test]

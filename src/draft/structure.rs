@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use super::file_kind::{KindMatch, Kinds};
 use super::spelling::likeness;
 use crate::model::{
-    Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Shapes, Tortilla, is_padding,
+    Dataset, NodePath, RootChanges, RootShapes, SampleKind, Schema, ShapeId, Shapes, Tortilla,
+    is_padding,
 };
 
 /// State of a position of the pattern, best first.
@@ -158,7 +159,11 @@ impl Structure {
         if changes.is_rebuilt {
             self.rows.clear();
         }
-        self.update_pattern(changes.is_rebuilt);
+        // Values and sources are no part of the pattern, and to choose it may take long where the
+        // roots have many shapes.
+        if changes.has_new_shapes {
+            self.update_pattern(changes.is_rebuilt);
+        }
         changes
     }
 
@@ -324,6 +329,11 @@ impl Structure {
     /// The positions of the pattern, in tree order.
     pub fn pattern(&self) -> &[PatternNode] {
         &self.pattern
+    }
+
+    /// For each level below the roots, the schemas of its tortillas, each once.
+    pub fn level_schemas(&self) -> Vec<Vec<&Schema>> {
+        self.shapes.level_schemas()
     }
 
     /// Index of the first root that has most samples below it; `None` where no root has children.
@@ -796,6 +806,23 @@ mod tests {
             root: Tortilla::new(roots).into(),
             ..Dataset::default()
         }
+    }
+
+    #[test]
+    fn roots_that_keep_their_shapes_keep_the_pattern() {
+        let ids = |structure: &Structure| -> Vec<String> {
+            let nodes = structure.pattern().iter();
+            nodes.map(|node| node.id.to_string()).collect()
+        };
+        let two = || dataset(vec![scene("a", &["x", "y"]), scene("b", &["x", "y"])]);
+        let mut structure = Structure::from_dataset(&two());
+        assert_eq!(structure.update(&two()), [0, 1], "other objects");
+        assert_eq!(ids(&structure), ["x", "y"]);
+        assert_eq!(structure.states(1), [Present; 2]);
+        let other = dataset(vec![scene("a", &["x"]), scene("b", &["x"])]);
+        assert_eq!(structure.update(&other), [0, 1]);
+        assert_eq!(ids(&structure), ["x"]);
+        assert_eq!(structure.states(1), [Present]);
     }
 
     #[test]

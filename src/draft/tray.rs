@@ -1,6 +1,8 @@
 //! The tray: files that belong to the draft but are not placed in the tree. Also updates paths of
 //! moved sources. Performs no IO.
 
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,17 +18,72 @@ impl Edit {
         tray: &[Unplaced],
         files: impl IntoIterator<Item = Unplaced>,
     ) -> Option<Edit> {
-        let mut known: std::collections::HashSet<PathBuf> =
-            tray.iter().map(|file| file.path.clone()).collect();
-        let fresh = files
-            .into_iter()
-            .filter(|file| known.insert(file.path.clone()));
-        let files: Vec<TrayPlace> = fresh
-            .zip(tray.len() as u32..)
-            .map(|(file, at)| TrayPlace { at, file })
-            .collect();
-        (!files.is_empty()).then_some(Edit::AddToTray { files })
+        let files: Vec<Unplaced> = files.into_iter().collect();
+        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
+        let known = of_tray.iter().map(|&at| &*tray[at as usize].path);
+        append_unknown(known.collect(), tray.len(), files)
     }
+
+    /// As [`Edit::append_to_tray`], but files of the tray that are not as here, such as of another
+    /// size, are appended again. Returns the places of those, which have to be removed first, and
+    /// the edit that follows.
+    pub fn renew_in_tray(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<(Vec<u32>, Edit)> {
+        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
+        let arrived: HashMap<&Path, &Unplaced> =
+            files.iter().map(|file| (&*file.path, file)).collect();
+        let has_changed = |at: &u32| {
+            let known = &tray[*at as usize];
+            arrived.get(&*known.path).is_some_and(|now| *now != known)
+        };
+        let (outdated, same): (Vec<u32>, Vec<u32>) = of_tray.into_iter().partition(has_changed);
+        let known = same.iter().map(|&at| &*tray[at as usize].path);
+        let kept = tray.len() - outdated.len();
+        let added = append_unknown(known.collect(), kept, files)?;
+        Some((outdated, added))
+    }
+
+    /// The edit that removes the files with these paths from the tray. `None` when there is none.
+    pub fn remove_paths_from_tray(tray: &[Unplaced], paths: &[PathBuf]) -> Option<Edit> {
+        let places = find_same_paths(tray, paths.iter().map(PathBuf::as_path));
+        (!places.is_empty()).then_some(Edit::RemoveFromTray { places })
+    }
+
+    /// True for edits that write the list of the tray anew.
+    pub fn changes_tray(&self) -> bool {
+        match self {
+            Edit::AddToTray { .. } | Edit::RemoveFromTray { .. } => true,
+            Edit::Batch { edits, .. } => edits.iter().any(Edit::changes_tray),
+            _ => false,
+        }
+    }
+}
+
+/// The places of the tray whose files have these paths. Of other places the name alone is read: a
+/// tray may have 100,000 files.
+fn find_same_paths<'a>(
+    tray: &[Unplaced],
+    paths: impl Iterator<Item = &'a Path> + Clone,
+) -> Vec<u32> {
+    let names: HashSet<Option<&OsStr>> = paths.clone().map(Path::file_name).collect();
+    let paths: HashSet<&Path> = paths.collect();
+    (0..)
+        .zip(tray)
+        .filter(|(_, file)| names.contains(&file.path.file_name()) && paths.contains(&*file.path))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+/// The edit that appends the files whose paths are not known to a tray of `length` files, each path
+/// once. `None` when no file remains.
+fn append_unknown(known: HashSet<&Path>, length: usize, files: Vec<Unplaced>) -> Option<Edit> {
+    let mut seen = known;
+    let are_new: Vec<bool> = files.iter().map(|file| seen.insert(&file.path)).collect();
+    let fresh = files.into_iter().zip(are_new).filter(|(_, is_new)| *is_new);
+    let files: Vec<TrayPlace> = fresh
+        .zip(length as u32..)
+        .map(|((file, _), at)| TrayPlace { at, file })
+        .collect();
+    (!files.is_empty()).then_some(Edit::AddToTray { files })
 }
 
 pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> Result<Edit> {
@@ -274,6 +331,21 @@ mod tests {
         add.apply_to(&mut content).expect("adds");
         assert_eq!(content.tray.last(), Some(&file("e")));
         assert_eq!(content.tray.len(), 5);
+    }
+
+    #[test]
+    fn files_of_another_size_are_renewed_in_the_tray() {
+        let tray = ["/a/x", "/b/x", "/b/y"].map(file);
+        let renew = |files: Vec<Unplaced>| Edit::renew_in_tray(&tray, files);
+        assert!(renew(vec![file("/b/x")]).is_none(), "as it was");
+        let larger = Unplaced::file("/b/x", 2);
+        let files = vec![file("/a/x"), larger.clone(), file("/c/x")];
+        let (outdated, added) = renew(files).expect("two");
+        assert_eq!(outdated, [1]);
+        let places = [(2, larger), (3, file("/c/x"))];
+        let files = places.map(|(at, file)| TrayPlace { at, file }).into();
+        assert_eq!(added, Edit::AddToTray { files });
+        assert!(added.changes_tray());
     }
 
     #[test]

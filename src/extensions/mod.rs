@@ -271,7 +271,7 @@ pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
         "this starts {programs} that you have not agreed to: {}",
         listed.join("; ")
     ))
-    .hint("if you trust what is named, run it again with --allow-commands")
+    .hint(crate::consent::route().programs_hint())
 }
 
 /// A call of an extension, as plain data.

@@ -27,6 +27,7 @@ use super::path_action::PathAction;
 use super::renderer::Renderer;
 use super::script_runner::ScriptRunner;
 use super::session::Session;
+use super::settings_writer::SettingsWriter;
 use super::single_instance::SingleInstance;
 use super::started_form::{FormRequest, StartedForm};
 use super::theme;
@@ -108,6 +109,7 @@ pub struct App {
     drawn: bool,
     shown: bool,
     persistent: bool,
+    settings_writer: SettingsWriter,
     title: String,
 }
 
@@ -191,6 +193,7 @@ impl App {
             drawn: false,
             shown: false,
             persistent: false,
+            settings_writer: SettingsWriter::default(),
             title: String::new(),
         }
     }
@@ -294,16 +297,30 @@ impl App {
             || self.panels.collection.is_typing()
     }
 
-    /// Writes the remembered state; a failure is logged only.
+    /// Writes the remembered state in the background; a failure is logged only.
     pub(super) fn save(&mut self) {
-        if self.persistent
-            && let Err(error) = self.view.save()
-        {
-            self.studio.log(
-                LogLevel::Warning,
-                format!("The window's settings were not saved: {error}"),
-            );
+        let Some(path) = crate::folders::settings_file().filter(|_| self.persistent) else {
+            return;
+        };
+        let state = self.view.to_json();
+        let queued = state.and_then(|state| self.settings_writer.write(&path, state, &self.jobs));
+        if let Err(error) = queued {
+            self.log_unsaved_settings(&error.to_string());
         }
+    }
+
+    /// Logs why the remembered state could not be written, once that is known.
+    fn report_unsaved_settings(&mut self) {
+        if let Some(error) = self.settings_writer.take_failure() {
+            self.log_unsaved_settings(&error);
+        }
+    }
+
+    fn log_unsaved_settings(&mut self, error: &str) {
+        self.studio.log(
+            LogLevel::Warning,
+            format!("The window's settings were not saved: {error}"),
+        );
     }
 
     fn first_frame(&mut self, ctx: &Context) {
@@ -432,6 +449,7 @@ impl eframe::App for App {
         }
         self.take_answers();
         self.tell_autosave(ctx);
+        self.report_unsaved_settings();
         self.watchdog.end(began, || "events".to_owned());
         let began = self.watchdog.begin();
         self.session.jobs.refresh(self.studio.jobs());
@@ -490,6 +508,7 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.save();
+        self.settings_writer.finish();
         // The window closes now; the caller of `run` waits for the remaining work.
         let studio = std::mem::replace(&mut self.studio, Studio::new(Jobs::quiet()));
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) =

@@ -123,7 +123,7 @@ impl App {
         let request = FormRequest {
             document: self.session.serial,
             asked: Instant::now(),
-            over_dialog: self.dialogs.is_open(),
+            over_dialog: self.dialogs.number(),
         };
         self.started_form
             .update(&self.jobs, request, tr!("Prepare the form"), look);
@@ -139,10 +139,9 @@ impl App {
         let Some(outcome) = self.started_form.take() else {
             return;
         };
-        let is_over_another = request.document != self.session.serial
-            || (self.dialogs.is_open() && !request.over_dialog);
+        let may_open = request.may_open(self.session.serial, self.dialogs.number());
         match outcome {
-            Ok(_) if is_over_another => {
+            Ok(_) if !may_open => {
                 let text = tr!("The form was not opened, as something else was opened meanwhile");
                 self.toast = Some(Toast::new(false, text));
             }

@@ -64,6 +64,7 @@ mod selected_asset;
 mod selection;
 mod session;
 mod settings;
+mod settings_writer;
 mod single_instance;
 mod sql;
 mod started_form;

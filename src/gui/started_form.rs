@@ -13,8 +13,16 @@ use crate::studio::DocumentId;
 pub struct FormRequest {
     pub document: DocumentId,
     pub asked: Instant,
-    /// A dialog was open, which the form replaces.
-    pub over_dialog: bool,
+    /// Number of the dialog that was open, which the form replaces.
+    pub over_dialog: Option<u64>,
+}
+
+impl FormRequest {
+    /// True while the form may open: over this document, and over no dialog but the one that was
+    /// open when it was asked for.
+    pub fn may_open(&self, document: DocumentId, dialog: Option<u64>) -> bool {
+        document == self.document && (dialog.is_none() || dialog == self.over_dialog)
+    }
 }
 
 /// A form with its initial values.
@@ -38,5 +46,27 @@ impl StartedForm {
                 OperationDialog::new(Box::new(WriteForm::new(&folder, &id, own)))
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::Jobs;
+    use crate::studio::Studio;
+
+    #[test]
+    fn a_form_replaces_no_dialog_that_opened_since() {
+        let document = Studio::new(Jobs::quiet()).document_id();
+        let request = |over_dialog: Option<u64>| FormRequest {
+            document,
+            asked: Instant::now(),
+            over_dialog,
+        };
+        assert!(request(None).may_open(document, None));
+        assert!(!request(None).may_open(document, Some(1)), "one opened");
+        assert!(request(Some(1)).may_open(document, Some(1)));
+        assert!(request(Some(1)).may_open(document, None), "it closed");
+        assert!(!request(Some(1)).may_open(document, Some(2)), "another");
     }
 }

@@ -115,19 +115,17 @@ impl ViewState {
         }
     }
 
-    /// Writes the state atomically: a temporary file, then a rename.
+    /// Writes the state at once, before there is a window.
     pub fn save(&self) -> std::io::Result<()> {
         let Some(path) = settings_file() else {
             return Ok(());
         };
-        let folder = path.parent().unwrap_or(Path::new("."));
-        crate::folders::make_private(folder)?;
-        // Written at once: the interface waits for it.
-        let text = serde_json::to_vec_pretty(self)?;
-        let mut draft = tempfile::NamedTempFile::new_in(folder)?;
-        draft.write_all(&text)?;
-        draft.persist(&path).map_err(|error| error.error)?;
-        Ok(())
+        write_state(&path, &self.to_json()?)
+    }
+
+    /// The contents of the file.
+    pub fn to_json(&self) -> std::io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec_pretty(self)?)
     }
 
     /// Adds a dataset to the top of the recent list.
@@ -136,6 +134,16 @@ impl ViewState {
         self.recent.insert(0, recent);
         self.recent.truncate(RECENT);
     }
+}
+
+/// Writes a state atomically: a temporary file, then a rename.
+pub fn write_state(path: &Path, state: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    crate::folders::make_private(folder)?;
+    let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+    draft.write_all(state)?;
+    draft.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// Seconds since 1970.

@@ -39,16 +39,21 @@ pub struct UnitedFields {
 impl UnitedFields {
     /// Unites the fields of tortillas by name.
     pub fn of_tortillas(tortillas: &[&Tortilla]) -> Self {
+        Self::of_schemas(tortillas.iter().map(|tortilla| &tortilla.schema))
+    }
+
+    /// Unites the fields of schemas by name.
+    pub fn of_schemas<'a>(schemas: impl IntoIterator<Item = &'a Schema>) -> Self {
         let mut united = Self::default();
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut last: Option<&Schema> = None;
-        for tortilla in tortillas {
+        for schema in schemas {
             // Siblings usually share one schema by reference, which is read once.
-            if last.is_some_and(|last| Arc::ptr_eq(last, &tortilla.schema)) {
+            if last.is_some_and(|last| Arc::ptr_eq(last, schema)) {
                 continue;
             }
-            last = Some(&tortilla.schema);
-            for field in tortilla.schema.iter() {
+            last = Some(schema);
+            for field in schema.iter() {
                 match places.entry(&field.name) {
                     Entry::Vacant(place) => {
                         place.insert(united.fields.len());

@@ -361,6 +361,32 @@ impl RootShapes {
             .filter(|(_, count)| *count > 0)
     }
 
+    /// For each level below the roots, the schemas of its tortillas, each once, in the order of the
+    /// first roots that have them.
+    pub fn level_schemas(&self) -> Vec<Vec<&Schema>> {
+        let mut seen = vec![false; self.roots_per_schema_list.len()];
+        let mut levels: Vec<Vec<u32>> = Vec::new();
+        for root in &self.roots {
+            if std::mem::replace(&mut seen[root.schema_list as usize], true) {
+                continue;
+            }
+            for &(level, schema) in self.shapes.schema_list(root.schema_list) {
+                let index = usize::from(level).saturating_sub(1);
+                if levels.len() <= index {
+                    levels.resize_with(index + 1, Vec::new);
+                }
+                if !levels[index].contains(&schema) {
+                    levels[index].push(schema);
+                }
+            }
+        }
+        let schema = |number: u32| &self.shapes.schemas[number as usize];
+        levels
+            .into_iter()
+            .map(|numbers| numbers.into_iter().map(schema).collect())
+            .collect()
+    }
+
     fn count_root(&mut self, root: RootShape) {
         let (shape, list) = (root.shape as usize, root.schema_list as usize);
         let (shapes, lists) = (&mut self.roots_per_shape, &mut self.roots_per_schema_list);
@@ -497,15 +523,20 @@ impl RootShapes {
 
 /// True when both samples have the same id and share their children in memory, or have none.
 fn is_same_sample(a: &Sample, b: &Sample) -> bool {
-    match (a.children(), b.children()) {
-        (None, None) => a.id == b.id,
-        (Some(x), Some(y)) => Arc::ptr_eq(x, y) && a.id == b.id,
+    let has_same_children = match (a.children(), b.children()) {
+        (None, None) => true,
+        (Some(x), Some(y)) => Arc::ptr_eq(x, y),
         _ => false,
-    }
+    };
+    // Nearly all ids are the same object, whose text is not read: it is elsewhere in memory.
+    has_same_children && (Arc::ptr_eq(&a.id, &b.id) || a.id == b.id)
 }
 
 #[cfg(test)]
 mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::super::FieldSpec;
     use super::*;
 
     fn scene(id: &str, parts: &[&str]) -> Sample {
@@ -518,6 +549,25 @@ mod tests {
                     .collect(),
             ),
         )
+    }
+
+    fn folder_with_field(id: &str, field: &str, samples: Vec<Sample>) -> Sample {
+        let schema = [FieldSpec::new(field, DataType::Int64)].into();
+        Sample::new_folder(id, Tortilla { schema, samples })
+    }
+
+    /// The name of the first field of each schema.
+    fn level_fields(shapes: &RootShapes) -> Vec<Vec<String>> {
+        let mut names = Vec::new();
+        for schemas in shapes.level_schemas() {
+            names.push(
+                schemas
+                    .iter()
+                    .map(|schema| schema[0].name.clone())
+                    .collect(),
+            );
+        }
+        names
     }
 
     #[test]
@@ -573,6 +623,29 @@ mod tests {
                 .map(|(_, count)| count)
                 .sum::<u32>(),
             49
+        );
+    }
+
+    #[test]
+    fn the_schemas_of_a_level_are_listed_once_in_the_order_of_the_roots() {
+        let mut shapes = RootShapes::default();
+        assert!(shapes.level_schemas().is_empty());
+        let inner = folder_with_field("inner", "deep", Vec::new());
+        let roots = [
+            folder_with_field("a", "first", Vec::new()),
+            folder_with_field("b", "second", vec![inner]),
+            folder_with_field("c", "first", Vec::new()),
+            Sample::new_file("d", "/x", 1),
+        ];
+        shapes.update(&Tortilla::new(roots.to_vec()).into());
+        assert_eq!(
+            level_fields(&shapes),
+            [vec!["first", "second"], vec!["deep"]]
+        );
+        shapes.update(&Tortilla::new(roots[1..].to_vec()).into());
+        assert_eq!(
+            level_fields(&shapes),
+            [vec!["second", "first"], vec!["deep"]]
         );
     }
 

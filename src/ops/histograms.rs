@@ -8,7 +8,6 @@
 //! Must not round what is scaled: the text would allow it, and it would only cost precision.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -130,7 +129,7 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     let found: Vec<Option<BandRanges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
     let scales = HistogramScales::new(request.scale, &leaves, &found)?;
     ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
-    let scratch = Scratch::for_work(OsStr::new("taco-studio-histograms"))?;
+    let scratch = Scratch::for_work()?;
     let made: Vec<Option<WrittenHistogram>> = try_map(
         leaves.par_iter().zip(&found),
         |number, (leaf, found)| match (found, &leaf.asset) {

@@ -263,7 +263,7 @@ impl AnyOperation {
                 let error =
                     Error::usage("this writes to another machine, which you have not agreed to")
                         .at_path(&target);
-                Err(error.hint("if you trust the address, run it again with --allow-connect"))
+                Err(error.hint(consent::route().connect_hint()))
             }
             _ => Ok(()),
         }

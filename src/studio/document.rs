@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
     AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind,
-    SamplePath, Skeleton, Tortilla, UnitedFields, Value, list_tortillas_below,
+    SamplePath, Skeleton, Tortilla, UnitedFields, Value,
 };
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
@@ -246,19 +246,22 @@ impl DraftDocument {
                 .tree
                 .get_or_insert_with(|| Arc::new(Skeleton::from_dataset(dataset)))
                 .clone();
-            let fields = level_fields(dataset, tree.levels.len());
+            let fields = level_fields(dataset, &views.structure, tree.levels.len());
             Derived { tree, fields }
         })
     }
 }
 
-fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
-    let mut all = Vec::with_capacity(levels);
-    let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
-    for _ in 0..levels {
-        all.push(UnitedFields::of_tortillas(&tortillas).fields);
-        tortillas = list_tortillas_below(&tortillas);
-    }
+/// The fields of each level. They are asked for after each edit: no sample is visited, as the
+/// structure knows the schemas.
+fn level_fields(dataset: &Dataset, structure: &Structure, levels: usize) -> Vec<Vec<FieldSpec>> {
+    let below = structure.level_schemas();
+    let schemas = std::iter::once(vec![&dataset.root.schema]).chain(below);
+    let mut all: Vec<Vec<FieldSpec>> = schemas
+        .take(levels)
+        .map(|schemas| UnitedFields::of_schemas(schemas).fields)
+        .collect();
+    all.resize_with(levels, Vec::new);
     all
 }
 

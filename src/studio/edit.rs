@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::ops;
 
+/// Files of a tray from which on it is written anew in a job.
+const LONG_TRAY: usize = 20_000;
+
 impl Studio {
     pub(super) fn edit(&mut self, edit: Edit) -> Result<Outcome> {
         if edit.is_long() {
@@ -19,6 +22,19 @@ impl Studio {
             return self.edit_later(&label, move |_, _| Ok(edit));
         }
         self.apply_edit(edit).map(Outcome::Done)
+    }
+
+    /// As [`Studio::edit`], as a job also where the edit writes a long tray anew. Not for the end
+    /// of a job, which waits for no other one, nor where a sample is selected right after it.
+    pub(super) fn edit_long_tray(&mut self, edit: Edit) -> Result<Outcome> {
+        let has_long_tray = self
+            .need_draft()
+            .is_ok_and(|draft| draft.tray().len() > LONG_TRAY);
+        if has_long_tray && edit.changes_tray() {
+            let label = edit.label();
+            return self.edit_later(&label, move |_, _| Ok(edit));
+        }
+        self.edit(edit)
     }
 
     /// Applies an edit at once.
@@ -106,7 +122,7 @@ impl Studio {
     }
 
     /// Replaces the draft by the edited one, unless it changed since `revision`.
-    fn install_edit(
+    pub(super) fn install_edit(
         &mut self,
         revision: u64,
         edit: Edit,
@@ -136,4 +152,38 @@ impl Studio {
 
 fn missing_edit_error() -> Error {
     Error::internal("a step of the history has no edit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Unplaced;
+    use crate::jobs::Jobs;
+    use crate::studio::Command;
+
+    #[test]
+    fn an_edit_of_a_long_tray_is_a_job() {
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio
+            .run_to_end(Command::New, &mut |_| {})
+            .expect("a draft");
+        let files = (0..=LONG_TRAY).map(|number| Unplaced::file(format!("/w/{number}"), 1));
+        let add = Edit::append_to_tray(&[], files).expect("files");
+        drop(studio.apply_edit(add).expect("applies"));
+        let remove = |file: &str| Command::RemoveFromTray {
+            files: vec![file.into()],
+        };
+        let outcome = studio.run(remove("/w/7")).expect("starts");
+        let Outcome::Started(job) = outcome else {
+            panic!("it is applied at once");
+        };
+        drop(studio.wait(job, &mut |_| {}).expect("ends"));
+        assert_eq!(
+            studio.need_draft().expect("a draft").tray().len(),
+            LONG_TRAY
+        );
+        let outcome = studio.run(remove("/w/8")).expect("applies");
+        assert!(matches!(outcome, Outcome::Done(_)), "it is short now");
+    }
 }

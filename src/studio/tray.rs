@@ -1,10 +1,9 @@
 //! Commands on the tray of unplaced files: add, remove, place one file or all files that match a
 //! pattern.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::{Event, Finish, Outcome, Studio};
+use super::{Finish, Outcome, Studio};
 use crate::draft::{
     Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file,
 };
@@ -21,7 +20,8 @@ impl Studio {
         if self.document.is_none() {
             self.new_draft()?;
         }
-        self.need_draft()?;
+        let draft = self.need_draft()?;
+        let (mut content, revision) = (draft.content().clone(), draft.revision());
         let document = self.document_id();
         Ok(self.start(tr!("Look for files"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
@@ -29,33 +29,33 @@ impl Studio {
             for path in &paths {
                 collect(path, 0, &mut files, &mut Err, ctx)?;
             }
+            let edit = append_to_tray(&content.tray, files.clone());
+            // Here, as a long tray takes a while; again below for a draft that was changed
+            // meanwhile.
+            let applied = match &edit {
+                Ok(edit) => Some(edit.clone().apply_to(&mut content)?),
+                Err(_) => None,
+            };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
-                let tray = studio.need_draft()?.tray().clone();
-                let edit = Edit::append_to_tray(&tray, files);
-                let edit = edit.ok_or_else(|| {
-                    Error::usage("there is no file that is not in the tray already")
-                })?;
-                match studio.edit(edit)? {
-                    Outcome::Done(event) => Ok(event),
-                    Outcome::Started(_) => Ok(Event::None),
+                let draft = studio.need_draft()?;
+                if draft.revision() != revision {
+                    let edit = append_to_tray(draft.tray(), files)?;
+                    return studio.apply_edit(edit);
+                }
+                let edit = edit?;
+                match applied {
+                    Some(inverse) => studio.install_edit(revision, edit, content, inverse),
+                    None => studio.apply_edit(edit),
                 }
             }) as Finish)
         }))
     }
 
     pub(super) fn remove_from_tray(&mut self, files: Vec<PathBuf>) -> Result<Outcome> {
-        let wanted: HashSet<PathBuf> = files.into_iter().collect();
-        let tray = self.need_draft()?.tray();
-        let places: Vec<u32> = (0..)
-            .zip(tray.iter())
-            .filter(|(_, file)| wanted.contains(&file.path))
-            .map(|(at, _)| at)
-            .collect();
-        if places.is_empty() {
-            return Err(Error::usage("none of these files is in the tray"));
-        }
-        self.edit(Edit::RemoveFromTray { places })
+        let edit = Edit::remove_paths_from_tray(self.need_draft()?.tray(), &files)
+            .ok_or_else(|| Error::usage("none of these files is in the tray"))?;
+        self.edit_long_tray(edit)
     }
 
     pub(super) fn place_unplaced(&mut self, file: &Path, slot: &Slot) -> Result<Outcome> {
@@ -73,7 +73,7 @@ impl Studio {
             "Place {name}",
             name = file.file_name().unwrap_or_default().to_string_lossy()
         );
-        self.edit(Edit::Batch {
+        self.edit_long_tray(Edit::Batch {
             label,
             edits: vec![
                 place,
@@ -111,6 +111,11 @@ impl Studio {
             place_by_pattern(content, chosen)
         })
     }
+}
+
+fn append_to_tray(tray: &[Unplaced], files: Vec<Unplaced>) -> Result<Edit> {
+    Edit::append_to_tray(tray, files)
+        .ok_or_else(|| Error::usage("there is no file that is not in the tray already"))
 }
 
 fn ambiguous_pattern_error(report: &PatternReport) -> Error {
@@ -185,4 +190,39 @@ pub(super) fn collect(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::Jobs;
+    use crate::studio::Command;
+
+    #[test]
+    fn files_are_added_to_a_draft_that_was_changed_meanwhile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.tif");
+        std::fs::write(&file, b"1").expect("is written");
+        let mut studio = Studio::new(Jobs::quiet());
+        studio.set_live_check(false);
+        studio
+            .run_to_end(Command::New, &mut |_| {})
+            .expect("a draft");
+        let add = || Command::AddToTray {
+            paths: vec![file.clone()],
+        };
+        let Outcome::Started(job) = studio.run(add()).expect("starts") else {
+            panic!("it is a job");
+        };
+        let title = Edit::SetCollection {
+            key: "title".into(),
+            value: Some("Title".into()),
+        };
+        drop(studio.apply_edit(title).expect("applies"));
+        drop(studio.wait(job, &mut |_| {}).expect("adds"));
+        let content = studio.need_draft().expect("a draft").content();
+        assert_eq!(content.dataset.collection.text("title"), "Title");
+        assert_eq!(content.tray[..], [Unplaced::file(&file, 1)]);
+        assert!(studio.run_to_end(add(), &mut |_| {}).is_err(), "twice");
+    }
 }

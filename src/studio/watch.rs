@@ -240,25 +240,17 @@ impl TrayUpdate {
     /// Adds files that are not in the tray, and those again that are larger or smaller than when
     /// they arrived. `None` when there are none.
     fn find(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<Self> {
-        let arrived: HashMap<&Path, &Unplaced> =
-            files.iter().map(|file| (&*file.path, file)).collect();
-        let has_changed =
-            |known: &Unplaced| arrived.get(&*known.path).is_some_and(|now| *now != known);
-        let outdated: Vec<u32> = (0..)
-            .zip(tray)
-            .filter(|(_, known)| has_changed(known))
-            .map(|(place, _)| place)
+        let (outdated, add) = Edit::renew_in_tray(tray, files)?;
+        let changed = outdated
+            .iter()
+            .map(|&place| tray[place as usize].path.clone())
             .collect();
-        if outdated.is_empty() {
-            let edit = Edit::append_to_tray(tray, files)?;
-            return Some(Self::new(edit, HashSet::new()));
-        }
-        let (old, kept): (Vec<&Unplaced>, Vec<&Unplaced>) =
-            tray.iter().partition(|known| has_changed(known));
-        let changed = old.into_iter().map(|file| file.path.clone()).collect();
-        let kept: Vec<Unplaced> = kept.into_iter().cloned().collect();
-        let add = Edit::append_to_tray(&kept, files)?;
-        Some(Self::new(add, changed).with_removed_places(outdated))
+        let update = Self::new(add, changed);
+        Some(if outdated.is_empty() {
+            update
+        } else {
+            update.with_removed_places(outdated)
+        })
     }
 
     fn new(add: Edit, changed: HashSet<PathBuf>) -> Self {
@@ -415,7 +407,7 @@ fn begin_watch(
     if let Some(interval) = listed {
         let root = folder.to_owned();
         let mut polled = PollWatcher::new(
-            move |event| send_changed_paths(event, &root, &sender),
+            move |event| send_changed_paths(without_folders(event), &root, &sender),
             Config::default().with_poll_interval(interval),
         )
         .map_err(failed)?;
@@ -466,6 +458,15 @@ fn send_changed_paths(
             .into_iter()
             .for_each(|path| drop(sender.send(path)));
     }
+}
+
+/// An event of a listing without its folders: a listing reports each of their files on its own. A
+/// new file changes the time of its folder, which would be listed twice more.
+fn without_folders(event: notify::Result<notify::Event>) -> notify::Result<notify::Event> {
+    event.map(|mut event| {
+        event.paths.retain(|path| !path.is_dir());
+        event
+    })
 }
 
 fn unwatched_folder_error(folder: &Path, error: notify::Error) -> Error {
@@ -746,6 +747,44 @@ mod tests {
         std::thread::sleep(QUIET + 3 * often);
         arrived.append(&mut watched.arrived.lock().unwrap());
         assert_eq!(arrived, [real.join("new.tif")]);
+    }
+
+    #[test]
+    fn a_listing_reports_files_without_their_folders() {
+        use notify::event::{CreateKind, MetadataKind, ModifyKind};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new.tif");
+        std::fs::write(&file, b"12").unwrap();
+        let (sender, receiver) = channel();
+        let send = |kind: EventKind, path: &Path| {
+            let event = Ok(notify::Event::new(kind).add_path(path.to_owned()));
+            send_changed_paths(without_folders(event), folder.path(), &sender);
+        };
+        let later = EventKind::Modify(ModifyKind::Metadata(MetadataKind::WriteTime));
+        send(later, folder.path());
+        send(EventKind::Create(CreateKind::Any), &file);
+        send(EventKind::Create(CreateKind::Any), folder.path());
+        send(later, &file);
+        let sent: Vec<PathBuf> = receiver.try_iter().collect();
+        assert_eq!(sent, [file.clone(), file]);
+    }
+
+    #[test]
+    fn a_new_folder_that_is_listed_gives_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = crate::files::canonical(folder.path()).unwrap();
+        let (sender, receiver) = channel();
+        let root = real.clone();
+        let mut polled = PollWatcher::new(
+            move |event| send_changed_paths(without_folders(event), &root, &sender),
+            Config::default().with_poll_interval(Duration::from_millis(50)),
+        )
+        .unwrap();
+        polled.watch(&real, RecursiveMode::Recursive).unwrap();
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        std::fs::write(real.join("a/b/new.tif"), b"12").unwrap();
+        let first = receiver.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(first, real.join("a/b/new.tif"));
     }
 
     #[cfg(unix)]

@@ -46,7 +46,7 @@ async def reading(session):
     for tool in tools.values():
         assert tool.description and tool.input_schema["type"] == "object", tool.name
         assert "[`" not in json.dumps(tool.input_schema), tool.name
-    assert folder in session.instructions and "Nothing may be written" in session.instructions, session.instructions
+    assert folder in session.instructions and "--allow-write" in session.instructions, session.instructions
 
     # 1. What is this dataset?
     seen = (await call(session, "inspect", input="set.tacozip"))["output"]

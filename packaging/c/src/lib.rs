@@ -10,7 +10,7 @@ use arrow::array::RecordBatchIterator;
 use arrow::ffi_stream::FFI_ArrowArrayStream;
 use serde_json::Value as Json;
 use taco_studio::binding::{DatasetHandle, PixelRequest, SampleRow, operate};
-use taco_studio::consent;
+use taco_studio::consent::{self, ConsentRoute};
 use taco_studio::container::OpenOptions;
 use taco_studio::error::{Error, Result};
 use taco_studio::jobs::{JobContext, panic_error};
@@ -501,6 +501,7 @@ pub unsafe extern "C" fn taco_operate(name: *const c_char, request: *const c_cha
                 json_or_default::<Json>(request, "request")?,
             )
         };
+        consent::set_route(ConsentRoute::Library);
         Ok(operate(name, request, &JobContext::default())?.to_string())
     })
 }

@@ -10,8 +10,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use taco_studio::consent::{self, ConsentRoute};
 use taco_studio::ops::AnyOperation;
-use taco_studio::{binding, consent, folders};
+use taco_studio::{binding, folders};
 
 use errors::{TacoError, json_error};
 
@@ -70,12 +71,14 @@ fn run_program(py: Python<'_>, arguments: Vec<PathBuf>) -> u8 {
     {
         folders::set_own_program(program);
     }
+    consent::set_route(ConsentRoute::Command);
     let arguments: Vec<OsString> = arguments.into_iter().map(PathBuf::into_os_string).collect();
     py.detach(|| taco_studio::program::run(arguments))
 }
 
 #[pymodule]
 fn _taco_studio(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    consent::set_route(ConsentRoute::Library);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("TacoError", module.py().get_type::<TacoError>())?;
     module.add_class::<dataset::Dataset>()?;

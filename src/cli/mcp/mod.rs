@@ -8,7 +8,7 @@ mod server;
 
 use std::path::PathBuf;
 
-use crate::consent;
+use crate::consent::{self, ConsentRoute};
 use crate::error::Result;
 
 /// Arguments of `mcp`.
@@ -35,6 +35,7 @@ pub struct McpArguments {
 /// # Errors
 /// For a folder that does not exist, and when standard input or output fails.
 pub fn mcp(arguments: &McpArguments) -> Result<u8> {
+    consent::set_route(ConsentRoute::AgentServer);
     if arguments.allow_commands {
         consent::allow_all_programs();
     }

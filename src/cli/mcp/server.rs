@@ -171,7 +171,8 @@ impl ServerHandler for OperationServer {
         let writes = if self.allow_write {
             "Files may be written there."
         } else {
-            "Nothing may be written."
+            "Nothing is written, and tools that write are not listed, unless the user starts \
+                `taco-studio mcp` with --allow-write."
         };
         let instructions = format!(
             "Taco Studio reads, checks, queries and writes TACO datasets (AI-ready Earth \

@@ -25,6 +25,9 @@ const ASIDE: &str = ".old";
 /// Suffix of the locks of files and folders on Windows.
 #[cfg(windows)]
 const LOCK: &str = ".lock";
+/// Name of the folders within the temporary folder of this machine: one for all kinds of work, so
+/// that any work finds what others left.
+const WORK: &str = "taco-studio-work";
 /// Number of random letters and digits between the output's name and the suffix.
 const RANDOM: usize = 6;
 /// Time between two attempts to lock a dataset that another process has locked.
@@ -93,7 +96,8 @@ impl Scratch {
     pub fn for_target(target: &Path) -> Result<Self> {
         // An address has no folder here.
         if is_remote(target) {
-            return Self::for_work(name_of(target)?);
+            name_of(target)?;
+            return Self::for_work();
         }
         let (parent, created_folders) = CreatedFolders::folder_of(target)?;
         let mut builder = Builder::new();
@@ -104,19 +108,22 @@ impl Scratch {
         )
     }
 
-    /// Creates a folder in the temporary folder of this machine, for files of the work `name` that
-    /// are not needed after it. Removes those of processes that were stopped during such work.
+    /// Creates a folder in the temporary folder of this machine, for files that are not needed
+    /// after the work. Removes those of processes that were stopped during theirs.
     ///
     /// # Errors
     /// When the temporary folder cannot be written.
-    pub fn for_work(name: &OsStr) -> Result<Self> {
-        let parent = std::env::temp_dir();
-        remove_leftovers(&parent, name);
+    pub fn for_work() -> Result<Self> {
+        Self::for_work_in(&std::env::temp_dir())
+    }
+
+    fn for_work_in(parent: &Path) -> Result<Self> {
+        remove_leftovers(parent, OsStr::new(WORK));
         let mut builder = Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let prefix = prefix_of(Path::new(name))?;
-        Self::create(builder.prefix(&prefix), &parent, CreatedFolders::default())
+        let prefix = prefix_of(Path::new(WORK))?;
+        Self::create(builder.prefix(&prefix), parent, CreatedFolders::default())
     }
 
     /// Creates and locks a folder in `parent`.
@@ -452,6 +459,15 @@ fn remove_leftovers(parent: &Path, name: &OsStr) {
     }
 }
 
+/// Removes the folders of [`Scratch::for_work`] that no process uses any more, in the background.
+pub fn remove_abandoned_work() {
+    let temporary = std::env::temp_dir();
+    // Without a thread they stay until the next start.
+    let _ = std::thread::Builder::new()
+        .name("leftovers".into())
+        .spawn(move || remove_leftovers(&temporary, OsStr::new(WORK)));
+}
+
 /// True for a name of temporary files and folders.
 fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -550,4 +566,30 @@ pub fn restore_aside(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::usage("there is no saved copy of this output").at_path(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_removes_what_stopped_processes_left_and_nothing_that_is_used() {
+        let home = tempfile::tempdir().expect("a folder");
+        let used = Scratch::for_work_in(home.path()).expect("begins");
+        std::fs::write(used.path().join("sent"), b"x").expect("is written");
+        // Those of a process that was killed, and a folder of somebody else.
+        let [left, other] = [".taco-studio-work.aB3dE6.partial", ".taco-studio-work.old"]
+            .map(|name| home.path().join(name));
+        for folder in [&left, &other] {
+            std::fs::create_dir(folder).expect("is made");
+            std::fs::write(folder.join("sent"), b"x").expect("is written");
+        }
+        let second = Scratch::for_work_in(home.path()).expect("begins");
+        assert!(!left.exists(), "no process has it");
+        assert!(used.path().join("sent").exists() && other.exists());
+        assert_ne!(used.path(), second.path());
+        let places = [used.path().to_owned(), second.path().to_owned()];
+        drop((used, second));
+        assert!(places.iter().all(|place| !place.exists()));
+    }
 }

@@ -55,6 +55,11 @@ impl Checksums {
         })
     }
 
+    /// Number of members.
+    pub fn count_members(&self) -> usize {
+        self.members.len()
+    }
+
     /// The CRC-32 of the member whose data is exactly this byte range; `None` when there is none.
     ///
     /// # Errors

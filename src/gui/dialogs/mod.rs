@@ -57,6 +57,8 @@ const DIALOG_MARGIN: f32 = 16.0;
 #[derive(Default)]
 pub struct Dialogs {
     current: Option<Box<dyn DialogView>>,
+    /// How many were opened.
+    opened: u64,
     /// Set when a dialog opens or its job ends: the focus moves to the next control.
     fresh: bool,
     was_running: bool,
@@ -66,7 +68,13 @@ impl Dialogs {
     /// Opens a dialog in place of the present one.
     pub fn open(&mut self, dialog: impl DialogView + 'static) {
         self.current = Some(Box::new(dialog));
+        self.opened += 1;
         self.fresh = true;
+    }
+
+    /// Number of the dialog that is open, which no other one has.
+    pub fn number(&self) -> Option<u64> {
+        self.current.is_some().then_some(self.opened)
     }
 
     /// True while one is open.

@@ -1,7 +1,6 @@
 //! Sends the files of a publication, the one that readers open first last.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -143,7 +142,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
             published: None,
         });
     }
-    let made = Scratch::for_work(OsStr::new("taco-studio-publish"))?;
+    let made = Scratch::for_work()?;
     let indexes = indexes(&prepared, made.path(), ctx)?;
     // The documents describe the dataset as readers see it: through the published index.
     let described = match indexes

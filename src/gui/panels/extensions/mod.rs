@@ -28,7 +28,7 @@ use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
 use crate::jobs::Jobs;
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
-use state::{ExtensionChoice, ExtensionsPanel};
+use state::{ExtensionChoice, ExtensionsPanel, RangeRequest};
 use targets::TargetGroup;
 
 /// The cost of a run as text.
@@ -340,6 +340,7 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsPanel, entry: &ExtensionEntry) {
     if ticked.changed() {
         let choice = state.choices.entry(entry.name.to_owned()).or_default();
         choice.on = on;
+        state.choices_version += 1;
         state.focus = entry.name.to_owned();
         state.made_for = None;
     }
@@ -503,6 +504,7 @@ fn targets_ui(ui: &mut Ui, panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_
                 .id_salt(("target", place, index));
             ui.scope_builder(builder, |ui| {
                 let response = widgets::checkbox(ui, tick, "");
+                state.choices_version += u64::from(response.changed());
                 let now = *tick;
                 let (extension, level, group) = (
                     crate::text::translate_text(entry.title),
@@ -564,7 +566,63 @@ fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
     Rect::from_min_max(pos2(right - each, row.top()), pos2(right, row.bottom()))
 }
 
-/// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
+/// What the range of an extension is read for, as it is chosen now.
+fn range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> RangeRequest {
+    let choice = panel.choices.get(entry.name).cloned().unwrap_or_default();
+    let ticked = if choice.ticked.is_empty() {
+        first_ticks(entry, &choice, &panel.groups, &panel.rasters)
+    } else {
+        choice.ticked
+    };
+    RangeRequest {
+        extension: entry.name,
+        typed: choice.typed,
+        ticked,
+    }
+}
+
+/// Takes low and high from the pixels that were read into the options of the extension that they
+/// were read for, unless these or the targets were changed meanwhile.
+fn take_range(panel: &mut ExtensionsPanel) {
+    let Some(request) = panel.range.key().cloned() else {
+        return;
+    };
+    let Some(outcome) = panel.range.take() else {
+        return;
+    };
+    let entry = panel
+        .registry
+        .entries()
+        .iter()
+        .find(|entry| entry.name == request.extension);
+    let is_same = entry.is_some_and(|entry| range_request(panel, entry) == request);
+    let error = match outcome {
+        Ok(Some(range)) if is_same => return fill_range(panel, request.extension, range),
+        Ok(Some(_)) => tr!(
+            "Options or targets were changed while the pixels were read, so low and high stay as \
+                they are."
+        )
+        .to_owned(),
+        Ok(None) => tr!("No pixel of the targets has data").to_owned(),
+        Err(error) if error.is_cancelled() => return,
+        Err(error) => error.to_string(),
+    };
+    panel.range_error = Some((request.extension, error));
+}
+
+fn fill_range(panel: &mut ExtensionsPanel, extension: &str, (low, high): (f64, f64)) {
+    let choice = panel.choices.entry(extension.to_owned()).or_default();
+    // One value alone needs a bin of some width.
+    let high = if low < high { high } else { low + 1.0 };
+    choice.typed.extend(
+        [("low", low), ("high", high)].map(|(name, value)| (name.to_owned(), value.to_string())),
+    );
+    choice.on = true;
+    panel.choices_version += 1;
+    panel.made_for = None;
+}
+
+/// Draws the button that takes low and high from the pixels of the targets.
 fn range_ui(
     ui: &mut Ui,
     panel: &mut ExtensionsPanel,
@@ -575,32 +633,7 @@ fn range_ui(
     let Some(draft) = document.draft() else {
         return;
     };
-    if let Some(outcome) = panel.range.take() {
-        panel.range_error = None;
-        match outcome {
-            Ok(Some((low, high))) => {
-                let choice = panel.choices.entry(entry.name.to_owned()).or_default();
-                // One value alone needs a bin of some width.
-                let high = if low < high { high } else { low + 1.0 };
-                choice.typed.extend(
-                    [("low", low), ("high", high)]
-                        .map(|(name, value)| (name.to_owned(), value.to_string())),
-                );
-                choice.on = true;
-                panel.made_for = None;
-            }
-            Ok(None) => panel.range_error = Some(tr!("No pixel of the targets has data").into()),
-            Err(error) if error.is_cancelled() => {}
-            Err(error) => panel.range_error = Some(error.to_string()),
-        }
-    }
     let pending = panel.range.is_pending();
-    let choice = panel.choices.get(entry.name).cloned().unwrap_or_default();
-    let ticked = if choice.ticked.is_empty() {
-        first_ticks(entry, &choice, &panel.groups, &panel.rasters)
-    } else {
-        choice.ticked
-    };
     ui.horizontal(|ui| {
         let reason = pending.then_some(tr!("The pixels are being read"));
         let button = Button::secondary(tr!("Take low and high from the data"))
@@ -609,26 +642,28 @@ fn range_ui(
         let tip =
             tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
-            let calls = targets::calls(entry, &Json::Null, &panel.groups, &ticked);
-            let bands = choice.typed.get("bands").map_or("", String::as_str);
+            let request = range_request(panel, entry);
+            let calls = targets::calls(entry, &Json::Null, &panel.groups, &request.ticked);
+            let bands = request.typed.get("bands").map_or("", String::as_str);
             let bands: Vec<usize> = bands
                 .split([',', ' ', '[', ']'])
                 .filter_map(|band| band.parse().ok())
                 .collect();
             let dataset = draft.dataset().clone();
-            panel.ranges_asked += 1;
-            panel.range.update(
-                cx.jobs,
-                panel.ranges_asked,
-                tr!("Range of the values"),
-                move |ctx| value_range(&dataset, &calls, &bands, ctx),
-            );
+            panel.range_error = None;
+            panel
+                .range
+                .update(cx.jobs, request, tr!("Range of the values"), move |ctx| {
+                    value_range(&dataset, &calls, &bands, ctx)
+                });
         }
         if pending {
             widgets::spinner(ui, 14.0);
         }
     });
-    if let Some(error) = &panel.range_error {
+    if let Some((extension, error)) = &panel.range_error
+        && *extension == entry.name
+    {
         widgets::note_ui(ui, &widgets::FieldNote::Warning(error.clone()));
     }
 }
@@ -639,6 +674,7 @@ fn options_ui(
     cx: &mut PanelContext<'_>,
     document: &Document,
 ) {
+    take_range(panel);
     let mut known = HashSet::new();
     let columns: Vec<String> = (0..document.tree().levels.len())
         .flat_map(|level| document.fields(level))
@@ -669,6 +705,7 @@ fn options_ui(
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
                 choice.on = true;
+                panel.choices_version += 1;
                 panel.made_for = None;
             }
         });
@@ -688,4 +725,50 @@ fn has_number_option(specs: &[OptionSpec], name: &str) -> bool {
     specs
         .iter()
         .any(|spec| spec.name == name && spec.kind == OptionKind::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Reads a range for an extension; `change` is what the user does meanwhile.
+    fn read_range(panel: &mut ExtensionsPanel, name: &str, change: impl Fn(&mut ExtensionsPanel)) {
+        let entry = *panel.registry.get(name).expect("an extension");
+        let request = range_request(panel, &entry);
+        let jobs = Jobs::quiet();
+        panel
+            .range
+            .update(&jobs, request, "range", |_| Ok(Some((1.0, 9.0))));
+        change(panel);
+        while panel.range.key().is_some() {
+            take_range(panel);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn typed_low(panel: &ExtensionsPanel, name: &str) -> Option<String> {
+        panel.choices.get(name)?.typed.get("low").cloned()
+    }
+
+    #[test]
+    fn a_range_goes_to_the_extension_that_it_was_read_for() {
+        let mut panel = ExtensionsPanel::default();
+        read_range(&mut panel, "histogram", |panel| panel.show("stac"));
+        assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("1"));
+        assert_eq!(typed_low(&panel, "stac"), None);
+        assert_eq!(panel.range_error, None);
+    }
+
+    #[test]
+    fn options_that_were_typed_while_a_range_was_read_stay() {
+        let mut panel = ExtensionsPanel::default();
+        read_range(&mut panel, "histogram", |panel| {
+            let choice = panel.choices.entry("histogram".to_owned()).or_default();
+            choice.typed.insert("low".to_owned(), "-5".to_owned());
+        });
+        assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("-5"));
+        assert!(panel.range_error.is_some(), "and the user is told");
+    }
 }

@@ -80,10 +80,12 @@ impl RecipesState {
             });
     }
 
-    fn start_loading(&mut self, jobs: &Jobs, name: String) {
+    /// Reads a recipe that is to replace the choices of this version.
+    fn start_loading(&mut self, jobs: &Jobs, name: String, choices_version: u64) {
         let wanted = name.clone();
+        let key = (name, choices_version);
         self.loaded
-            .update(jobs, name, tr!("Read a recipe"), move |_| {
+            .update(jobs, key, tr!("Read a recipe"), move |_| {
                 Ok(folder().and_then(|folder| load(&folder, &wanted)))
             });
     }
@@ -115,11 +117,11 @@ impl RecipesState {
         }
     }
 
-    /// The recipe that was read, with its name.
-    fn take_loaded(&mut self) -> Option<(String, Vec<ExtensionCall>)> {
-        let name = self.loaded.key()?.clone();
+    /// The recipe that was read, with its name and the version of the choices that it replaces.
+    fn take_loaded(&mut self) -> Option<(String, u64, Vec<ExtensionCall>)> {
+        let (name, version) = self.loaded.key()?.clone();
         match take_result(&mut self.loaded)? {
-            Ok(calls) => Some((name, calls)),
+            Ok(calls) => Some((name, version, calls)),
             Err(error) => {
                 self.error = Some(error);
                 None
@@ -129,7 +131,7 @@ impl RecipesState {
 }
 
 /// The outcome, once it is there; an error as text.
-fn take_result<T>(value: &mut AsyncValue<String, Result<T, String>>) -> Option<Result<T, String>> {
+fn take_result<K, T>(value: &mut AsyncValue<K, Result<T, String>>) -> Option<Result<T, String>> {
     let outcome = value.take()?;
     Some(outcome.unwrap_or_else(|error| Err(error.report())))
 }
@@ -139,9 +141,8 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
     let calls = panel.calls();
     panel.recipes.take_written();
     panel.recipes.update_names(jobs);
-    if let Some((name, calls)) = panel.recipes.take_loaded() {
-        panel.adopt(&calls);
-        (panel.recipes.current, panel.recipes.error) = (name, None);
+    if let Some((name, version, calls)) = panel.recipes.take_loaded() {
+        panel.adopt_recipe(name, version, &calls);
     }
     let names = panel.recipes.names.latest().cloned().unwrap_or_default();
     Frame::NONE
@@ -195,7 +196,8 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
                     if let Some(index) =
                         widgets::combo(ui, tr!("Recipe"), &shown, width, false, &names)
                     {
-                        panel.recipes.start_loading(jobs, names[index].clone());
+                        let (name, version) = (names[index].clone(), panel.choices_version);
+                        panel.recipes.start_loading(jobs, name, version);
                     }
                 });
                 let blocked = match &calls {

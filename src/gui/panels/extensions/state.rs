@@ -14,6 +14,14 @@ use crate::jobs::AsyncValue;
 /// For each group of a draft whether its files may be rasters.
 type RasterGroups = AsyncValue<(DocumentKey, Arc<Vec<TargetGroup>>), Arc<Vec<bool>>>;
 
+/// What a range of values is read for: an extension, its options as typed, and its targets.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RangeRequest {
+    pub(super) extension: &'static str,
+    pub(super) typed: TypedOptions,
+    pub(super) ticked: Vec<bool>,
+}
+
 /// The user's settings of one extension.
 #[derive(Clone, Debug, Default)]
 pub struct ExtensionChoice {
@@ -31,6 +39,8 @@ pub struct ExtensionsPanel {
     pub(super) filter: String,
     /// Settings by extension name.
     pub choices: BTreeMap<String, ExtensionChoice>,
+    /// How often the choices were changed: a recipe that was read for earlier ones comes too late.
+    pub(super) choices_version: u64,
     pub(super) focus: String,
     pub(super) groups: Arc<Vec<TargetGroup>>,
     /// For each group whether its files may be rasters; empty until it is known.
@@ -44,11 +54,10 @@ pub struct ExtensionsPanel {
     pub run_asked: bool,
     pub(super) example: ExampleState,
     pub(super) recipes: RecipesState,
-    /// The range of values that is being looked for, by the number of the request.
-    pub(super) range: AsyncValue<u64, Option<(f64, f64)>>,
-    pub(super) ranges_asked: u64,
-    /// Why the last search for a range gave none.
-    pub(super) range_error: Option<String>,
+    /// The range of values that is being looked for.
+    pub(super) range: AsyncValue<RangeRequest, Option<(f64, f64)>>,
+    /// The extension of the last search for a range, and why it gave none.
+    pub(super) range_error: Option<(&'static str, String)>,
 }
 
 impl Default for ExtensionsPanel {
@@ -57,6 +66,7 @@ impl Default for ExtensionsPanel {
             registry: builtin(),
             filter: String::new(),
             choices: BTreeMap::new(),
+            choices_version: 0,
             focus: "stac".into(),
             groups: Arc::default(),
             rasters: Arc::default(),
@@ -67,7 +77,6 @@ impl Default for ExtensionsPanel {
             example: ExampleState::default(),
             recipes: Default::default(),
             range: AsyncValue::default(),
-            ranges_asked: 0,
             range_error: None,
         }
     }
@@ -135,6 +144,7 @@ impl ExtensionsPanel {
 
     /// Replaces selection, options and targets by those of `calls`.
     pub fn adopt(&mut self, calls: &[ExtensionCall]) {
+        self.choices_version += 1;
         self.choices.clear();
         for call in calls {
             let Some(entry) = self
@@ -162,8 +172,25 @@ impl ExtensionsPanel {
         }
     }
 
+    /// Adopts a recipe that was read when the choices had this version. Choices that were made
+    /// since stay.
+    pub(super) fn adopt_recipe(&mut self, name: String, version: u64, calls: &[ExtensionCall]) {
+        if version == self.choices_version {
+            self.adopt(calls);
+            (self.recipes.current, self.recipes.error) = (name, None);
+        } else {
+            let error = tr!(
+                "The recipe {name} was not loaded, as choices were made while it was read. \
+                    Choose it again to replace them.",
+                name
+            );
+            self.recipes.error = Some(error);
+        }
+    }
+
     /// Selects an extension and shows its options.
     pub fn show(&mut self, name: &str) {
+        self.choices_version += 1;
         self.choices.entry(name.to_owned()).or_default().on = true;
         self.focus = name.to_owned();
         self.filter.clear();
@@ -219,12 +246,35 @@ pub struct RecipesState {
     pub(super) names: AsyncValue<u64, Vec<String>>,
     /// How many recipes were saved.
     pub(super) saved: u64,
-    /// The recipe that is read, by its name.
-    pub(super) loaded: AsyncValue<String, Result<Vec<ExtensionCall>, String>>,
+    /// The recipe that is read, by its name and the version of the choices that it replaces.
+    pub(super) loaded: AsyncValue<(String, u64), Result<Vec<ExtensionCall>, String>>,
     /// The recipe that is written, by its name.
     pub(super) written: AsyncValue<String, Result<(), String>>,
     pub(super) current: String,
     /// Name being typed for a new recipe; `None` while none is saved.
     pub(super) naming: Option<String>,
     pub(super) error: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_that_is_read_late_does_not_replace_choices_made_since() {
+        let mut panel = ExtensionsPanel::default();
+        let calls: Vec<ExtensionCall> = serde_json::from_value(serde_json::json!([
+            { "extension": "labels", "options": {}, "target": { "level": 0 } }
+        ]))
+        .expect("calls");
+        let version = panel.choices_version;
+        panel.show("stac");
+        panel.adopt_recipe("mine".into(), version, &calls);
+        assert!(panel.choices.contains_key("stac") && !panel.choices.contains_key("labels"));
+        assert!(panel.recipes.error.is_some() && panel.recipes.current.is_empty());
+        let version = panel.choices_version;
+        panel.adopt_recipe("mine".into(), version, &calls);
+        assert!(panel.choices.contains_key("labels") && !panel.choices.contains_key("stac"));
+        assert!(panel.recipes.error.is_none() && panel.recipes.current == "mine");
+    }
 }

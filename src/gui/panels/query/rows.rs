@@ -131,11 +131,10 @@ fn find_sample(
         .map(|column| result.table.text(row, column));
     let tree = document.tree().clone();
     let state = &mut panel.rows;
-    state.found.update(
-        cx.jobs,
-        (state.serial, row as u64),
-        tr!("Find the sample"),
-        move |ctx| {
+    let key = (cx.document_key(), state.serial, row as u64);
+    state
+        .found
+        .update(cx.jobs, key, tr!("Find the sample"), move |ctx| {
             let Some(table) = tree.levels.get(level) else {
                 return Ok(None);
             };
@@ -154,15 +153,20 @@ fn find_sample(
                 }
             }
             Ok(found)
-        },
-    );
+        });
     take_answers(panel, cx);
 }
 
-/// Selects the sample that was found, and copies the text that was formatted.
+/// Selects the sample that was found, unless the document changed meanwhile, and copies the text
+/// that was formatted.
 fn take_answers(panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
     let state = &mut panel.rows;
+    let is_of_document = state
+        .found
+        .key()
+        .is_some_and(|(document, ..)| *document == cx.document_key());
     let found = state.found.take().and_then(Result::ok).flatten();
+    let found = found.filter(|_| is_of_document);
     let copied = state.copied.take().and_then(Result::ok);
     cx.requests
         .extend(found.map(|at| Request::Select(Some(at))));

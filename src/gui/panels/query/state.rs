@@ -207,7 +207,7 @@ pub struct RowsState {
     pub(super) summaries: BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     pub(super) seen: RefCell<BTreeSet<usize>>,
     pub(super) copied: AsyncValue<(u64, CopyFormat), String>,
-    pub(super) found: AsyncValue<(u64, u64), Option<RowRef>>,
+    pub(super) found: AsyncValue<(DocumentKey, u64, u64), Option<RowRef>>,
 }
 
 impl RowsState {

@@ -158,25 +158,34 @@ pub fn ui(
     if let Some(found) = state.found.clone() {
         found_ui(ui, panel, cx, document, &found);
     }
-    jump(panel, cx);
+    jump(panel, cx, document);
 }
 
 /// Selects the clicked sample when its row has been looked up.
-fn jump(panel: &mut StatisticsPanel, cx: &mut PanelContext<'_>) {
-    let state = &mut panel.leaks;
-    match state.jump.take() {
-        Some(Ok(at)) => cx.request(Request::Select(Some(at))),
-        Some(Err(error)) => state.failed = Some(error.to_string()),
-        None => {}
+fn jump(panel: &mut StatisticsPanel, cx: &mut PanelContext<'_>, document: &Document) {
+    let Some((key, path)) = panel.leaks.jump.key().cloned() else {
+        return;
+    };
+    let Some(outcome) = panel.leaks.jump.take() else {
+        return;
+    };
+    // After an edit another sample may have the row.
+    if key != cx.document_key() {
+        return go_to(panel, cx, document, &path);
+    }
+    match outcome {
+        Ok(at) => cx.request(Request::Select(Some(at))),
+        Err(error) => panel.leaks.failed = Some(error.to_string()),
     }
 }
 
 fn go_to(panel: &mut StatisticsPanel, cx: &mut PanelContext<'_>, document: &Document, path: &str) {
     let state = &mut panel.leaks;
     let (tree, path) = (document.tree().clone(), path.to_owned());
+    let key = (cx.document_key(), path.clone());
     state
         .jump
-        .update(cx.jobs, path.clone(), tr!("Find the sample"), move |_| {
+        .update(cx.jobs, key, tr!("Find the sample"), move |_| {
             let found = tree.find(&SamplePath::parse(&path));
             let (level, row) = found
                 .ok_or_else(|| Error::usage("this sample is not there any more").at_place(path))?;

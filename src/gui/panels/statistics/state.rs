@@ -39,5 +39,5 @@ pub struct LeaksState {
     /// Unfolded kinds of leaks, by their sentence.
     pub(super) open: BTreeSet<String>,
     /// The clicked sample, searched by its path in a job.
-    pub(super) jump: AsyncValue<String, RowRef>,
+    pub(super) jump: AsyncValue<(DocumentKey, String), RowRef>,
 }

@@ -77,7 +77,7 @@ pub fn ui(
         .filter(|position| (*position as usize) < summary.pattern.len())
         .or(chosen_in_table)
         .unwrap_or(0);
-    state.position = Some(position);
+    state.choose_position(position);
     let place = positions_to(summary, position);
     // The fields begin with a pattern of the ids at the position.
     let (dataset, at) = (draft.dataset().clone(), place.clone());
@@ -90,16 +90,9 @@ pub fn ui(
     if state.filled_for != Some((key, position))
         && let AsyncState::Ready(proposed) = state.proposed.state()
     {
-        // The pattern that the user typed stays when the dataset changes.
-        let has_typed_pattern = state
-            .filled_for
-            .is_some_and(|(_, before)| before == position)
-            && !state.from.is_empty();
-        if !has_typed_pattern {
-            let id = summary.pattern[position as usize].id.to_string();
-            (state.from, state.to) = proposed.clone().unwrap_or((id.clone(), id));
-        }
-        state.filled_for = Some((key, position));
+        let id = summary.pattern[position as usize].id.to_string();
+        let names = proposed.clone().unwrap_or((id.clone(), id));
+        state.fill(key, position, names);
     }
     let (from, to) = (state.from.clone(), state.to.clone());
     if !from.is_empty() {
@@ -158,7 +151,7 @@ pub fn ui(
                     true,
                     &names,
                 ) {
-                    panel.consistency.rename.position = Some(picked as u32);
+                    panel.consistency.rename.choose_position(picked as u32);
                 }
                 let state = &mut panel.consistency.rename;
                 ui.label(
@@ -171,7 +164,7 @@ pub fn ui(
                     n = "{n}",
                     date = "{date}"
                 );
-                TextField::new(tr!("Pattern of the old names"), &mut state.from)
+                let old = TextField::new(tr!("Pattern of the old names"), &mut state.from)
                     .hide_label()
                     .mono()
                     .width(field_width + if is_narrow { 0.0 } else { 20.0 })
@@ -187,12 +180,13 @@ pub fn ui(
                         match, from 0 on, in the order of their dates or numbers",
                     number = "{##}"
                 );
-                TextField::new(tr!("New name"), &mut state.to)
+                let new = TextField::new(tr!("New name"), &mut state.to)
                     .hide_label()
                     .mono()
                     .width(field_width)
                     .show(ui)
                     .on_hover_text(theme::rich_text(tip));
+                state.typed |= old.changed() || new.changed();
                 renaming_summary = summarize_renaming(state, t);
                 new_name = state.to.clone();
                 if !is_narrow {

@@ -169,10 +169,34 @@ pub struct RenameBar {
     pub position: Option<u32>,
     pub from: String,
     pub to: String,
+    /// Something was typed for this position.
+    pub typed: bool,
     /// Input for which the fields were filled.
     pub filled_for: Option<(DocumentKey, u32)>,
     pub proposed: AsyncValue<(DocumentKey, u32), Option<(String, String)>>,
     pub preview: AsyncValue<(DocumentKey, u32, String, String), Arc<Renaming>>,
+}
+
+impl RenameBar {
+    /// Chooses the position whose samples are renamed.
+    pub fn choose_position(&mut self, position: u32) {
+        if self.position != Some(position) {
+            self.typed = false;
+        }
+        self.position = Some(position);
+    }
+
+    /// Fills the fields with the names found for a position of this state of the draft. What the
+    /// user typed for the position stays.
+    pub fn fill(&mut self, key: DocumentKey, position: u32, (from, to): (String, String)) {
+        let was_filled = self
+            .filled_for
+            .is_some_and(|(_, before)| before == position);
+        if self.from.is_empty() || !(was_filled || self.typed) {
+            (self.from, self.to) = (from, to);
+        }
+        self.filled_for = Some((key, position));
+    }
 }
 
 /// The rows of the list of roots, and what they were chosen by: the selected group where only its
@@ -290,6 +314,7 @@ impl ConsistencyView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::studio::Studio;
 
     fn group(property: RasterProperty, count: usize) -> OutlierGroup {
         OutlierGroup {
@@ -298,6 +323,27 @@ mod tests {
             count,
             found: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_name_pattern_that_is_found_late_does_not_replace_what_was_typed() {
+        let document = Studio::new(Jobs::quiet()).document_id();
+        let names = |from: &str| (from.to_owned(), "new_{n}".to_owned());
+        let mut bar = RenameBar::default();
+        bar.choose_position(0);
+        bar.fill((document, 1), 0, names("a_{n}"));
+        assert_eq!(bar.from, "a_{n}");
+        // Another position has other names.
+        bar.choose_position(1);
+        bar.fill((document, 1), 1, names("b_{n}"));
+        assert_eq!(bar.from, "b_{n}");
+        bar.choose_position(2);
+        (bar.from, bar.typed) = ("mine_{n}".to_owned(), true);
+        bar.choose_position(2);
+        bar.fill((document, 1), 2, names("c_{n}"));
+        assert_eq!(bar.from, "mine_{n}");
+        bar.fill((document, 2), 2, names("d_{n}"));
+        assert_eq!(bar.from, "mine_{n}", "nor after an edit");
     }
 
     #[test]
