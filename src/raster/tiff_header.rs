@@ -56,7 +56,7 @@ pub enum GridOrigin {
 }
 
 impl TiffGrid {
-    /// The grid of a tie point and a pixel scale; `None` for a usual one. Only of points at the
+    /// The grid of a tie point and a pixel scale; `None` for an unusual one. Only of points at the
     /// first row and column, where the numbers are those of GDAL to the last bit.
     fn new(scale: [f64; 3], tie: [f64; 6]) -> Option<Self> {
         let [width, height, _] = scale;
@@ -256,5 +256,138 @@ fn width_of(kind: u64) -> Option<u64> {
         4 | 9 | 11 => Some(4),
         5 | 10 | 12 | 16 | 17 => Some(8),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::raster::{NewRaster, RasterSource, Samples, describe, write_geotiff};
+
+    const UTM: [f64; 6] = [300_000.0, 10.0, 0.0, 8_700_000.0, 0.0, -10.0];
+
+    fn raster() -> NewRaster<'static> {
+        NewRaster {
+            width: 4,
+            height: 3,
+            bands: vec![Samples::U8(vec![1; 12])],
+            epsg: Some(32718),
+            geotransform: Some(UTM),
+            ..NewRaster::default()
+        }
+    }
+
+    fn bytes_of(folder: &Path, raster: &NewRaster) -> Vec<u8> {
+        let path = folder.join("a.tif");
+        write_geotiff(&path, raster).expect("writes");
+        std::fs::read(path).expect("reads")
+    }
+
+    /// The header of a file, and the geotransform that GDAL reads.
+    fn read_both(folder: &Path, bytes: &[u8]) -> (TiffHeader, Option<[f64; 6]>) {
+        // Another name for each: datasets that are open are used again.
+        let path = folder.join(format!("{}.tif", crc32fast::hash(bytes)));
+        std::fs::write(&path, bytes).expect("writes");
+        let asset = AssetPath::file(path);
+        let header = tiff_header(&asset).expect("has a header");
+        let info = describe(&RasterSource::member(asset)).expect("describes");
+        (header, info.geotransform)
+    }
+
+    fn header_in(bytes: &[u8]) -> Option<TiffHeader> {
+        let read = |at: u64, length: u64| Ok(bytes[at as usize..(at + length) as usize].to_vec());
+        read_header(&read, bytes.len() as u64).ok().flatten()
+    }
+
+    #[test]
+    fn rasters_of_one_kind_have_equal_bytes_and_their_own_grid() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let moved = NewRaster {
+            geotransform: Some([300_160.5, 20.0, 0.0, 8_699_840.25, 0.0, -20.0]),
+            ..raster()
+        };
+        let (first, transform) = read_both(folder.path(), &bytes_of(folder.path(), &raster()));
+        let (other, other_transform) = read_both(folder.path(), &bytes_of(folder.path(), &moved));
+        assert_eq!(first.bytes, other.bytes);
+        let (grid, other_grid) = (first.grid.expect("one"), other.grid.expect("one"));
+        assert_eq!(grid.origin_of(transform), Some(GridOrigin::Corner));
+        assert_eq!(other_grid.transform(GridOrigin::Corner), other_transform);
+        assert_eq!(other_grid.origin_of(transform), None);
+        for changed in [
+            NewRaster {
+                epsg: Some(32719),
+                ..raster()
+            },
+            NewRaster {
+                nodata: Some(0.0),
+                ..raster()
+            },
+            NewRaster {
+                bands: vec![Samples::U16(vec![1; 12])],
+                ..raster()
+            },
+            NewRaster {
+                names: vec!["red"],
+                ..raster()
+            },
+            NewRaster {
+                geotransform: None,
+                ..raster()
+            },
+            NewRaster {
+                geotransform: Some([300_000.0, 10.0, 1.0, 8_700_000.0, 1.0, -10.0]),
+                ..raster()
+            },
+        ] {
+            let (found, _) = read_both(folder.path(), &bytes_of(folder.path(), &changed));
+            assert_ne!(found.bytes, first.bytes, "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn points_of_pixels_are_their_centres() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut bytes = bytes_of(folder.path(), &raster());
+        // GTRasterTypeGeoKey: 1025, in the directory itself, one value, RasterPixelIsArea.
+        let area = [1, 4, 0, 0, 1, 0, 1, 0];
+        let at = bytes
+            .windows(area.len())
+            .position(|window| window == area)
+            .expect("has the key");
+        bytes[at + 6] = 2;
+        let (header, transform) = read_both(folder.path(), &bytes);
+        let grid = header.grid.expect("has one");
+        assert_eq!(grid.origin_of(transform), Some(GridOrigin::Centre));
+        assert_eq!(
+            transform,
+            Some([299_995.0, 10.0, 0.0, 8_700_005.0, 0.0, -10.0])
+        );
+    }
+
+    #[test]
+    fn unusual_and_damaged_files_are_left_to_gdal() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let good = bytes_of(folder.path(), &raster());
+        assert!(header_in(&good).is_some());
+        for cut in 0..good.len() {
+            let _ = header_in(&good[..cut]);
+        }
+        for at in 0..good.len() {
+            for change in [0x01, 0x80, 0xFF] {
+                let mut bytes = good.clone();
+                bytes[at] ^= change;
+                let _ = header_in(&bytes);
+            }
+        }
+        assert_eq!(header_in(b"no tiff at all, but long enough"), None);
+        // Tie points at another pixel, and steps upwards.
+        assert_eq!(
+            TiffGrid::new([1.0; 3], [1.0, 0.0, 0.0, 5.0, 5.0, 0.0]),
+            None
+        );
+        assert_eq!(TiffGrid::new([1.0, -1.0, 0.0], [0.0; 6]), None);
+        assert_eq!(TiffGrid::new([1.0, f64::NAN, 0.0], [0.0; 6]), None);
     }
 }

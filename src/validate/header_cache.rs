@@ -545,6 +545,98 @@ fn of_bands(values: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::{NewRaster, Samples, write_raster};
+
+    fn write_at(folder: &Path, driver: &str, place: [f64; 2], raster: &NewRaster) -> AssetPath {
+        let [x, y] = place;
+        let path = folder.join(format!("{driver}_{x}_{y}.tif"));
+        let raster = NewRaster {
+            geotransform: Some([x, 10.0, 0.0, y, 0.0, -10.0]),
+            ..raster.clone()
+        };
+        write_raster(&path, driver, &raster).expect("writes");
+        AssetPath::file(path)
+    }
+
+    fn header_in(cache: &HeaderCache, asset: &AssetPath) -> ComparedHeader {
+        match cache.look(asset, Some((1, Modified(1)))).expect("looks") {
+            HeaderLook::Raster(header) => header,
+            other => panic!("{asset}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_raster_like_another_has_the_header_that_gdal_gives_it() {
+        let kinds: [(&str, &[(&str, &str)]); 5] = [
+            ("GTiff", &[]),
+            ("GTiff", &[("TILED", "YES"), ("COMPRESS", "DEFLATE")]),
+            ("GTiff", &[("BIGTIFF", "YES"), ("INTERLEAVE", "BAND")]),
+            ("GTiff", &[("ENDIANNESS", "BIG")]),
+            ("COG", &[("BLOCKSIZE", "128"), ("COMPRESS", "DEFLATE")]),
+        ];
+        for (driver, options) in kinds {
+            let folder = tempfile::tempdir().expect("a folder");
+            let raster = NewRaster {
+                width: 300,
+                height: 300,
+                bands: vec![Samples::U8(vec![7; 90_000]), Samples::U8(vec![8; 90_000])],
+                epsg: Some(32718),
+                nodata: Some(255.0),
+                options: options.to_vec(),
+                ..NewRaster::default()
+            };
+            let places = [[300_000.0, 8.7e6], [303_000.5, 8_702_999.75]];
+            let [first, other] = places.map(|at| write_at(folder.path(), driver, at, &raster));
+            let cache = HeaderCache::default();
+            header_in(&cache, &first);
+            let tiff = tiff_header(&other).expect("has a header");
+            let found = cache.lock().find_repeated(&tiff);
+            let by_gdal = header_in(&HeaderCache::default(), &other);
+            assert_eq!(found, Some(by_gdal.clone()), "{driver} {options:?}");
+            assert_eq!(header_in(&cache, &other), by_gdal, "{driver} {options:?}");
+            assert_eq!(
+                by_gdal.transform(),
+                Some([303_000.5, 10.0, 0.0, 8_702_999.75, 0.0, -10.0])
+            );
+            assert_eq!(cache.lock().interner.shapes.len(), 1);
+            let elsewhere = NewRaster {
+                epsg: Some(32719),
+                ..raster
+            };
+            let elsewhere = write_at(folder.path(), driver, [1.0, 2.0], &elsewhere);
+            let tiff = tiff_header(&elsewhere).expect("has a header");
+            assert_eq!(cache.lock().find_repeated(&tiff), None);
+        }
+    }
+
+    #[test]
+    fn headers_are_forgotten_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let raster = NewRaster {
+            width: 2,
+            height: 2,
+            bands: vec![Samples::U8(vec![7; 4])],
+            ..NewRaster::default()
+        };
+        let asset = write_at(folder.path(), "GTiff", [0.0, 0.0], &raster);
+        let cache = HeaderCache::default();
+        let header = header_in(&cache, &asset);
+        let version = Some((1, Modified(1)));
+        assert!(cache.cached_header(&asset, version).is_some());
+        assert!(
+            cache
+                .cached_header(&asset, Some((1, Modified(2))))
+                .is_none()
+        );
+        assert_eq!(cache.len(), 1);
+        cache.clear();
+        assert!(cache.is_empty() && cache.cached_header(&asset, version).is_none());
+        assert_eq!(
+            header_in(&cache, &asset),
+            header,
+            "texts keep their numbers"
+        );
+    }
 
     #[test]
     fn ranges_of_containers_are_told_apart_by_version_offset_and_size() {
