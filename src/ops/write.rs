@@ -1,5 +1,7 @@
 //! Datasets as files: a draft is checked and written.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::own_sources::refuse_own_sources;
@@ -8,7 +10,7 @@ use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, outp
 use crate::error::{Cause, Error, Result};
 use crate::jobs::{JobContext, release};
 use crate::model::{Dataset, Finding, Report, Rule, Severity};
-use crate::validate;
+use crate::validate::{self, HeaderCache};
 
 /// Checks a draft and writes it.
 ///
@@ -51,7 +53,8 @@ pub(super) fn build_with_warnings(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
+    // Nothing asks for the headers of this dataset again, and a million take a hundred megabytes.
+    let (assembly, report) = assemble_checked(&dataset, options, Arc::default, ctx)?;
     // The assembly has all that is written of it.
     release(dataset);
     warn_of_findings(&report, ctx);
@@ -85,6 +88,16 @@ pub(super) fn checked_assembly(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<(Assembly, Report)> {
+    assemble_checked(dataset, options, HeaderCache::of_drafts, ctx)
+}
+
+/// As [`checked_assembly`], with headers of rasters in this cache.
+fn assemble_checked(
+    dataset: &Dataset,
+    options: &BuildOptions,
+    headers: fn() -> Arc<HeaderCache>,
+    ctx: &JobContext,
+) -> Result<(Assembly, Report)> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
     if !options.target.exists()
@@ -96,7 +109,7 @@ pub(super) fn checked_assembly(
         ));
     }
     let mut report = validate::dataset(dataset, ctx)?;
-    let sources = validate::sources(dataset, ctx)?;
+    let sources = validate::sources_with_headers(dataset, &headers(), ctx)?;
     warn_of_sources(&sources, ctx);
     report.findings.extend(sources.findings);
     refuse_invalid(&report)?;

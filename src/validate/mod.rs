@@ -43,7 +43,7 @@ pub use incremental::LiveCheck;
 pub use labels::check_labels;
 pub use pit::check_tree;
 pub use sarif::sarif;
-pub use sources::sources;
+pub use sources::{sources, sources_with_headers};
 pub use taco_0_2::check as check_taco_0_2;
 pub use togs::{files_below, togs, togs_below};
 pub use tortilla::classes;

@@ -29,8 +29,19 @@ use crate::raster::{
 /// # Errors
 /// When the job is cancelled.
 pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
+    sources_with_headers(dataset, &HeaderCache::of_drafts(), ctx)
+}
+
+/// As [`sources`], with the headers in `cache`.
+///
+/// # Errors
+/// Those of [`sources`].
+pub fn sources_with_headers(
+    dataset: &Dataset,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Report> {
     let mut report = Report::default();
-    let cache = HeaderCache::of_drafts();
     let mut tree: Option<Skeleton> = None;
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..MAX_LEVELS {
@@ -45,7 +56,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .enumerate()
             .map(|(row, sample)| {
                 ctx.check()?;
-                source_fault(row, sample, &containers, &beside, &cache, ctx)
+                source_fault(row, sample, &containers, &beside, cache, ctx)
             })
             .filter_map(Result::transpose)
             .collect::<Result<_>>()?;
@@ -82,7 +93,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
         }
         tortillas = list_tortillas_below(&tortillas);
     }
-    check_layout(dataset, &cache, &mut report, ctx)?;
+    check_layout(dataset, cache, &mut report, ctx)?;
     report.fold();
     Ok(report)
 }
