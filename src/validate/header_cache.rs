@@ -15,8 +15,8 @@ use crate::raster::{
     self, CrsKind, GridOrigin, RasterInfo, RasterSource, TiffGrid, TiffHeader, tiff_header,
 };
 
-/// Headers of the first file of each kind that are kept for the files that repeat them.
-const REPEATED_MAX: usize = 1024;
+/// Bytes of headers that are kept for the files that repeat them: some ten thousand kinds.
+const REPEATED_MAX_BYTES: usize = 8 << 20;
 
 /// Index of a text in a [`HeaderCache`].
 pub type TextId = u32;
@@ -141,16 +141,12 @@ pub struct HeaderCache(Mutex<CachedHeader>);
 struct CachedHeader {
     interner: Interner,
     /// Of whole files. Ordered, as [`PackedHeaders::ranges`].
-    files: BTreeMap<FilePath, (FileVersion, HeaderLook)>,
+    files: BTreeMap<FilePath, (Version, HeaderLook)>,
     /// Of other assets.
     headers: HashMap<AssetPath, (Version, HeaderLook)>,
     packed: PackedHeaders,
-    /// By the bytes of their headers, the first TIFF of each kind.
-    repeated: HashMap<Vec<u8>, RepeatedHeader>,
+    repeated: RepeatedHeaders,
 }
-
-/// Size and time of a file.
-type FileVersion = (u64, Modified);
 
 /// A path in the order of its bytes, which is faster than that of its parts.
 struct FilePath(Arc<Path>);
@@ -186,42 +182,54 @@ impl CachedHeader {
         if let Some(range) = packed_range(asset, version) {
             return self.packed.get(range).cloned();
         }
-        if let (AssetPath::File(path), Some(version)) = (asset, version) {
-            let (known, looked) = self.files.get(path.as_os_str().as_encoded_bytes())?;
-            return (*known == version).then(|| looked.clone());
-        }
-        let (known, looked) = self.headers.get(asset)?;
+        let (known, looked) = match asset {
+            AssetPath::File(path) => self.files.get(path.as_os_str().as_encoded_bytes())?,
+            _ => self.headers.get(asset)?,
+        };
         (*known == version).then(|| looked.clone())
     }
 
     fn insert(&mut self, asset: &AssetPath, version: Version, looked: HeaderLook) {
         if let Some(range) = packed_range(asset, version) {
             self.packed.insert(range, looked);
-        } else if let (AssetPath::File(path), Some(version)) = (asset, version) {
+        } else if let AssetPath::File(path) = asset {
             self.files.insert(FilePath(path.clone()), (version, looked));
         } else {
             self.headers.insert(asset.clone(), (version, looked));
         }
     }
+}
 
+/// The first TIFF of each kind that was read.
+#[derive(Default)]
+struct RepeatedHeaders {
+    /// By the bytes of the headers.
+    by_bytes: HashMap<Vec<u8>, RepeatedHeader>,
+    /// Length of all these bytes.
+    size_bytes: usize,
+}
+
+impl RepeatedHeaders {
     /// The header of a TIFF whose bytes are those of another one that was read.
-    fn find_repeated(&self, tiff: &TiffHeader) -> Option<ComparedHeader> {
-        self.repeated.get(&tiff.bytes)?.for_grid(tiff.grid)
+    fn find(&self, tiff: &TiffHeader) -> Option<ComparedHeader> {
+        self.by_bytes.get(&tiff.bytes)?.for_grid(tiff.grid)
     }
 
-    fn insert_repeated(&mut self, tiff: TiffHeader, header: &ComparedHeader) {
+    fn insert(&mut self, tiff: TiffHeader, header: &ComparedHeader) {
         // These name the file itself, or what the file names.
-        if header.variable.is_some() || header.crs_file.is_some() {
+        let is_own = header.variable.is_some() || header.crs_file.is_some();
+        if is_own || self.by_bytes.contains_key(&tiff.bytes) {
             return;
         }
-        if self.repeated.len() >= REPEATED_MAX {
-            self.repeated.clear();
+        if self.size_bytes.saturating_add(tiff.bytes.len()) > REPEATED_MAX_BYTES {
+            *self = Self::default();
         }
         let origin = tiff
             .grid
             .and_then(|grid| grid.origin_of(header.transform()));
         let header = header.clone();
-        self.repeated
+        self.size_bytes += tiff.bytes.len();
+        self.by_bytes
             .insert(tiff.bytes, RepeatedHeader { header, origin });
     }
 }
@@ -380,7 +388,7 @@ impl HeaderCache {
         let tiff = tiff_header(asset);
         let repeated = tiff
             .as_ref()
-            .and_then(|tiff| self.lock().find_repeated(tiff));
+            .and_then(|tiff| self.lock().repeated.find(tiff));
         let looked = match repeated {
             Some(header) => HeaderLook::Raster(header),
             None => self.read_header(asset, tiff)?,
@@ -406,8 +414,9 @@ impl HeaderCache {
         match raster::describe(&RasterSource::member(asset.clone())) {
             Ok(info) if info.band_count > 0 => {
                 let header = header_of(&info, self);
-                if let Some(tiff) = tiff {
-                    self.lock().insert_repeated(tiff, &header);
+                // Unless the file was written to meanwhile.
+                if let Some(tiff) = tiff.filter(|tiff| tiff_header(asset).as_ref() == Some(tiff)) {
+                    self.lock().repeated.insert(tiff, &header);
                 }
                 Ok(HeaderLook::Raster(header))
             }
@@ -590,7 +599,7 @@ mod tests {
             let cache = HeaderCache::default();
             header_in(&cache, &first);
             let tiff = tiff_header(&other).expect("has a header");
-            let found = cache.lock().find_repeated(&tiff);
+            let found = cache.lock().repeated.find(&tiff);
             let by_gdal = header_in(&HeaderCache::default(), &other);
             assert_eq!(found, Some(by_gdal.clone()), "{driver} {options:?}");
             assert_eq!(header_in(&cache, &other), by_gdal, "{driver} {options:?}");
@@ -605,7 +614,7 @@ mod tests {
             };
             let elsewhere = write_at(folder.path(), driver, [1.0, 2.0], &elsewhere);
             let tiff = tiff_header(&elsewhere).expect("has a header");
-            assert_eq!(cache.lock().find_repeated(&tiff), None);
+            assert_eq!(cache.lock().repeated.find(&tiff), None);
         }
     }
 
