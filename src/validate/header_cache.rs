@@ -619,6 +619,23 @@ mod tests {
     }
 
     #[test]
+    fn a_system_that_names_a_file_is_known_of_every_kind_of_asset() {
+        let cache = HeaderCache::default();
+        let shape = HeaderShape {
+            crs_file: Some("a.gsb".into()),
+            ..HeaderShape::default()
+        };
+        assert!(!cache.has_crs_files());
+        let mut known = cache.lock();
+        let header = ComparedHeader::new(shape, None);
+        let header = known.interner.intern_header(header);
+        let range = AssetPath::range(Path::new("/a"), 0, 5);
+        known.insert(&range, None, HeaderLook::Raster(header));
+        drop(known);
+        assert!(cache.has_crs_files() && cache.len() == 1);
+    }
+
+    #[test]
     fn headers_are_forgotten_together() {
         let folder = tempfile::tempdir().expect("a folder");
         let raster = NewRaster {
