@@ -1,7 +1,7 @@
 //! The header of a TIFF as bytes. Files with equal bytes have equal headers, so GDAL, which takes a
 //! millisecond for a coordinate system, has to read the first of them only. Left out of the bytes
-//! is what differs from file to file and changes nothing else that GDAL says: where the pixels are
-//! in the file, the date, and where the grid is on the ground.
+//! is what differs from file to file and changes none of what headers are compared by: where the
+//! pixels are in the file, texts such as the date, and where the grid is on the ground.
 
 use super::tiff::{TiffDirectory, TiffSource};
 use super::vsi_plugin::Mounted;
@@ -19,20 +19,23 @@ const FREE_MAX: u64 = 4 << 20;
 /// Maximum number of IFDs: the raster, its overviews and their masks.
 const DIRECTORIES_MAX: usize = 64;
 
-/// The type DOUBLE.
+/// The types ASCII and DOUBLE.
+const ASCII: u64 = 2;
 const DOUBLE: u64 = 12;
 /// ModelPixelScale: steps of columns, rows and heights.
 const PIXEL_SCALE: u64 = 33550;
 /// ModelTiepoint: column, row and level of the raster, and x, y and z there.
 const TIEPOINT: u64 = 33922;
-/// Tags whose values change nothing: StripOffsets, StripByteCounts, DateTime, TileOffsets,
-/// TileByteCounts.
-const FREE: [u64; 5] = [273, 279, 306, 324, 325];
+/// Tags whose values change nothing: StripOffsets, StripByteCounts, TileOffsets, TileByteCounts.
+const FREE: [u64; 4] = [273, 279, 324, 325];
+/// Tags of texts that change nothing: DocumentName, ImageDescription, Software, DateTime, Artist,
+/// HostComputer, Copyright.
+const FREE_TEXTS: [u64; 7] = [269, 270, 305, 306, 315, 316, 33432];
 /// Tags with offsets of more data, which is not compared: GlobalParametersIFD, SubIFDs, the tables
 /// of old JPEG compression, and the IFDs of Exif, GPS and interoperability.
 const ELSEWHERE: [u64; 10] = [330, 400, 513, 514, 519, 520, 521, 34665, 34853, 40965];
 
-/// The header of a TIFF.
+/// The header of a TIFF, but for texts about the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TiffHeader {
     /// Equal for files whose headers are equal but for their grids.
@@ -213,8 +216,10 @@ fn add_entry(
     let Some(length) = length.filter(|_| !ELSEWHERE.contains(&tag)) else {
         return Ok(false);
     };
-    bytes.extend(head);
-    if FREE.contains(&tag) {
+    let is_text = kind == ASCII && FREE_TEXTS.contains(&tag);
+    // Texts have their own lengths.
+    bytes.extend(if is_text { &head[..4] } else { head });
+    if is_text || FREE.contains(&tag) {
         return Ok(length <= FREE_MAX && directory.has_value(entry, length));
     }
     if length > VALUE_MAX {
@@ -344,6 +349,24 @@ mod tests {
             let (found, _) = read_both(folder.path(), &bytes_of(folder.path(), &changed));
             assert_ne!(found.bytes, first.bytes, "{changed:?}");
         }
+    }
+
+    #[test]
+    fn texts_about_a_file_change_nothing() {
+        // A pixel, and a description of 8 or 12 bytes behind the directory.
+        let with_text = |length: u8| {
+            let mut bytes = b"II*\0\x08\0\0\0\x03\0".to_vec();
+            bytes.extend([0, 1, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+            bytes.extend([1, 1, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+            bytes.extend([14, 1, 2, 0, length, 0, 0, 0, 50, 0, 0, 0]);
+            bytes.extend([0; 4]);
+            bytes.extend(vec![b'x'; usize::from(length)]);
+            bytes
+        };
+        let [short, long] = [8, 12].map(with_text);
+        let found = header_in(&short).expect("has a header");
+        assert_eq!(header_in(&long), Some(found));
+        assert_eq!(header_in(&long[..55]), None, "the text is cut");
     }
 
     #[test]
