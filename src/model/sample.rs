@@ -128,7 +128,11 @@ impl Sample {
     }
 
     /// A FILE with size and modification time from `meta`, without metadata.
-    pub fn from_file_metadata(id: &str, path: impl AsRef<Path>, meta: &std::fs::Metadata) -> Self {
+    pub fn from_file_metadata(
+        id: impl Into<Arc<str>>,
+        path: impl AsRef<Path>,
+        meta: &std::fs::Metadata,
+    ) -> Self {
         let path = AssetPath::file(path.as_ref());
         let payload = Payload::Asset {
             path,

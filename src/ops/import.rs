@@ -1,9 +1,10 @@
 //! Files and folders become samples and tortillas; tables beside them become metadata fields.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::Array;
 
@@ -182,6 +183,8 @@ struct Links {
     first: Vec<String>,
     /// Names of the FILEs that Zarr stores become.
     stores: Vec<String>,
+    /// The first ids, which FILEs of other FOLDERs have too.
+    ids: HashSet<Arc<str>>,
 }
 
 impl Links {
@@ -195,7 +198,22 @@ impl Links {
             out: 0,
             first: Vec::new(),
             stores: Vec::new(),
+            ids: HashSet::new(),
         }
+    }
+
+    /// An id, which is kept once for all FILEs that have it.
+    fn share_id(&mut self, id: &str) -> Arc<str> {
+        /// Ids that are kept; where all are different there are as many as FILEs.
+        const KEPT: usize = 1024;
+        if let Some(known) = self.ids.get(id) {
+            return known.clone();
+        }
+        let id: Arc<str> = id.into();
+        if self.ids.len() < KEPT {
+            self.ids.insert(id.clone());
+        }
+        id
     }
 
     fn follow(&mut self, link: &Path) {
@@ -245,6 +263,7 @@ fn scan(
         report.files += 1;
         report.bytes += meta.len();
         ctx.step(1);
+        let id = links.share_id(id);
         return Ok(Some(Sample::from_file_metadata(id, path, meta)));
     }
     if !meta.is_dir() {
@@ -550,6 +569,8 @@ mod tests {
         .expect("imports");
         let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b"]);
+        let [a, b] = [0, 1].map(|at: usize| samples[at].children().expect("a FOLDER"));
+        assert!(Arc::ptr_eq(&a.samples[0].id, &b.samples[0].id));
         assert_eq!(
             (
                 report.files,

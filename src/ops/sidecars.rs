@@ -358,7 +358,7 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
                 let place = tortilla.samples.partition_point(|sample| *sample.id < **id) as u32;
                 added.push((
                     if sorted { place } else { position + 1 },
-                    Sample::from_file_metadata(id, file, &meta),
+                    Sample::from_file_metadata(id.as_str(), file, &meta),
                 ));
             }
         }

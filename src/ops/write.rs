@@ -1,5 +1,7 @@
 //! Datasets as files: a draft is checked and written.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::own_sources::refuse_own_sources;
@@ -16,7 +18,8 @@ use crate::validate::{self, HeaderCache};
 /// For rules that the draft breaks, the first of them as hints; a target that a sample is read
 /// from; and files that can't be read or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    checked_build_with(dataset, options, &HeaderCache::default(), ctx)
+    let (assembly, _) = checked_assembly(dataset, options, None, ctx)?;
+    container::write(&assembly, options, ctx)
 }
 
 /// [`checked_build`] with the headers of sources that were read before.
@@ -29,7 +32,7 @@ pub fn checked_build_with(
     headers: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let (assembly, _) = checked_assembly(dataset, options, headers, ctx)?;
+    let (assembly, _) = checked_assembly(dataset, options, Some(headers), ctx)?;
     container::write(&assembly, options, ctx)
 }
 
@@ -44,7 +47,7 @@ pub(super) fn checked_build_of(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let checked = checked_assembly(dataset, options, &HeaderCache::default(), ctx)
+    let checked = checked_assembly(dataset, options, None, ctx)
         .map_err(|error| version.explain(error))?;
     container::write(
         &Assembly {
@@ -65,7 +68,7 @@ pub(super) fn build_with_warnings(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let (assembly, report) = checked_assembly(&dataset, options, &HeaderCache::default(), ctx)?;
+    let (assembly, report) = checked_assembly(&dataset, options, None, ctx)?;
     // The assembly has all that is written of it.
     release(dataset);
     warn_of_findings(&report, ctx);
@@ -90,14 +93,14 @@ pub(super) fn write_verified(
 }
 
 /// Checks a draft and arranges it for the writers, with its extent. Returns the findings of the
-/// check, which has no errors, too.
+/// check, which has no errors, too. `headers` has those of sources that were read before.
 ///
 /// # Errors
 /// Those of [`checked_build`] that are known before anything is written.
 pub(super) fn checked_assembly(
     dataset: &Dataset,
     options: &BuildOptions,
-    headers: &HeaderCache,
+    headers: Option<&HeaderCache>,
     ctx: &JobContext,
 ) -> Result<(Assembly, Report)> {
     ctx.stage(tr!("Checking"), None);
@@ -111,7 +114,11 @@ pub(super) fn checked_assembly(
         ));
     }
     let mut report = validate::dataset(dataset, ctx)?;
-    let sources = validate::sources(dataset, headers, ctx)?;
+    // Without a cache nothing asks for the headers again, and a million take a hundred megabytes.
+    let sources = match headers {
+        Some(headers) => validate::sources(dataset, headers, ctx)?,
+        None => validate::sources(dataset, &HeaderCache::default(), ctx)?,
+    };
     warn_of_sources(&sources, ctx);
     report.findings.extend(sources.findings);
     refuse_invalid(&report)?;

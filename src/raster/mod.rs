@@ -54,6 +54,7 @@ mod stretch;
 #[cfg(test)]
 mod tests;
 mod tiff;
+mod tiff_header;
 mod tiles;
 mod tog;
 mod value_counts;
@@ -90,8 +91,8 @@ pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
 pub use reproject::{
-    CrsKind, CrsTransform, LonLatTransform, apply_geotransform, check_crs, crs_kind, is_geographic,
-    to_lonlat_from,
+    CrsKind, CrsTransform, DegreesTransform, LonLatTransform, apply_geotransform, check_crs,
+    crs_kind, is_geographic, to_lonlat_from,
 };
 pub use restretch::{BandDifference, PreparedPixels, difference};
 pub use sidecars::{NamesBeside, Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
@@ -100,6 +101,7 @@ pub use statistics::{BandSummary, RasterCount, read_through, tally};
 pub use stored::stored_values;
 pub use stretch::{BandValues, Histogram, Stretch, StretchLimits, histogram, limits};
 pub use tiff::{ChunkLayout, chunk_layout, lone_chunk};
+pub use tiff_header::{GridOrigin, TiffGrid, TiffHeader, tiff_header};
 pub use tiles::{TiffStorage, TileLayout, tile_layout};
 pub use tog::{TOG_BLOCK_STEP, TogOptions, tog_faults, tog_support, write_tog};
 pub use variable::{Subdataset, VARIABLE_COLUMN, VariableRead, variable_of_value};

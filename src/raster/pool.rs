@@ -218,6 +218,19 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
 
+/// The bytes of a file of this machine, or of a range of one; `None` for other assets.
+///
+/// # Errors
+/// Those of [`describe`] for a file that is missing, changed or empty.
+pub(super) fn mount_local(asset: &AssetPath) -> Result<Option<Mounted>> {
+    let is_file = matches!(asset, AssetPath::File(_) | AssetPath::Range { .. });
+    if !is_file || asset.remote_file().is_some() {
+        return Ok(None);
+    }
+    let stamp = check(&RasterSource::member(asset.clone()))?;
+    mount(asset, &stamp, None).map(Some)
+}
+
 /// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range
 /// outside of its container.
 fn check(source: &RasterSource) -> Result<PooledStamp> {

@@ -245,12 +245,7 @@ pub(super) fn corners(
     width: usize,
     height: usize,
 ) -> Option<[[f64; 2]; 4]> {
-    let (width, height) = (width as f64, height as f64);
-    let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
-        .map(|(column, row)| apply_geotransform(geotransform, column, row));
-    let places = transform(wkt, &corners)?;
-    let places: Vec<[f64; 2]> = places.into_iter().collect::<Option<_>>()?;
-    places.try_into().ok()
+    DegreesTransform::from_system(wkt)?.corners(geotransform, width, height)
 }
 
 /// Coordinates `[x, y]` of a column and row by a geotransform in GDAL's order.
@@ -264,26 +259,64 @@ pub fn apply_geotransform(t: [f64; 6], column: f64, row: f64) -> [f64; 2] {
 /// Longitude and latitude in degrees of points of the system `wkt`; `None` for an unknown system
 /// and for one that names a file, and for points outside the Earth.
 pub(super) fn transform(wkt: &str, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
-    let mut from = spatial_ref_of(wkt)
-        .ok()
-        .filter(|from| foreign_radius(from).is_none())?;
-    let (transformed, _said) = gdal_errors::listen(|| {
+    Some(DegreesTransform::from_system(wkt)?.places(points))
+}
+
+/// Transforms points of rasters of one system to longitude and latitude in degrees, which are not
+/// wrapped: a raster at 180° stays in one piece.
+pub struct DegreesTransform {
+    way: CoordTransform,
+    limit: f64,
+}
+
+impl DegreesTransform {
+    /// The transformation from `crs`; `None` for an unknown system, for one that names a file, and
+    /// for one of another body.
+    pub fn from_system(crs: &str) -> Option<Self> {
+        let mut from = spatial_ref_of(crs)
+            .ok()
+            .filter(|from| foreign_radius(from).is_none())?;
         let limit = if from.is_geographic() {
             DEGREES_MOST
         } else {
             COORDINATE_MOST
         };
-        let mut to = SpatialRef::from_epsg(4326).ok()?;
-        from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
-        let way = CoordTransform::new(&from, &to).ok()?;
-        let places = points.iter().map(|point| {
-            let is_in_limit = point.iter().all(|number| number.abs() <= limit);
-            is_in_limit.then(|| transform_point(&way, *point))?
+        let (way, _said) = gdal_errors::listen(|| {
+            let mut to = SpatialRef::from_epsg(4326).ok()?;
+            from.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+            to.set_axis_mapping_strategy(AxisMappingStrategy::TraditionalGisOrder);
+            CoordTransform::new(&from, &to).ok()
         });
-        Some(places.collect())
-    });
-    transformed
+        Some(Self { way: way?, limit })
+    }
+
+    /// Longitude and latitude of the four corners of a raster; `None` unless all can be
+    /// transformed.
+    pub fn corners(
+        &self,
+        geotransform: [f64; 6],
+        width: usize,
+        height: usize,
+    ) -> Option<[[f64; 2]; 4]> {
+        let (width, height) = (width as f64, height as f64);
+        let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
+            .map(|(column, row)| apply_geotransform(geotransform, column, row));
+        let places: Option<Vec<[f64; 2]>> = self.places(&corners).into_iter().collect();
+        places?.try_into().ok()
+    }
+
+    fn places(&self, points: &[[f64; 2]]) -> Vec<Option<[f64; 2]>> {
+        let (places, _said) = gdal_errors::listen(|| {
+            let points = points.iter();
+            points.map(|point| self.place_of(*point)).collect()
+        });
+        places
+    }
+
+    fn place_of(&self, point: [f64; 2]) -> Option<[f64; 2]> {
+        let is_in_limit = point.iter().all(|number| number.abs() <= self.limit);
+        is_in_limit.then(|| transform_point(&self.way, point))?
+    }
 }
 
 pub(super) fn transform_point(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {

@@ -89,14 +89,44 @@ impl ChunkLayout {
     }
 }
 
-struct TiffSource<'a> {
+#[derive(Clone, Copy)]
+pub(super) struct TiffSource<'a> {
     read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>,
     size: u64,
-    little: bool,
-    big: bool,
+    pub little: bool,
+    pub big: bool,
 }
 
-impl TiffSource<'_> {
+impl<'a> TiffSource<'a> {
+    /// The TIFF of `size` bytes, with the offset of its first IFD; `None` for another file.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn open(
+        read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>,
+        size: u64,
+    ) -> Result<Option<(Self, u64)>> {
+        if size < 16 {
+            return Ok(None);
+        }
+        let head = read(0, 16)?;
+        let (little, big) = match head.get(..4) {
+            Some(b"II*\0") => (true, false),
+            Some(b"MM\0*") => (false, false),
+            Some(b"II+\0") => (true, true),
+            Some(b"MM\0+") => (false, true),
+            _ => return Ok(None),
+        };
+        let source = Self {
+            read,
+            size,
+            little,
+            big,
+        };
+        let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
+        Ok(Some((source, directory)))
+    }
+
     fn bytes(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         if at.checked_add(length).is_none_or(|end| end > self.size) {
             return Err(Error::format(format!(
@@ -107,7 +137,7 @@ impl TiffSource<'_> {
         (self.read)(at, length)
     }
 
-    fn number(&self, bytes: &[u8]) -> u64 {
+    pub fn number(&self, bytes: &[u8]) -> u64 {
         let fold = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
         if self.little {
             bytes.iter().rev().fold(0, fold)
@@ -165,9 +195,11 @@ pub(super) fn compression_of(
     directory.first_value_or(259, 1).map(Some)
 }
 
-/// The first IFD of a TIFF.
-struct TiffDirectory<'a> {
-    source: TiffSource<'a>,
+/// An IFD of a TIFF.
+pub(super) struct TiffDirectory<'a> {
+    pub source: TiffSource<'a>,
+    /// Offset of the number that follows the entries.
+    end: u64,
     entries: Vec<u8>,
     entry_width: usize,
 }
@@ -175,37 +207,71 @@ struct TiffDirectory<'a> {
 impl<'a> TiffDirectory<'a> {
     /// `None` for a file that is no TIFF.
     fn first(read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<Self>> {
-        if size < 16 {
-            return Ok(None);
+        match TiffSource::open(read, size)? {
+            Some((source, offset)) => Self::read(source, offset).map(Some),
+            None => Ok(None),
         }
-        let head = read(0, 16)?;
-        let (little, big) = match head.get(..4) {
-            Some(b"II*\0") => (true, false),
-            Some(b"MM\0*") => (false, false),
-            Some(b"II+\0") => (true, true),
-            Some(b"MM\0+") => (false, true),
-            _ => return Ok(None),
-        };
-        let source = TiffSource {
-            read,
-            size,
-            little,
-            big,
-        };
-        let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
-        let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
-        let count = source.number(&source.bytes(directory, count_width)?);
+    }
+
+    /// The IFD at an offset.
+    ///
+    /// # Errors
+    /// For one with too many entries or outside of the file; those of reads.
+    pub fn read(source: TiffSource<'a>, offset: u64) -> Result<Self> {
+        let (count_width, entry_width) = if source.big { (8, 20) } else { (2, 12) };
+        let count = source.number(&source.bytes(offset, count_width)?);
         if count > ENTRIES_MAX {
             return Err(Error::format(format!(
                 "the directory of the TIFF claims {count} entries"
             )));
         }
-        let entries = source.bytes(directory.saturating_add(count_width), count * entry_width)?;
-        Ok(Some(Self {
+        let start = offset.saturating_add(count_width);
+        let entries = source.bytes(start, count * entry_width)?;
+        Ok(Self {
             source,
+            end: start.saturating_add(count * entry_width),
             entries,
             entry_width: entry_width as usize,
-        }))
+        })
+    }
+
+    /// The offset of the IFD that follows; 0 for none.
+    ///
+    /// # Errors
+    /// For a file that ends before; those of reads.
+    pub fn next_offset(&self) -> Result<u64> {
+        let width = if self.source.big { 8 } else { 4 };
+        Ok(self.source.number(&self.source.bytes(self.end, width)?))
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.chunks(self.entry_width)
+    }
+
+    /// The `length` bytes of the value of an entry, in the byte order of the file.
+    ///
+    /// # Errors
+    /// For a value outside of the file; those of reads.
+    pub fn value_bytes(&self, entry: &[u8], length: u64) -> Result<Vec<u8>> {
+        let inline = self.inline_bytes(entry);
+        match inline.get(..usize::try_from(length).unwrap_or(usize::MAX)) {
+            Some(value) => Ok(value.to_vec()),
+            None => self.source.bytes(self.source.number(inline), length),
+        }
+    }
+
+    /// True when the `length` bytes of the value of an entry are in the file.
+    pub fn has_value(&self, entry: &[u8], length: u64) -> bool {
+        let inline = self.inline_bytes(entry);
+        let end = self.source.number(inline).checked_add(length);
+        length <= inline.len() as u64 || end.is_some_and(|end| end <= self.source.size)
+    }
+
+    /// The bytes of an entry that hold its value, or the offset of that.
+    fn inline_bytes<'e>(&self, entry: &'e [u8]) -> &'e [u8] {
+        let width = if self.source.big { 8 } else { 4 };
+        let start = entry.len().saturating_sub(width);
+        entry.get(start..).unwrap_or_default()
     }
 
     /// The values of a tag.

@@ -1,14 +1,22 @@
 //! The compared part of raster headers, each read once: the checks of sources, of readable rasters
 //! and of consistency share it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Cause, Kind, Result};
 use crate::jobs::{JobContext, discard};
 use crate::model::{AssetPath, Modified, Stamp};
-use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
+use crate::raster::{
+    self, CrsKind, GridOrigin, RasterInfo, RasterSource, TiffGrid, TiffHeader, tiff_header,
+};
+
+/// Bytes of headers that are kept for the files that repeat them: some ten thousand kinds.
+const REPEATED_MAX_BYTES: usize = 8 << 20;
 
 /// Index of a text in a [`HeaderCache`].
 pub type TextId = u32;
@@ -24,12 +32,12 @@ pub struct Crs {
     pub name: Arc<str>,
     /// Properties for comparison; `None` for an unknown system.
     pub kind: Option<CrsKind>,
+    pub wkt: Arc<str>,
 }
 
-/// The compared part of one raster's header. Without its position in the tree, which the comparison
-/// adds.
-#[derive(Clone, Debug)]
-pub struct ComparedHeader {
+/// What many headers have in common: all that is compared but the place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HeaderShape {
     /// Data types of the bands.
     pub dtype: TextId,
     pub bands: u32,
@@ -37,22 +45,58 @@ pub struct ComparedHeader {
     pub size: (u32, u32),
     /// Index in the cache's systems.
     pub crs: Option<u32>,
-    pub transform: Option<[f64; 6]>,
     /// Nodata values of the bands.
     pub nodata: TextId,
     /// The file that the coordinate system names, which is not opened.
     pub crs_file: Option<Arc<str>>,
-    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom
-    /// left.
-    pub corners: Option<[[f64; 2]; 4]>,
     /// What was read of a file with several rasters.
     pub variable: Option<Arc<str>>,
+    /// The steps of columns and rows of the geotransform, as bits.
+    pub steps: Option<[u64; 4]>,
+}
+
+/// The compared part of one raster's header. Without its position in the tree, which the comparison
+/// adds. A dataset has as many as samples, so what is the same for many is kept once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComparedHeader {
+    shape: Arc<HeaderShape>,
+    /// The numbers 0 and 3 of the geotransform.
+    place: [f64; 2],
+}
+
+impl ComparedHeader {
+    /// The header of a raster with this geotransform.
+    pub fn new(shape: HeaderShape, transform: Option<[f64; 6]>) -> Self {
+        let [x, a, b, y, c, d] = transform.unwrap_or_default();
+        let steps = transform
+            .is_some()
+            .then_some([a, b, c, d].map(f64::to_bits));
+        Self {
+            shape: Arc::new(HeaderShape { steps, ..shape }),
+            place: [x, y],
+        }
+    }
+
+    /// The geotransform; `None` without georeferencing.
+    pub fn transform(&self) -> Option<[f64; 6]> {
+        let [a, b, c, d] = self.shape.steps?.map(f64::from_bits);
+        let [x, y] = self.place;
+        Some([x, a, b, y, c, d])
+    }
+}
+
+impl Deref for ComparedHeader {
+    type Target = HeaderShape;
+
+    fn deref(&self) -> &HeaderShape {
+        &self.shape
+    }
 }
 
 /// Contents of a header.
 #[derive(Clone, Debug)]
 pub enum HeaderLook {
-    Raster(Arc<ComparedHeader>),
+    Raster(ComparedHeader),
     /// Bands can't be read from it: no raster, or one without bands.
     NoRaster,
     /// GDAL can't open it, and why.
@@ -96,8 +140,117 @@ pub struct HeaderCache(Mutex<CachedHeader>);
 #[derive(Default)]
 struct CachedHeader {
     interner: Interner,
+    /// Of whole files. Ordered, as [`PackedHeaders::ranges`].
+    files: BTreeMap<FilePath, (Version, HeaderLook)>,
+    /// Of other assets.
     headers: HashMap<AssetPath, (Version, HeaderLook)>,
     packed: PackedHeaders,
+    repeated: RepeatedHeaders,
+}
+
+/// A path in the order of its bytes, which is faster than that of its parts.
+struct FilePath(Arc<Path>);
+
+impl Borrow<[u8]> for FilePath {
+    fn borrow(&self) -> &[u8] {
+        self.0.as_os_str().as_encoded_bytes()
+    }
+}
+
+impl PartialEq for FilePath {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for FilePath {}
+
+impl PartialOrd for FilePath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for FilePath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        Borrow::<[u8]>::borrow(self).cmp(Borrow::<[u8]>::borrow(other))
+    }
+}
+
+impl CachedHeader {
+    fn get(&self, asset: &AssetPath, version: Version) -> Option<HeaderLook> {
+        if let Some(range) = packed_range(asset, version) {
+            return self.packed.get(range).cloned();
+        }
+        let (known, looked) = match asset {
+            AssetPath::File(path) => self.files.get(path.as_os_str().as_encoded_bytes())?,
+            _ => self.headers.get(asset)?,
+        };
+        (*known == version).then(|| looked.clone())
+    }
+
+    fn insert(&mut self, asset: &AssetPath, version: Version, looked: HeaderLook) {
+        if let Some(range) = packed_range(asset, version) {
+            self.packed.insert(range, looked);
+        } else if let AssetPath::File(path) = asset {
+            self.files.insert(FilePath(path.clone()), (version, looked));
+        } else {
+            self.headers.insert(asset.clone(), (version, looked));
+        }
+    }
+}
+
+/// The first TIFF of each kind that was read.
+#[derive(Default)]
+struct RepeatedHeaders {
+    /// By the bytes of the headers.
+    by_bytes: HashMap<Vec<u8>, RepeatedHeader>,
+    /// Length of all these bytes.
+    size_bytes: usize,
+}
+
+impl RepeatedHeaders {
+    /// The header of a TIFF whose bytes are those of another one that was read.
+    fn find(&self, tiff: &TiffHeader) -> Option<ComparedHeader> {
+        self.by_bytes.get(&tiff.bytes)?.for_grid(tiff.grid)
+    }
+
+    fn insert(&mut self, tiff: TiffHeader, header: &ComparedHeader) {
+        // These name the file itself, or what the file names.
+        let is_own = header.variable.is_some() || header.crs_file.is_some();
+        if is_own || self.by_bytes.contains_key(&tiff.bytes) {
+            return;
+        }
+        if self.size_bytes.saturating_add(tiff.bytes.len()) > REPEATED_MAX_BYTES {
+            *self = Self::default();
+        }
+        let origin = tiff
+            .grid
+            .and_then(|grid| grid.origin_of(header.transform()));
+        let header = header.clone();
+        self.size_bytes += tiff.bytes.len();
+        self.by_bytes
+            .insert(tiff.bytes, RepeatedHeader { header, origin });
+    }
+}
+
+/// The header that GDAL read of a TIFF, for TIFFs with the same bytes.
+struct RepeatedHeader {
+    header: ComparedHeader,
+    /// What the place of a grid is; `None` without one, and for one that GDAL reads in another way.
+    origin: Option<GridOrigin>,
+}
+
+impl RepeatedHeader {
+    /// The header of a file with this grid; `None` for one that GDAL has to read.
+    fn for_grid(&self, grid: Option<TiffGrid>) -> Option<ComparedHeader> {
+        let Some(grid) = grid else {
+            return Some(self.header.clone());
+        };
+        let transform = grid.transform(self.origin?)?;
+        let header = ComparedHeader::new(HeaderShape::clone(&self.header), Some(transform));
+        Some(header)
+    }
 }
 
 /// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one
@@ -168,7 +321,7 @@ impl HeaderCache {
     /// Number of files whose header was read.
     pub fn len(&self) -> usize {
         let known = self.lock();
-        known.headers.len() + known.packed.ranges.len()
+        known.files.len() + known.headers.len() + known.packed.ranges.len()
     }
 
     /// True before the first header.
@@ -178,20 +331,19 @@ impl HeaderCache {
 
     /// True when the coordinate system of a raster names a file.
     pub(super) fn has_crs_files(&self) -> bool {
-        let cache = self.lock();
-        cache.headers.values().any(|(_, looked)| match looked {
-            HeaderLook::Raster(header) => header.crs_file.is_some(),
-            _ => false,
-        })
+        let known = self.lock();
+        let mut shapes = known.interner.shapes.iter();
+        shapes.any(|shape| shape.crs_file.is_some())
     }
 
     /// Forgets all headers, so that they are read again.
     pub fn clear(&self) {
         let mut known = self.lock();
-        let headers = (
-            std::mem::take(&mut known.headers),
-            std::mem::take(&mut known.packed),
-        );
+        let interner = std::mem::take(&mut known.interner);
+        let headers = std::mem::take(&mut *known);
+        // Texts and systems have their numbers in views that are open.
+        known.interner = interner;
+        known.interner.shapes.clear();
         drop(known);
         discard(headers);
     }
@@ -214,19 +366,11 @@ impl HeaderCache {
 
     /// The header of these bytes if it was read in this version.
     pub(super) fn cached_header(&self, asset: &AssetPath, version: Version) -> Option<HeaderLook> {
-        let known = self.lock();
-        match packed_range(asset, version) {
-            Some(range) => known.packed.get(range).cloned(),
-            None => known
-                .headers
-                .get(asset)
-                .filter(|(known, _)| *known == version)
-                .map(|(_, looked)| looked.clone()),
-        }
+        self.lock().get(asset, version)
     }
 
     /// The header of these bytes alone, without sidecars, as they are packed; read once in each
-    /// version.
+    /// version. GDAL reads the first of TIFFs that are alike.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -234,44 +378,78 @@ impl HeaderCache {
         if let Some(known) = self.cached_header(asset, version) {
             return Ok(known);
         }
-        let looked = match raster::describe(&RasterSource::member(asset.clone())) {
-            Ok(info) if info.band_count > 0 => HeaderLook::Raster(Arc::new(header_of(&info, self))),
-            Ok(_) => HeaderLook::NoRaster,
-            Err(error) if error.is_cancelled() => return Err(error),
+        let tiff = tiff_header(asset);
+        let repeated = tiff
+            .as_ref()
+            .and_then(|tiff| self.lock().repeated.find(tiff));
+        let looked = match repeated {
+            Some(header) => HeaderLook::Raster(header),
+            None => self.read_header(asset, tiff)?,
+        };
+        // May pass, so it is not kept.
+        if matches!(looked, HeaderLook::Unread) {
+            return Ok(looked);
+        }
+        let mut known = self.lock();
+        let looked = match looked {
+            HeaderLook::Raster(header) => HeaderLook::Raster(known.interner.intern_header(header)),
+            looked => looked,
+        };
+        known.insert(asset, version, looked.clone());
+        Ok(looked)
+    }
+
+    /// Reads a header with GDAL, and keeps it for TIFFs that are alike.
+    ///
+    /// # Errors
+    /// When the job is cancelled.
+    fn read_header(&self, asset: &AssetPath, tiff: Option<TiffHeader>) -> Result<HeaderLook> {
+        match raster::describe(&RasterSource::member(asset.clone())) {
+            Ok(info) if info.band_count > 0 => {
+                let header = header_of(&info, self);
+                // Unless the file was written to meanwhile.
+                if let Some(tiff) = tiff.filter(|tiff| tiff_header(asset).as_ref() == Some(tiff)) {
+                    self.lock().repeated.insert(tiff, &header);
+                }
+                Ok(HeaderLook::Raster(header))
+            }
+            Ok(_) => Ok(HeaderLook::NoRaster),
+            Err(error) if error.is_cancelled() => Err(error),
             Err(error) if error.is_caused_by(Cause::MissingCodec) => {
-                HeaderLook::MissingCodec(error.sentence().into())
+                Ok(HeaderLook::MissingCodec(error.sentence().into()))
             }
             Err(error) if error.kind() == Kind::Format => {
-                HeaderLook::Fault(error.sentence().into())
+                Ok(HeaderLook::Fault(error.sentence().into()))
             }
-            // May pass, so it is not kept.
-            Err(_) => return Ok(HeaderLook::Unread),
-        };
-        let mut known = self.lock();
-        match packed_range(asset, version) {
-            Some(range) => known.packed.insert(range, looked.clone()),
-            None => drop(
-                known
-                    .headers
-                    .insert(asset.clone(), (version, looked.clone())),
-            ),
+            Err(_) => Ok(HeaderLook::Unread),
         }
-        Ok(looked)
     }
 }
 
-/// Interned texts and coordinate systems: most rasters share a few.
+/// Interned texts, coordinate systems and shapes: most rasters share a few.
 #[derive(Default)]
 struct Interner {
     texts: HashMap<Arc<str>, TextId>,
-    systems: HashMap<String, u32>,
+    systems: HashMap<Arc<str>, u32>,
     known: Vec<Crs>,
+    shapes: HashSet<Arc<HeaderShape>>,
 }
 
 impl Interner {
     fn text(&mut self, text: String) -> TextId {
         let next = self.texts.len() as TextId;
         *self.texts.entry(text.into()).or_insert(next)
+    }
+
+    /// The header, with a shape that others share.
+    fn intern_header(&mut self, header: ComparedHeader) -> ComparedHeader {
+        let ComparedHeader { shape, place } = header;
+        if let Some(known) = self.shapes.get(&shape) {
+            let shape = known.clone();
+            return ComparedHeader { shape, place };
+        }
+        self.shapes.insert(shape.clone());
+        ComparedHeader { shape, place }
     }
 
     fn system(&mut self, info: &RasterInfo) -> Option<u32> {
@@ -290,13 +468,15 @@ impl Interner {
             .as_ref()
             .and_then(|code| self.known.iter().position(|known| *known.name == **code));
         let number = same.unwrap_or(self.known.len()) as u32;
+        let text: Arc<str> = wkt.into();
         if same.is_none() {
             self.known.push(Crs {
                 name: name.into(),
                 kind: raster::crs_kind(wkt),
+                wkt: text.clone(),
             });
         }
-        self.systems.insert(wkt.to_owned(), number);
+        self.systems.insert(text, number);
         Some(number)
     }
 }
@@ -316,7 +496,7 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> ComparedHeader {
             interner.system(info),
         )
     };
-    ComparedHeader {
+    let shape = HeaderShape {
         dtype,
         bands: u32::try_from(info.band_count).unwrap_or(u32::MAX),
         size: (
@@ -324,18 +504,19 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> ComparedHeader {
             u32::try_from(info.height).unwrap_or(u32::MAX),
         ),
         crs,
-        // GDAL has this transform for rasters without one.
-        transform: info
-            .geotransform
-            .filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         nodata,
         crs_file: info.crs_file.as_deref().map(Arc::from),
-        corners: info.corners_lonlat,
         variable: info
             .variable
             .as_ref()
             .map(|variable| variable.sentence().into()),
-    }
+        steps: None,
+    };
+    // GDAL has this transform for rasters without one.
+    let transform = info
+        .geotransform
+        .filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    ComparedHeader::new(shape, transform)
 }
 
 /// One value for all bands that have the same, or else the values of the bands.
@@ -366,6 +547,115 @@ fn of_bands(values: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raster::{NewRaster, Samples, write_raster};
+
+    fn write_at(folder: &Path, driver: &str, place: [f64; 2], raster: &NewRaster) -> AssetPath {
+        let [x, y] = place;
+        let path = folder.join(format!("{driver}_{x}_{y}.tif"));
+        let raster = NewRaster {
+            geotransform: Some([x, 10.0, 0.0, y, 0.0, -10.0]),
+            ..raster.clone()
+        };
+        write_raster(&path, driver, &raster).expect("writes");
+        AssetPath::file(path)
+    }
+
+    fn header_in(cache: &HeaderCache, asset: &AssetPath) -> ComparedHeader {
+        match cache.look(asset, Some((1, Modified(1)))).expect("looks") {
+            HeaderLook::Raster(header) => header,
+            other => panic!("{asset}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_raster_like_another_has_the_header_that_gdal_gives_it() {
+        let kinds: [(&str, &[(&str, &str)]); 5] = [
+            ("GTiff", &[]),
+            ("GTiff", &[("TILED", "YES"), ("COMPRESS", "DEFLATE")]),
+            ("GTiff", &[("BIGTIFF", "YES"), ("INTERLEAVE", "BAND")]),
+            ("GTiff", &[("ENDIANNESS", "BIG")]),
+            ("COG", &[("BLOCKSIZE", "128"), ("COMPRESS", "DEFLATE")]),
+        ];
+        for (driver, options) in kinds {
+            let folder = tempfile::tempdir().expect("a folder");
+            let raster = NewRaster {
+                width: 300,
+                height: 300,
+                bands: vec![Samples::U8(vec![7; 90_000]), Samples::U8(vec![8; 90_000])],
+                epsg: Some(32718),
+                nodata: Some(255.0),
+                options: options.to_vec(),
+                ..NewRaster::default()
+            };
+            let places = [[300_000.0, 8.7e6], [303_000.5, 8_702_999.75]];
+            let [first, other] = places.map(|at| write_at(folder.path(), driver, at, &raster));
+            let cache = HeaderCache::default();
+            header_in(&cache, &first);
+            let tiff = tiff_header(&other).expect("has a header");
+            let found = cache.lock().repeated.find(&tiff);
+            let by_gdal = header_in(&HeaderCache::default(), &other);
+            assert_eq!(found, Some(by_gdal.clone()), "{driver} {options:?}");
+            assert_eq!(header_in(&cache, &other), by_gdal, "{driver} {options:?}");
+            assert_eq!(
+                by_gdal.transform(),
+                Some([303_000.5, 10.0, 0.0, 8_702_999.75, 0.0, -10.0])
+            );
+            assert_eq!(cache.lock().interner.shapes.len(), 1);
+            let elsewhere = NewRaster {
+                epsg: Some(32719),
+                ..raster
+            };
+            let elsewhere = write_at(folder.path(), driver, [1.0, 2.0], &elsewhere);
+            let tiff = tiff_header(&elsewhere).expect("has a header");
+            assert_eq!(cache.lock().repeated.find(&tiff), None);
+        }
+    }
+
+    #[test]
+    fn a_system_that_names_a_file_is_known_of_every_kind_of_asset() {
+        let cache = HeaderCache::default();
+        let shape = HeaderShape {
+            crs_file: Some("a.gsb".into()),
+            ..HeaderShape::default()
+        };
+        assert!(!cache.has_crs_files());
+        let mut known = cache.lock();
+        let header = ComparedHeader::new(shape, None);
+        let header = known.interner.intern_header(header);
+        let range = AssetPath::range(Path::new("/a"), 0, 5);
+        known.insert(&range, None, HeaderLook::Raster(header));
+        drop(known);
+        assert!(cache.has_crs_files() && cache.len() == 1);
+    }
+
+    #[test]
+    fn headers_are_forgotten_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let raster = NewRaster {
+            width: 2,
+            height: 2,
+            bands: vec![Samples::U8(vec![7; 4])],
+            ..NewRaster::default()
+        };
+        let asset = write_at(folder.path(), "GTiff", [0.0, 0.0], &raster);
+        let cache = HeaderCache::default();
+        let header = header_in(&cache, &asset);
+        let version = Some((1, Modified(1)));
+        assert!(cache.cached_header(&asset, version).is_some());
+        assert!(
+            cache
+                .cached_header(&asset, Some((1, Modified(2))))
+                .is_none()
+        );
+        assert_eq!(cache.len(), 1);
+        cache.clear();
+        assert!(cache.is_empty() && cache.cached_header(&asset, version).is_none());
+        assert_eq!(
+            header_in(&cache, &asset),
+            header,
+            "texts keep their numbers"
+        );
+    }
 
     #[test]
     fn ranges_of_containers_are_told_apart_by_version_offset_and_size() {

@@ -259,7 +259,7 @@ fn arrange_assembly(
         .into_iter()
         .filter(|call| !call.schema_only && !is_of_collection(call))
         .collect();
-    let assembly = checked_assembly(&dataset, options, &HeaderCache::default(), ctx)?.0;
+    let assembly = checked_assembly(&dataset, options, None, ctx)?.0;
     release(dataset);
     Ok((assembly, calls))
 }

@@ -13,12 +13,15 @@ use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Consistency, Outlier, Position, PropertyAgreement, RasterProperty, SamplePath};
-use crate::raster::{CrsKind, apply_geotransform};
+use crate::raster::{CrsKind, DegreesTransform, apply_geotransform};
 
 /// Maximum difference between two overlaps that count as equal, as a share of the ground.
 const SAME_OVERLAP: f64 = 0.01;
 const DAY: i64 = 86_400_000_000;
 const HOUR: i64 = 3_600_000_000;
+
+/// Transformations to degrees, by the index of the system; few are needed.
+type SystemWays = HashMap<u32, Option<DegreesTransform>>;
 
 /// The rasters at one position.
 struct PositionGroup<'a> {
@@ -338,7 +341,7 @@ impl<'a> Context<'a> {
             .map(|header| {
                 let scale = self.find_unit_metres(header).unwrap_or(1.0);
                 let size = header
-                    .transform
+                    .transform()
                     .map(|t| [t[1].hypot(t[4]) * scale, t[2].hypot(t[5]) * scale]);
                 (*header, size)
             })
@@ -388,11 +391,15 @@ impl<'a> Context<'a> {
     }
 
     fn overlaps(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
-        let shares: Vec<(&Header, f64)> = group
-            .rasters
-            .iter()
-            .filter_map(|header| Some((*header, overlap(self.first.get(&header.root)?, header)?)))
-            .collect();
+        let mut ways = HashMap::new();
+        let mut shares: Vec<(&Header, f64)> = Vec::new();
+        for header in &group.rasters {
+            if let Some(first) = self.first.get(&header.root)
+                && let Some(share) = self.overlap(first, header, &mut ways)
+            {
+                shares.push((*header, share));
+            }
+        }
         let percent = |share: f64| (share * 100.0).round() as i64;
         let mut counts: HashMap<i64, usize> = HashMap::new();
         shares
@@ -416,6 +423,37 @@ impl<'a> Context<'a> {
             outlier.reference = self.reference_name.clone();
         }
         agreement
+    }
+
+    /// Share of the first raster's area that the other covers; `None` when one has no
+    /// georeferencing.
+    fn overlap(&self, first: &Header, other: &Header, ways: &mut SystemWays) -> Option<f64> {
+        if first.crs.is_some() && first.crs == other.crs {
+            let (first, other) = (
+                find_corners(first.transform()?, first.size),
+                find_corners(other.transform()?, other.size),
+            );
+            return covered_share(first, other);
+        }
+        let first = self.find_corners_in_degrees(first, ways)?;
+        let other = self.find_corners_in_degrees(other, ways)?;
+        covered_share(first, shift_ring_to(other, first))
+    }
+
+    /// Corners in longitude and latitude (EPSG:4326).
+    fn find_corners_in_degrees(
+        &self,
+        header: &Header,
+        ways: &mut SystemWays,
+    ) -> Option<[[f64; 2]; 4]> {
+        let (transform, crs) = (header.transform()?, header.crs?);
+        let (width, height) = header.size;
+        let system = self.headers.systems.get(crs as usize)?;
+        let way = ways
+            .entry(crs)
+            .or_insert_with(|| DegreesTransform::from_system(&system.wkt));
+        way.as_ref()?
+            .corners(transform, width as usize, height as usize)
     }
 }
 
@@ -519,20 +557,6 @@ fn find_median(sizes: &[[f64; 2]], axis: usize) -> Option<f64> {
     let mut values: Vec<f64> = sizes.iter().map(|size| size[axis]).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
-}
-
-/// Share of the first raster's area that the other covers; `None` when one has no georeferencing.
-fn overlap(first: &Header, other: &Header) -> Option<f64> {
-    let rings = match (first.transform, other.transform) {
-        (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => {
-            (find_corners(a, first.size), find_corners(b, other.size))
-        }
-        _ => (
-            first.corners?,
-            shift_ring_to(other.corners?, first.corners?),
-        ),
-    };
-    covered_share(rings.0, rings.1)
 }
 
 fn find_corners(transform: [f64; 6], (width, height): (u32, u32)) -> [[f64; 2]; 4] {
@@ -786,21 +810,12 @@ mod tests {
     fn each_value_is_named_once_however_many_rasters_have_it() {
         let header = |row: u32| {
             let bands = if row.is_multiple_of(3) { 4 } else { 3 };
-            let (size, crs, transform, corners, variable) = ((1, 1), None, None, None, None);
-            Header::of_root(
-                row,
-                header_cache::ComparedHeader {
-                    dtype: 0,
-                    bands,
-                    size,
-                    crs,
-                    transform,
-                    nodata: 0,
-                    corners,
-                    variable,
-                    crs_file: None,
-                },
-            )
+            let shape = header_cache::HeaderShape {
+                bands,
+                size: (1, 1),
+                ..Default::default()
+            };
+            Header::of_root(row, header_cache::ComparedHeader::new(shape, None))
         };
         let rasters: Vec<Header> = (0..300).map(header).collect();
         let named = Cell::new(0);

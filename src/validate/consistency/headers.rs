@@ -20,7 +20,7 @@ pub struct PlacedHeader {
     pub row: u32,
     /// Start time in microseconds since 1970.
     pub time: Option<i64>,
-    header: Arc<ComparedHeader>,
+    header: ComparedHeader,
 }
 
 impl Deref for PlacedHeader {
@@ -40,7 +40,7 @@ impl PlacedHeader {
             root: row,
             row,
             time: None,
-            header: header.into(),
+            header,
         }
     }
 }
