@@ -273,6 +273,10 @@ fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dat
 }
 
 fn no_source(source: &Path) -> Error {
+    let size = std::fs::metadata(source).map_or(0, |metadata| metadata.len());
+    if let Some(error) = crate::files::find_unfetched_file(source, size) {
+        return error;
+    }
     match unsupported_format(source) {
         Some(form) => Error::unsupported(format!("archives in the form of {form} are not read"))
             .at_path(source)

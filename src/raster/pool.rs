@@ -160,6 +160,11 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         }
         stale => {
             drop(stale);
+            if place.is_none()
+                && let Some(error) = unfetched_asset_error(asset, &stamp)
+            {
+                return Err(error);
+            }
             let opened = if source.is_fenced() {
                 open_member(source, &stamp, place).map(|opened| (opened, turn))
             } else {
@@ -355,6 +360,9 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
     {
         return error;
     }
+    if let Some(unfetched) = unfetched_asset_error(asset, stamp) {
+        return unfetched;
+    }
     let mounted = vsi_plugin::place_of(asset).and_then(|place| mount(asset, stamp, place));
     let cause = mounted.ok().and_then(|mounted| {
         codec::missing_codec(
@@ -364,6 +372,15 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
         )
     });
     cause.unwrap_or(error)
+}
+
+/// The error for the pointer of a file that was not fetched, which some drivers would open as a
+/// table.
+fn unfetched_asset_error(asset: &AssetPath, stamp: &PooledStamp) -> Option<Error> {
+    let size = size_of(asset, stamp).filter(|size| crate::files::may_be_pointer(*size))?;
+    let place = vsi_plugin::place_of(asset).ok()?;
+    let start = mount(asset, stamp, place).ok()?.read(0, size).ok()?;
+    crate::files::unfetched_file_error(&start).map(|error| error.at_place(asset))
 }
 
 fn open_member(
