@@ -570,7 +570,14 @@ fn items_are_read_as_programs_write_them() {
         json!({ "type": "GeometryCollection", "geometries": [items[1]["geometry"]] });
     let lines: Vec<String> = items.iter().map(Value::to_string).collect();
     let collection = json!({ "type": "FeatureCollection", "features": items });
+    // Python writes numbers that JSON lacks.
+    let with_nan = |text: &str| text.replacen("\"properties\":{", "\"properties\":{\"q\":NaN,", 3);
+    assert!(with_nan(&lines[0]) != lines[0], "{}", lines[0]);
+    let sequence: Vec<String> = lines.iter().map(|line| format!("\u{1e}{line}\n")).collect();
     for (name, text) in [
+        ("nan.json", with_nan(&collection.to_string())),
+        ("nan.ndjson", with_nan(&lines.join("\n"))),
+        ("items.geojsonseq", sequence.concat()),
         ("marked.json", format!("\u{feff}{collection}")),
         ("list.json", Value::from(items.clone()).to_string()),
         ("items.ndjson", lines.join("\n")),
