@@ -365,13 +365,25 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
     }
     let mounted = vsi_plugin::place_of(asset).and_then(|place| mount(asset, stamp, place));
     let cause = mounted.ok().and_then(|mounted| {
-        codec::missing_codec(
+        let codec = codec::missing_codec(
             &|at, length| mounted.read(at, length),
             mounted.size(),
             asset,
-        )
+        );
+        codec.or_else(|| large_netcdf_error(&mounted, asset))
     });
     cause.unwrap_or(error)
+}
+
+/// The error for classic netCDF with 64-bit data, of which GDAL has no driver; `None` for other
+/// files.
+fn large_netcdf_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
+    let start = mounted.read(0, 4).ok()?;
+    (start == b"CDF\x05").then(|| {
+        Error::unsupported("this is netCDF with 64-bit data (CDF-5), which GDAL does not read")
+            .at_place(asset)
+            .hint("write it again as netCDF-4: nccopy -k nc4 IN OUT")
+    })
 }
 
 /// The error for the pointer of a file that was not fetched, which some drivers would open as a
@@ -448,7 +460,20 @@ fn open_own(
         dataset = open_vsi(&vsi, asset)?;
     }
     let subdatasets = info::subdatasets(&dataset);
-    let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
+    let is_hdf5 = driver_of(&dataset) == "HDF5";
+    let found = with_pixels(dataset, &subdatasets, &vsi, source);
+    let has_bands = found
+        .as_ref()
+        .is_ok_and(|(dataset, _)| dataset.raster_count() > 0);
+    // Arrays of more than three dimensions are read by the netCDF driver, as of members.
+    if is_hdf5
+        && !has_bands
+        && let Ok(member) = open_member(source, stamp, vsi_plugin::place_of(asset)?)
+        && member.dataset.raster_count() > 0
+    {
+        return Ok((member, turn));
+    }
+    let (dataset, shown) = found?;
     let variable = VariableRead::from_source(source, &subdatasets, shown, &vsi);
     let shown = shown
         .and_then(|at| subdatasets.get(at))
