@@ -15,6 +15,8 @@ use crate::error::{Error, Kind};
 const KNOWN_MAX: usize = 1 << 16;
 /// Sizes in bytes of the pointers of [`POINTERS`]: their lines, a hash and a number.
 const POINTER_SIZES: std::ops::RangeInclusive<u64> = 64..=1024;
+/// Bytes in which the beginning of a page is looked for.
+const PAGE_HEAD: usize = 256;
 /// How the text begins that a clone has in place of a file that was not fetched, the program that
 /// wrote it, and the command that fetches the file.
 const POINTERS: [(&[u8], &str, &str); 2] = [
@@ -36,6 +38,23 @@ pub fn unfetched_file_error(start: &[u8]) -> Option<Error> {
     Some(Error::format(summary).hint(format!(
         "run `{command}` in the clone that has it, or take the file from another copy"
     )))
+}
+
+/// The error for data that begins with `start` when that is a web page, or the XML in which an
+/// object store says why it sends no file; `None` for any other data.
+pub fn page_error(start: &[u8]) -> Option<Error> {
+    let start = start.get(..PAGE_HEAD).unwrap_or(start);
+    let text = String::from_utf8_lossy(start).to_ascii_lowercase();
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let is_page = ["<!doctype html", "<html"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
+    let is_refusal =
+        text.starts_with("<error>") || (text.starts_with("<?xml") && text.contains("<error>"));
+    (is_page || is_refusal).then(|| {
+        Error::format("this is a web page or the refusal of a server, not the data")
+            .hint("download the file again: the server may ask to sign in, or not have the file")
+    })
 }
 
 /// As [`unfetched_file_error`], for a file of this machine with this size in bytes; `None` also for
@@ -649,6 +668,23 @@ mod tests {
         assert!(find_unfetched_file(&path, 200).is_none());
         assert!(find_unfetched_file(&folder.path().join("none"), 200).is_none());
         assert!(unfetched_file_error(b"version").is_none());
+    }
+
+    #[test]
+    fn pages_that_were_saved_in_place_of_data_are_told() {
+        for (text, is_page) in [
+            ("<!DOCTYPE html>\n<html lang=\"en\">", true),
+            ("\u{feff}\n<HTML><body>404</body>", true),
+            (
+                "<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>",
+                true,
+            ),
+            ("<?xml version=\"1.0\"?><VRTDataset/>", false),
+            ("path,a\n<html>,1\n", false),
+            ("", false),
+        ] {
+            assert_eq!(page_error(text.as_bytes()).is_some(), is_page, "{text}");
+        }
     }
 
     fn tree() -> tempfile::TempDir {

@@ -67,6 +67,9 @@ pub(super) fn detect_bytes(
     if head.first() == Some(&b'{') && is_tacollection(path, size) {
         return Detected::from_format(Format::Tacollection, path);
     }
+    if let Some(error) = crate::files::page_error(head) {
+        return Err(error.at_path(path));
+    }
     let what = match path.file_name() {
         Some(name) if name == "__TACOCAT__" => {
             "this file is named __TACOCAT__, but does not begin with TACOCAT"

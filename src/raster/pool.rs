@@ -22,6 +22,10 @@ use crate::remote::FileIdentity;
 /// Maximum number of subdatasets tried when the parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
 
+/// Bytes that tell what a file is that no driver opens.
+const PAGE_HEAD: u64 = 256;
+const GZIP: &[u8] = b"\x1f\x8b";
+
 /// Idle datasets kept open. Each may hold a file handle and a few blocks of pixels.
 const IDLE_KEPT: usize = 12;
 
@@ -370,9 +374,23 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
             mounted.size(),
             asset,
         );
-        codec.or_else(|| large_netcdf_error(&mounted, asset))
+        codec
+            .or_else(|| large_netcdf_error(&mounted, asset))
+            .or_else(|| page_error(&mounted, asset))
     });
     cause.unwrap_or(error)
+}
+
+/// The error for a web page that was saved in place of a raster, or one in gzip, which some servers
+/// send; `None` for other files.
+fn page_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
+    let start = mounted.read(0, PAGE_HEAD).ok()?;
+    let error = if start.starts_with(GZIP) {
+        Some(Error::format("this is compressed with gzip").hint("unpack it: gunzip FILE.gz"))
+    } else {
+        crate::files::page_error(&start)
+    };
+    error.map(|error| error.at_place(asset))
 }
 
 /// The error for classic netCDF with 64-bit data, of which GDAL has no driver; `None` for other

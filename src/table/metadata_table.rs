@@ -230,6 +230,9 @@ fn read_text(
     let text = decoded
         .text
         .trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
+    if let Some(error) = crate::files::page_error(text.as_bytes()) {
+        return Err(error);
+    }
     let mut found = if text.starts_with(['{', '[']) {
         read_json(&decoded.text, ctx)?
     } else {

@@ -331,6 +331,22 @@ fn a_file_of_git_lfs_that_was_not_fetched_is_named() {
 }
 
 #[test]
+fn what_is_saved_in_place_of_a_raster_is_told() {
+    let folder = folder();
+    for (name, bytes, wanted) in [
+        ("page.tif", &b"<!DOCTYPE html><html></html>"[..], "web page"),
+        ("packed.tif", b"\x1f\x8b\x08\0\0\0\0\0", "gzip"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("writes");
+        for source in [own(&path), RasterSource::member(AssetPath::file(&path))] {
+            let error = describe(&source).expect_err("is no raster").report();
+            assert!(error.contains(wanted), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
 fn every_flipped_byte_is_survived() {
     let folder = folder();
     let good = written(
