@@ -157,6 +157,11 @@ fn a_collection_of_items_becomes_roots_positions_and_columns() {
         &json!({ "type": "FeatureCollection", "features": items, "links": [] }),
     );
     create(&workspace, "catalogue/items.json", &[]).expect_code(0);
+    let inspected = workspace.studio(["inspect", "out.tacozip", "--json"]);
+    assert_eq!(
+        inspected.expect_code(0).json()["collection"]["extent"]["spatial"],
+        json!([0.0, 10.0, 3.0, 11.0])
+    );
     let sql = r#"SELECT id, "eo:cloud_cover" AS cloud, orbit, platform, "proj:shape" AS shape,
         typeof(datetime) AS time, collection
         FROM level0 ORDER BY id"#;
