@@ -13,6 +13,64 @@ use crate::error::{Error, Kind};
 
 /// Maximum number of folders of a dataset cached as being inside it.
 const KNOWN_MAX: usize = 1 << 16;
+/// Sizes in bytes of the pointers of [`POINTERS`]: their lines, a hash and a number.
+const POINTER_SIZES: std::ops::RangeInclusive<u64> = 64..=1024;
+/// Bytes in which the beginning of a page is looked for.
+const PAGE_HEAD: usize = 256;
+/// How the text begins that a clone has in place of a file that was not fetched, the program that
+/// wrote it, and the command that fetches the file.
+const POINTERS: [(&[u8], &str, &str); 2] = [
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "Git LFS",
+        "git lfs pull",
+    ),
+    (b"/annex/objects/", "git-annex", "git annex get"),
+];
+
+/// The error for a file that begins with `start` when it is the pointer of a file that was not
+/// fetched; `None` for any other file.
+pub fn unfetched_file_error(start: &[u8]) -> Option<Error> {
+    let (_, program, command) = POINTERS
+        .iter()
+        .find(|(begin, _, _)| start.starts_with(begin))?;
+    let summary = format!("this is a pointer of {program}, not the file itself");
+    Some(Error::format(summary).hint(format!(
+        "run `{command}` in the clone that has it, or take the file from another copy"
+    )))
+}
+
+/// The error for data that begins with `start` when that is a web page, or the XML in which an
+/// object store says why it sends no file; `None` for any other data.
+pub fn page_error(start: &[u8]) -> Option<Error> {
+    let start = start.get(..PAGE_HEAD).unwrap_or(start);
+    let text = String::from_utf8_lossy(start).to_ascii_lowercase();
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let is_page = ["<!doctype html", "<html"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
+    let is_refusal =
+        text.starts_with("<error>") || (text.starts_with("<?xml") && text.contains("<error>"));
+    (is_page || is_refusal).then(|| {
+        Error::format("this is a web page or the refusal of a server, not the data")
+            .hint("download the file again: the server may ask to sign in, or not have the file")
+    })
+}
+
+/// As [`unfetched_file_error`], for a file of this machine with this size in bytes; `None` also for
+/// one that can't be read.
+pub fn find_unfetched_file(path: &Path, size: u64) -> Option<Error> {
+    if !may_be_pointer(size) {
+        return None;
+    }
+    let start = read(path).ok()?;
+    unfetched_file_error(&start).map(|error| error.at_path(path))
+}
+
+/// True for the size in bytes of a file that may be a pointer, whose start is worth reading.
+pub fn may_be_pointer(size: u64) -> bool {
+    POINTER_SIZES.contains(&size)
+}
 
 /// Opens a file for reading. Pipes (which may block), devices (which may never end), folders and
 /// sockets are refused before opening.
@@ -590,6 +648,43 @@ mod tests {
     fn files_of_the_kernel_are_on_no_network() {
         assert!(!is_on_network(Path::new("/proc")));
         assert!(!is_on_network(Path::new("/there/is/nothing")));
+    }
+
+    #[test]
+    fn pointers_of_files_that_were_not_fetched_are_named() {
+        let hash = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+        let lfs =
+            format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 9\n");
+        let annex = format!("/annex/objects/SHA256E-s9--{hash}.tif\n");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.tif");
+        for (text, command) in [(&lfs, "git lfs pull"), (&annex, "git annex get")] {
+            std::fs::write(&path, text).expect("writes");
+            let error = find_unfetched_file(&path, text.len() as u64).expect("is a pointer");
+            assert!(error.report().contains(command), "{error:?}");
+            assert!(error.report().contains("a.tif"), "{error:?}");
+        }
+        std::fs::write(&path, format!("about: {lfs}")).expect("writes");
+        assert!(find_unfetched_file(&path, 200).is_none());
+        assert!(find_unfetched_file(&folder.path().join("none"), 200).is_none());
+        assert!(unfetched_file_error(b"version").is_none());
+    }
+
+    #[test]
+    fn pages_that_were_saved_in_place_of_data_are_told() {
+        for (text, is_page) in [
+            ("<!DOCTYPE html>\n<html lang=\"en\">", true),
+            ("\u{feff}\n<HTML><body>404</body>", true),
+            (
+                "<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>",
+                true,
+            ),
+            ("<?xml version=\"1.0\"?><VRTDataset/>", false),
+            ("path,a\n<html>,1\n", false),
+            ("", false),
+        ] {
+            assert_eq!(page_error(text.as_bytes()).is_some(), is_page, "{text}");
+        }
     }
 
     fn tree() -> tempfile::TempDir {

@@ -157,6 +157,11 @@ fn a_collection_of_items_becomes_roots_positions_and_columns() {
         &json!({ "type": "FeatureCollection", "features": items, "links": [] }),
     );
     create(&workspace, "catalogue/items.json", &[]).expect_code(0);
+    let inspected = workspace.studio(["inspect", "out.tacozip", "--json"]);
+    assert_eq!(
+        inspected.expect_code(0).json()["collection"]["extent"]["spatial"],
+        json!([0.0, 10.0, 3.0, 11.0])
+    );
     let sql = r#"SELECT id, "eo:cloud_cover" AS cloud, orbit, platform, "proj:shape" AS shape,
         typeof(datetime) AS time, collection
         FROM level0 ORDER BY id"#;
@@ -570,7 +575,14 @@ fn items_are_read_as_programs_write_them() {
         json!({ "type": "GeometryCollection", "geometries": [items[1]["geometry"]] });
     let lines: Vec<String> = items.iter().map(Value::to_string).collect();
     let collection = json!({ "type": "FeatureCollection", "features": items });
+    // Python writes numbers that JSON lacks.
+    let with_nan = |text: &str| text.replacen("\"properties\":{", "\"properties\":{\"q\":NaN,", 3);
+    assert!(with_nan(&lines[0]) != lines[0], "{}", lines[0]);
+    let sequence: Vec<String> = lines.iter().map(|line| format!("\u{1e}{line}\n")).collect();
     for (name, text) in [
+        ("nan.json", with_nan(&collection.to_string())),
+        ("nan.ndjson", with_nan(&lines.join("\n"))),
+        ("items.geojsonseq", sequence.concat()),
         ("marked.json", format!("\u{feff}{collection}")),
         ("list.json", Value::from(items.clone()).to_string()),
         ("items.ndjson", lines.join("\n")),

@@ -297,3 +297,65 @@ fn questions_leave_out_all_folders_of_one_structure() {
         assert_eq!(shown["roots"], 3, "{option}: {shown}");
     }
 }
+
+/// A tar with these files.
+fn tar_of(files: &[(String, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        tar.append_data(&mut header, name, *bytes).expect("packs");
+    }
+    tar.into_inner().expect("packs")
+}
+
+#[test]
+fn shards_of_webdataset_are_read_as_their_files() {
+    let workspace = Workspace::new();
+    workspace.write("collection.json", COLLECTION);
+    for (folder, shard) in [("train", 0), ("train", 1), ("val", 2)] {
+        let files: Vec<(String, &[u8])> = (0..3)
+            .flat_map(|sample| {
+                let key = format!("{:06}", shard * 3 + sample);
+                [
+                    (format!("{key}.image.npy"), &b"image"[..]),
+                    (format!("{key}.mask.npy"), b"mask"),
+                ]
+            })
+            .collect();
+        workspace.write(&format!("shards/{folder}/{shard:06}.tar"), tar_of(&files));
+    }
+    let arguments = [
+        "create",
+        "shards/train",
+        "-o",
+        "set",
+        "--collection",
+        "collection.json",
+    ];
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stderr.contains("WebDataset"), "{ran}");
+    let arguments = [
+        "create",
+        "shards",
+        "-o",
+        "arranged",
+        "--collection",
+        "collection.json",
+        "--layout",
+        "auto",
+    ];
+    workspace.studio(arguments).expect_code(0);
+    let arguments = [
+        "query",
+        "arranged",
+        "--sql",
+        "SELECT split, count(*) AS roots FROM data GROUP BY split ORDER BY split",
+        "--json",
+    ];
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(
+        ran.stdout.contains("\"roots\":6") && ran.stdout.contains("\"roots\":3"),
+        "{ran}"
+    );
+}

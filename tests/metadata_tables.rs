@@ -8,7 +8,7 @@ use taco_studio::jobs::JobContext;
 use taco_studio::model::dtype_name;
 use taco_studio::table::{LevelTable, cell_text};
 
-use crate::support::{COLLECTION, Workspace, copy_folder, geotiff};
+use crate::support::{COLLECTION, Workspace, copy_folder, flat_scenes, geotiff};
 
 /// A table whose rows name the samples s1 to s4.
 pub struct TableCase {
@@ -568,4 +568,29 @@ fn create_and_edit_read_the_same_values_of_tables_of_every_habit() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[test]
+fn a_table_without_a_header_is_told() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    workspace.write("rows.csv", "tile_0.tif,1\ntile_1.tif,2\ntile_2.tif,3\n");
+    let create = |table: &str, target: &str| {
+        let arguments = [
+            "create",
+            "scenes",
+            "-o",
+            target,
+            "--collection",
+            "collection.json",
+            "--metadata",
+            table,
+        ];
+        workspace.studio(arguments)
+    };
+    let ran = create("rows.csv", "a.tacozip").expect_code(0);
+    assert!(ran.stderr.contains("names the sample tile_0.tif"), "{ran}");
+    workspace.write("page.csv", "<!DOCTYPE html><html>Sign in</html>\n");
+    let ran = create("page.csv", "b.tacozip").expect_code(2);
+    assert!(ran.stderr.contains("web page"), "{ran}");
 }

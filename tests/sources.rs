@@ -917,3 +917,77 @@ fn sidecars_are_left_packed_or_burned_in_through_the_window() {
         assert_eq!(reader.levels().rows(1), rows, "{choice}");
     }
 }
+
+/// What a clone has in place of a file of Git LFS that was not fetched.
+fn lfs_pointer() -> String {
+    let hash = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+    format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 12345\n")
+}
+
+#[test]
+fn pointers_of_git_lfs_are_named_wherever_they_stand_for_a_file() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 2);
+    let create = |extra: &[&str]| {
+        let mut arguments = vec!["create", "scenes", "--collection", "collection.json"];
+        arguments.extend(extra);
+        workspace.studio(arguments)
+    };
+    create(&["-o", "set"]).expect_code(0);
+    let expect_named = |ran: Ran| {
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(text.contains("pointer of Git LFS"), "{ran}");
+        assert!(ran.code() != 0, "{ran}");
+    };
+    for name in ["table.csv", "table.parquet", "table.xlsx", "table.geojson"] {
+        workspace.write(name, lfs_pointer());
+        expect_named(create(&["-o", "other", "--metadata", name]));
+    }
+    for name in [
+        "a.tacozip",
+        "a.zip",
+        "a.tar.gz",
+        "a.tortilla",
+        "TACOLLECTION.json",
+    ] {
+        workspace.write(name, lfs_pointer());
+        expect_named(workspace.studio(["inspect", name]));
+        let arguments = [
+            "create",
+            name,
+            "-o",
+            "other",
+            "--collection",
+            "collection.json",
+        ];
+        expect_named(workspace.studio(arguments));
+    }
+    workspace.write("pointer.json", lfs_pointer());
+    let arguments = [
+        "create",
+        "scenes",
+        "-o",
+        "other",
+        "--collection",
+        "pointer.json",
+    ];
+    expect_named(workspace.studio(arguments));
+    // A dataset in a clone, whose tables were not fetched.
+    workspace.write("set/METADATA/level0.parquet", lfs_pointer());
+    expect_named(workspace.studio(["validate", "set"]));
+    // A source that is no raster would be packed unseen.
+    workspace.write("scenes/scene_9/before.tif", lfs_pointer());
+    expect_named(create(&["-o", "other"]));
+    workspace.write("flat/a.npz", lfs_pointer());
+    workspace.write("flat/b.npz", lfs_pointer());
+    let arguments = [
+        "create",
+        "flat",
+        "-o",
+        "other",
+        "--collection",
+        "collection.json",
+    ];
+    expect_named(workspace.studio(arguments));
+    assert!(!workspace.path("other").exists());
+}

@@ -1,6 +1,7 @@
 //! COLLECTION.json as bytes: tolerant reading, and writing with the key order, indentation and
 //! escapes of the Python tools.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -16,6 +17,8 @@ use crate::model::{Collection, KNOWN_KEYS, PitSchema, dtype_name};
 const BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of JSON values and keys; each takes up to 100 bytes of memory.
 const VALUES_MAX: usize = 1_000_000;
+/// Begins texts in UTF-8 of some programs.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the COLLECTION.json stored at a byte range of `file`.
 ///
@@ -23,21 +26,31 @@ const VALUES_MAX: usize = 1_000_000;
 /// [`crate::error::Kind::TooLarge`] when `size` exceeds the limit, before anything is read;
 /// [`crate::error::Kind::Format`] when the bytes are not a JSON object.
 pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
+    let size = check_collection_size(size)?;
+    parse_collection(&file.read(offset, size)?)
+}
+
+fn check_collection_size(size: u64) -> Result<u64> {
     if size > BYTES_MAX {
         return Err(collection_limit_error(&format!(
             "has {size} bytes; the limit is {BYTES_MAX}"
         )));
     }
-    parse_collection(&file.read(offset, size)?)
+    Ok(size)
 }
 
-/// Reads a COLLECTION.json that is a file of its own.
+/// Reads a COLLECTION.json that is a file of its own, and may be in UTF-16.
 ///
 /// # Errors
 /// As [`read_collection`], with the path added.
 pub fn read_collection_file(path: &Path) -> Result<Collection> {
     let file = ByteSource::open(path)?;
-    read_collection(&file, 0, file.size_bytes()).map_err(|error| error.at_path(path))
+    read_decoded_collection(&file).map_err(|error| error.at_path(path))
+}
+
+fn read_decoded_collection(file: &ByteSource) -> Result<Collection> {
+    let size = check_collection_size(file.size_bytes())?;
+    parse_collection(&json_in_utf8(&file.read(0, size)?))
 }
 
 fn collection_limit_error(what: &str) -> Error {
@@ -56,8 +69,42 @@ pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
     file.take(BYTES_MAX + 1)
         .read_to_end(&mut bytes)
         .io_at(doing, path)?;
+    if let Some(error) = crate::files::unfetched_file_error(&bytes) {
+        return Err(error.at_path(path));
+    }
+    let bytes = json_in_utf8(&bytes).into_owned();
     check_json(&bytes).map_err(|error| error.at_path(path))?;
     Ok(bytes)
+}
+
+/// JSON of a user or of another program in UTF-8, without a byte order mark: UTF-16 is decoded.
+fn json_in_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let Some((is_little, units)) = utf16_units(bytes) else {
+        return Cow::Borrowed(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes));
+    };
+    let decode = if is_little {
+        u16::from_le_bytes
+    } else {
+        u16::from_be_bytes
+    };
+    let units = units.iter().map(|pair| decode(*pair));
+    match char::decode_utf16(units).collect::<Result<String, _>>() {
+        Ok(text) => Cow::Owned(text.into_bytes()),
+        Err(_) => Cow::Borrowed(bytes),
+    }
+}
+
+/// The units of JSON in UTF-16, and whether their first byte is the low one; `None` for another
+/// encoding. JSON without a byte order mark begins with two characters of ASCII.
+fn utf16_units(bytes: &[u8]) -> Option<(bool, &[[u8; 2]])> {
+    let (is_little, units) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (true, rest),
+        [0xFE, 0xFF, rest @ ..] => (false, rest),
+        [1..=0x7F, 0, 1..=0x7F, 0, ..] => (true, bytes),
+        [0, 1..=0x7F, 0, 1..=0x7F, ..] => (false, bytes),
+        _ => return None,
+    };
+    Some((is_little, units.as_chunks::<2>().0))
 }
 
 /// Checks the size and number of values of a JSON document before it is parsed.
@@ -100,7 +147,16 @@ fn values_in(json: &[u8]) -> usize {
 /// [`crate::error::Kind::TooLarge`] for too many values; [`crate::error::Kind::Format`], with line
 /// and column, for anything but a JSON object.
 pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if let Some(error) = crate::files::unfetched_file_error(bytes) {
+        return Err(error);
+    }
+    if utf16_units(bytes).is_some() {
+        return Err(
+            Error::format("COLLECTION.json is in UTF-16, and JSON files are in UTF-8")
+                .hint("save it in UTF-8"),
+        );
+    }
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let values = values_in(bytes);
     if values > VALUES_MAX {
         return Err(collection_limit_error(&format!(
@@ -110,7 +166,14 @@ pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     match serde_json::from_slice(bytes) {
         Ok(Json::Object(fields)) => Ok(Collection { fields }),
         Ok(_) => Err(Error::format("COLLECTION.json is not a JSON object")),
-        Err(error) => Err(Error::format("COLLECTION.json is not readable as JSON").because(error)),
+        Err(error) => {
+            let unreadable = Error::format("COLLECTION.json is not readable as JSON");
+            let unreadable = match std::str::from_utf8(bytes) {
+                Ok(_) => unreadable,
+                Err(_) => unreadable.hint("save it in UTF-8"),
+            };
+            Err(unreadable.because(error))
+        }
     }
 }
 
@@ -261,6 +324,45 @@ mod tests {
         ] {
             assert!(error.expect_err("is a terabyte").is_too_large());
         }
+    }
+
+    #[test]
+    fn collections_of_users_are_read_in_the_encodings_that_their_programs_write() {
+        let folder = tempfile::tempdir().expect("has a temporary folder");
+        let path = folder.path().join("collection.json");
+        let text = "{\"title\": \"Año\"}";
+        for mark in ["", "\u{feff}"] {
+            let marked = format!("{mark}{text}");
+            let units: Vec<u16> = marked.encode_utf16().collect();
+            let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+            for (bytes, is_json) in [
+                (marked.clone().into_bytes(), true),
+                (little, false),
+                (big, false),
+            ] {
+                std::fs::write(&path, &bytes).expect("writes");
+                let read = read_collection_file(&path).expect("reads");
+                assert_eq!(read.fields["title"], "Año", "{bytes:?}");
+                let document = read_json_document(&path, "read the document").expect("reads");
+                assert_eq!(document, text.as_bytes());
+                // Readers of datasets expect UTF-8.
+                let parsed = parse_collection(&bytes);
+                assert_eq!(parsed.is_ok(), is_json, "{bytes:?}");
+                if let Err(error) = parsed {
+                    assert!(error.to_string().contains("UTF-16"), "{error}");
+                }
+            }
+        }
+        let latin = parse_collection(b"{\"title\": \"A\xF1o\"}").expect_err("is not UTF-8");
+        assert!(!latin.hints().is_empty(), "{latin}");
+    }
+
+    #[test]
+    fn a_pointer_in_place_of_a_collection_is_named() {
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n";
+        let error = parse_collection(pointer).expect_err("is no JSON");
+        assert!(error.to_string().contains("Git LFS"), "{error}");
     }
 
     #[test]

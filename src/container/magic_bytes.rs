@@ -19,6 +19,9 @@ pub(super) fn detect_bytes(
     head: &[u8],
     open: impl FnOnce() -> Result<ByteSource>,
 ) -> Result<Detected> {
+    if let Some(error) = crate::files::unfetched_file_error(head) {
+        return Err(error.at_path(path));
+    }
     let u64_at = |at: usize| read_fixed_bytes(head, at).map(u64::from_le_bytes);
     if head.starts_with(b"PK\x03\x04") {
         return match head.get(30..) {
@@ -63,6 +66,9 @@ pub(super) fn detect_bytes(
     }
     if head.first() == Some(&b'{') && is_tacollection(path, size) {
         return Detected::from_format(Format::Tacollection, path);
+    }
+    if let Some(error) = crate::files::page_error(head) {
+        return Err(error.at_path(path));
     }
     let what = match path.file_name() {
         Some(name) if name == "__TACOCAT__" => {

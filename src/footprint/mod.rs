@@ -309,14 +309,11 @@ pub fn touching(rows: &[StatedLocation], boxes: &Boxes, ctx: &JobContext) -> Res
 
 /// True when a level has columns with locations.
 pub fn has_places(batch: &RecordBatch) -> bool {
-    ["istac:geometry", "stac:centroid", "istac:centroid"]
-        .iter()
-        .any(|name| has_values(batch, name))
-        || (has_values(batch, "stac:crs")
-            && has_values(batch, "stac:geotransform")
-            && ["stac:tensor_shape", "stac:raster_shape"]
-                .iter()
-                .any(|name| has_values(batch, name)))
+    let has = |name: &str| has_values(batch, name);
+    columns::GEOMETRY_COLUMNS.iter().any(|name| has(name))
+        || columns::CENTROID_COLUMNS.iter().any(|name| has(name))
+        || columns::BOX_COLUMNS.iter().any(|name| has(name))
+        || columns::grid_of(has).is_some()
 }
 
 fn has_values(batch: &RecordBatch, name: &str) -> bool {

@@ -59,6 +59,24 @@ fn holds(footprint: &Footprint, lon: f64, lat: f64) -> bool {
 }
 
 #[test]
+fn every_column_that_states_places_gives_a_level_some() {
+    use arrow::array::{ArrayRef, BinaryArray};
+
+    let point = wkb(&Geometry::Point(Point::new(1.0, 2.0)));
+    for (column, value, wanted) in [
+        ("stac:geometry", Some(point.as_slice()), true),
+        ("spatial:centroid", Some(point.as_slice()), true),
+        ("stac:geometry", None, false),
+        ("other", Some(point.as_slice()), false),
+    ] {
+        let values: ArrayRef = Arc::new(BinaryArray::from(vec![value]));
+        let batch =
+            RecordBatch::try_from_iter_with_nullable([(column, values, true)]).expect("one column");
+        assert_eq!(has_places(&batch), wanted, "{column}");
+    }
+}
+
+#[test]
 fn metres_become_degrees() {
     let square = Polygon::new(
         LineString::from(vec![

@@ -15,6 +15,7 @@ use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
 use super::operation::{Operation, PathUse, PathVisitor};
+use super::shards::shards_among;
 use super::sidecars::{SidecarHandling, pack_sidecars, write_burned_in_copies};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_multi_file_formats};
@@ -25,7 +26,7 @@ use crate::container::{
 use crate::draft::{PadTo, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
+use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Sample, Tortilla};
 use crate::table::JoinRequest;
 
 /// Paths left out that are named in warnings; the rest are counted.
@@ -272,6 +273,10 @@ fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dat
 }
 
 fn no_source(source: &Path) -> Error {
+    let size = std::fs::metadata(source).map_or(0, |metadata| metadata.len());
+    if let Some(error) = crate::files::find_unfetched_file(source, size) {
+        return error;
+    }
     match unsupported_format(source) {
         Some(form) => Error::unsupported(format!("archives in the form of {form} are not read"))
             .at_path(source)
@@ -305,7 +310,20 @@ fn samples_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Tortilla
             .because(format!("left out {first}")));
     }
     warn_of_names(&imported.skipped, ctx);
+    if has_shards(&samples) {
+        ctx.warn(
+            "the source has shards of WebDataset, which are packed as they are; with --layout auto \
+                their files become samples",
+        );
+    }
     Ok(Tortilla::new(samples))
+}
+
+/// True for the samples of a folder with shards, or of one below it.
+fn has_shards(samples: &[Sample]) -> bool {
+    let ids = samples.iter().map(|sample| &*sample.id);
+    let mut below = samples.iter().filter_map(Sample::children);
+    !shards_among(ids).is_empty() || below.any(|tortilla| has_shards(&tortilla.samples))
 }
 
 /// Files arranged by a layout.

@@ -98,7 +98,7 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
 }
 
 /// True for what describes data and is none: texts, tables, pages.
-fn is_document(name: &str) -> bool {
+pub(super) fn is_document(name: &str) -> bool {
     const ENDINGS: [&str; 16] = [
         "txt", "md", "rst", "pdf", "html", "csv", "tsv", "xlsx", "ods", "json", "geojson", "xml",
         "yml", "yaml", "log", "parquet",

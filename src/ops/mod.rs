@@ -54,6 +54,7 @@ mod repair;
 mod reset;
 mod sample_data;
 mod save_rows;
+mod shards;
 mod sidecars;
 mod source_files;
 mod stats;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::{files_of_archive, files_of_server, is_archive};
-use super::found_file::{FoundFile, reason_left_out};
+use super::found_file::{FoundFile, is_data, reason_left_out};
+use super::shards::shards_among;
 use crate::error::{Error, IoContext, Result};
 use crate::files;
 use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
@@ -42,6 +43,7 @@ pub(super) fn find_files(
         files: Vec::new(),
         left_out: Vec::new(),
         stores: Vec::new(),
+        has_shards: false,
         ctx,
     };
     if is_store(source) {
@@ -51,6 +53,10 @@ pub(super) fn find_files(
         walk.folder(source, "", 0)?;
     }
     warn_of_stores(&walk.stores, ctx);
+    if walk.has_shards {
+        walk.files
+            .sort_by(|a, b| a.below.split('/').cmp(b.below.split('/')));
+    }
     Ok((walk.files, walk.left_out))
 }
 
@@ -60,6 +66,8 @@ struct FolderWalk<'a> {
     left_out: Vec<String>,
     /// Paths of the files that Zarr stores become.
     stores: Vec<String>,
+    /// Files of shards are among the files.
+    has_shards: bool,
     ctx: &'a JobContext,
 }
 
@@ -78,6 +86,8 @@ impl FolderWalk<'_> {
         }
         names.sort();
         let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
+        let known = names.iter().filter_map(|name| name.to_str());
+        let shards = shards_among(known.filter(|name| is_data(name)));
         for name in &names {
             let path = folder.join(name);
             let Some(text) = name.to_str() else {
@@ -93,7 +103,10 @@ impl FolderWalk<'_> {
             };
             match reason_left_out(text, &below, &beside, self.exclude) {
                 Some(reason) => self.left_out.push(reason),
-                None => self.entry(path, below, depth)?,
+                None => match shards.get(text) {
+                    Some(family) if is_archive(&path) => self.shard(&path, above, family)?,
+                    _ => self.entry(path, below, depth)?,
+                },
             }
         }
         Ok(())
@@ -121,6 +134,22 @@ impl FolderWalk<'_> {
             size: meta.len(),
             modified: Modified::of_file(&meta),
         });
+        Ok(())
+    }
+
+    /// The files of a shard as if they were in its folder, or in the one of its family.
+    fn shard(&mut self, path: &Path, above: &str, family: &str) -> Result<()> {
+        self.has_shards = true;
+        let (files, left_out) = files_of_archive(path, self.exclude, self.ctx)?;
+        let left_out = left_out.into_iter();
+        self.left_out
+            .extend(left_out.map(|reason| format!("{}: {reason}", path.display())));
+        for file in files {
+            let folders = [above, family, file.below.as_str()].into_iter();
+            let parts: Vec<&str> = folders.filter(|part| !part.is_empty()).collect();
+            let below = parts.join("/");
+            self.files.push(FoundFile { below, ..file });
+        }
         Ok(())
     }
 

@@ -1,7 +1,5 @@
 //! Datasets as files: a draft is checked and written.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value as Json};
 
 use super::own_sources::refuse_own_sources;

@@ -53,7 +53,7 @@ const ZARR: &[&str] = &["Zarr"];
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 /// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain
 /// SQLite (virtual tables).
-const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
+const VECTORS: &[&str] = &["GeoJSON", "GeoJSONSeq", "FlatGeobuf", "CSV", "GPKG"];
 /// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
 pub(super) fn identification_drivers() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]]
@@ -145,8 +145,8 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMem
         // Subdataset names of the temporary copy become invalid with it; those of the sample remain
         // valid.
         let subdatasets = match direct.as_ref().map(subdatasets) {
-            Ok(listed) => named_by(asset, mounted, listed),
-            Err(_) => variables
+            Ok(listed) if !listed.is_empty() => named_by(asset, mounted, listed),
+            _ => variables
                 .into_iter()
                 .map(|one| Subdataset {
                     name: one.name.replace(&place, &own),
@@ -439,14 +439,55 @@ fn as_netcdf(
         Err(error) => return Err(error),
     };
     let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
-    Ok(
-        (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf {
-            dataset,
-            variables,
-            shown,
-            copy,
-        }),
-    )
+    let adds = dataset.raster_count() > 0
+        && (placed
+            || direct.is_err()
+            || (!reads_first_variable(direct, variables.len(), source, &mounted.path())
+                && has_values(&dataset)));
+    Ok(adds.then_some(NetCdf {
+        dataset,
+        variables,
+        shown,
+        copy,
+    }))
+}
+
+/// True when the HDF5 driver, which opened `direct`, reads the variable that is asked for, or else
+/// the first of those that the netCDF driver counts: it reads none of more than three dimensions.
+fn reads_first_variable(
+    direct: &Result<Dataset>,
+    variable_count: usize,
+    source: &RasterSource,
+    path: &str,
+) -> bool {
+    let Ok(dataset) = direct else {
+        return false;
+    };
+    if dataset.raster_count() > 0 {
+        // The only one that it reads, whose name it does not say.
+        return source.variable().is_none() && variable_count < 2;
+    }
+    let listed = subdatasets(dataset);
+    let first = match source.variable() {
+        Some(wanted) => listed.iter().position(|one| name_of(one, path) == **wanted),
+        None => order_tried(&listed, path).first().copied(),
+    };
+    let opened = first
+        .and_then(|at| listed.get(at))
+        .and_then(|one| Some((one, driver_of_subdataset(one, path)?)))
+        .map(|(one, driver)| open_subdataset(one, driver, source.asset()));
+    opened.is_some_and(|opened| opened.is_ok_and(|inner| inner.raster_count() > 0))
+}
+
+/// True when the first value can be read: the netCDF driver opens arrays of types that it does not
+/// read, such as booleans of HDF5.
+fn has_values(dataset: &Dataset) -> bool {
+    let (found, _) = gdal_errors::listen(|| {
+        dataset
+            .rasterband(1)
+            .and_then(|band| band.read_as::<f64>((0, 0), (1, 1), (1, 1), None))
+    });
+    found.is_ok()
 }
 
 /// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name

@@ -154,9 +154,14 @@ impl RasterInfo {
                 .at_place(asset)
                 .hint("look at its features in the preview, or rasterise it first");
         }
-        Error::unsupported("this file has no bands")
-            .at_place(asset)
-            .hint("choose one of its subdatasets, if it has any")
+        let error = Error::unsupported("this file has no bands").at_place(asset);
+        if self.subdatasets.is_empty() && self.driver.starts_with("HDF5") {
+            return error.hint(
+                "its arrays are of types that GDAL does not read as pixels, such as booleans, texts \
+                    or compounds: write booleans as 8-bit integers",
+            );
+        }
+        error.hint("choose one of its subdatasets, if it has any")
     }
 
     /// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in

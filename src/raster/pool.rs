@@ -22,6 +22,10 @@ use crate::remote::FileIdentity;
 /// Maximum number of subdatasets tried when the parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
 
+/// Bytes that tell what a file is that no driver opens.
+const PAGE_HEAD: u64 = 256;
+const GZIP: &[u8] = b"\x1f\x8b";
+
 /// Idle datasets kept open. Each may hold a file handle and a few blocks of pixels.
 const IDLE_KEPT: usize = 12;
 
@@ -160,6 +164,11 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         }
         stale => {
             drop(stale);
+            if place.is_none()
+                && let Some(error) = unfetched_asset_error(asset, &stamp)
+            {
+                return Err(error);
+            }
             let opened = if source.is_fenced() {
                 open_member(source, &stamp, place).map(|opened| (opened, turn))
             } else {
@@ -368,15 +377,53 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
     {
         return error;
     }
+    if let Some(unfetched) = unfetched_asset_error(asset, stamp) {
+        return unfetched;
+    }
     let mounted = vsi_plugin::place_of(asset).and_then(|place| mount(asset, stamp, place));
     let cause = mounted.ok().and_then(|mounted| {
-        codec::missing_codec(
+        let codec = codec::missing_codec(
             &|at, length| mounted.read(at, length),
             mounted.size(),
             asset,
-        )
+        );
+        codec
+            .or_else(|| large_netcdf_error(&mounted, asset))
+            .or_else(|| page_error(&mounted, asset))
     });
     cause.unwrap_or(error)
+}
+
+/// The error for a web page that was saved in place of a raster, or one in gzip, which some servers
+/// send; `None` for other files.
+fn page_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
+    let start = mounted.read(0, PAGE_HEAD).ok()?;
+    let error = if start.starts_with(GZIP) {
+        Some(Error::format("this is compressed with gzip").hint("unpack it: gunzip FILE.gz"))
+    } else {
+        crate::files::page_error(&start)
+    };
+    error.map(|error| error.at_place(asset))
+}
+
+/// The error for classic netCDF with 64-bit data, of which GDAL has no driver; `None` for other
+/// files.
+fn large_netcdf_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
+    let start = mounted.read(0, 4).ok()?;
+    (start == b"CDF\x05").then(|| {
+        Error::unsupported("this is netCDF with 64-bit data (CDF-5), which GDAL does not read")
+            .at_place(asset)
+            .hint("write it again as netCDF-4: nccopy -k nc4 IN OUT")
+    })
+}
+
+/// The error for the pointer of a file that was not fetched, which some drivers would open as a
+/// table.
+fn unfetched_asset_error(asset: &AssetPath, stamp: &PooledStamp) -> Option<Error> {
+    let size = size_of(asset, stamp).filter(|size| crate::files::may_be_pointer(*size))?;
+    let place = vsi_plugin::place_of(asset).ok()?;
+    let start = mount(asset, stamp, place).ok()?.read(0, size).ok()?;
+    crate::files::unfetched_file_error(&start).map(|error| error.at_place(asset))
 }
 
 fn open_member(
@@ -444,7 +491,20 @@ fn open_own(
         dataset = open_vsi(&vsi, asset)?;
     }
     let subdatasets = info::subdatasets(&dataset);
-    let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
+    let is_hdf5 = driver_of(&dataset) == "HDF5";
+    let found = with_pixels(dataset, &subdatasets, &vsi, source);
+    let has_bands = found
+        .as_ref()
+        .is_ok_and(|(dataset, _)| dataset.raster_count() > 0);
+    // Arrays of more than three dimensions are read by the netCDF driver, as of members.
+    if is_hdf5
+        && !has_bands
+        && let Ok(member) = open_member(source, stamp, vsi_plugin::place_of(asset)?)
+        && member.dataset.raster_count() > 0
+    {
+        return Ok((member, turn));
+    }
+    let (dataset, shown) = found?;
     let variable = VariableRead::from_source(source, &subdatasets, shown, &vsi);
     let shown = shown
         .and_then(|at| subdatasets.get(at))

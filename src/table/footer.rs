@@ -37,6 +37,20 @@ const TAIL: u64 = 8;
 /// [`crate::error::Kind::TooLarge`] when a limit is exceeded, [`crate::error::Kind::Format`] for a
 /// damaged footer.
 pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
+    read_checked(slice).map_err(|error| unfetched_table_error(slice).unwrap_or(error))
+}
+
+/// The error for a pointer of a file that was not fetched.
+fn unfetched_table_error(slice: &ParquetSlice) -> Option<Error> {
+    let size = slice.size_bytes();
+    if !crate::files::may_be_pointer(size) {
+        return None;
+    }
+    let start = slice.range(0, usize::try_from(size).ok()?).ok()?;
+    crate::files::unfetched_file_error(&start)
+}
+
+fn read_checked(slice: &ParquetSlice) -> Result<Bytes> {
     let start = slice
         .size_bytes()
         .checked_sub(TAIL)

@@ -128,7 +128,26 @@ impl KeyedTable {
                 other.printable_line()
             ));
         }
+        if keyed.key_is_sample(show_samples)? {
+            keyed.warnings.push(format!(
+                "the first line of the metadata table is read as its header, and names the sample \
+                    {}: put a line with the names of the columns above it",
+                keyed.key.printable_line()
+            ));
+        }
         Ok(keyed)
+    }
+
+    /// True when the name of the key column is that of a sample: the table has no header.
+    fn key_is_sample(&self, show_samples: &ShowSamples<'_>) -> Result<bool> {
+        // Words such as `mask` name columns and samples.
+        let is_telling = |letter: char| letter == '.' || letter.is_ascii_digit();
+        if !self.key.contains(is_telling) || is_key_name(&self.key, &KEYS) {
+            return Ok(false);
+        }
+        let mut found = false;
+        show_samples(&mut |path, id| found |= path == self.key || id == self.key)?;
+        Ok(found)
     }
 
     /// The first of other columns that names as many samples, but other ones in the same rows.

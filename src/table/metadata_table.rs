@@ -66,6 +66,9 @@ pub fn read_metadata_table(
     file.seek(SeekFrom::Start(0))
         .io_at("read the metadata table", path)?;
     let start = magic.get(..read).unwrap_or_default();
+    if let Some(error) = crate::files::unfetched_file_error(start) {
+        return Err(error.at_path(path));
+    }
     let found = match start {
         [b'P', b'A', b'R', b'1', ..] => read_parquet(path, ctx),
         [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format(
@@ -227,6 +230,9 @@ fn read_text(
     let text = decoded
         .text
         .trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
+    if let Some(error) = crate::files::page_error(text.as_bytes()) {
+        return Err(error);
+    }
     let mut found = if text.starts_with(['{', '[']) {
         read_json(&decoded.text, ctx)?
     } else {

@@ -438,7 +438,8 @@ fn describe_source_fault(
                     again.",
                 path = path.display()
             )),
-            outcome => outcome.err(),
+            Ok(_) => crate::files::find_unfetched_file(path, *size).map(|error| error.sentence()),
+            Err(fault) => Some(fault),
         },
         AssetPath::Range {
             container,

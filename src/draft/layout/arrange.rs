@@ -1,6 +1,7 @@
 //! Arranges files by a reading: roots × positions, columns, and what is left over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use super::parsed::{FolderName, ParsedPath};
 use super::refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
@@ -99,6 +100,8 @@ struct PathReading {
     split: Option<String>,
     columns: Vec<(String, String)>,
     date: Option<String>,
+    /// Words of the stem that repeat the position folder.
+    folder_in_stem: Range<usize>,
 }
 
 impl PathReading {
@@ -207,6 +210,9 @@ fn cell_of_folders(
                 if !text.is_empty() {
                     cell.position.push(text);
                 }
+                if whole {
+                    cell.folder_in_stem = find_folder_in_stem(&path.stem, &folder.words);
+                }
                 if cell.split.is_none() {
                     cell.split = split_text(folder);
                 }
@@ -232,6 +238,23 @@ fn cell_of_folders(
         }
     }
     Some(cell)
+}
+
+/// Where a stem repeats the words of its position folder, of which single ones may also be in the
+/// name of the dataset: `geojson_buildings` in `SN2_buildings_Vegas_geojson_buildings_img1`. Empty
+/// for folders of one word, which [`own_words`] finds, and of words that tell scenes or splits.
+fn find_folder_in_stem(stem: &[TextToken], folder: &[TextToken]) -> Range<usize> {
+    let is_plain = |word: &TextToken| !word.is_identifier() && !word.is_split();
+    if folder.len() < 2 || folder.len() >= stem.len() || !folder.iter().all(is_plain) {
+        return 0..0;
+    }
+    stem.windows(folder.len())
+        .position(|run| {
+            run.iter()
+                .map(|word| &word.lower)
+                .eq(folder.iter().map(|word| &word.lower))
+        })
+        .map_or(0..0, |at| at..at + folder.len())
 }
 
 /// Words that all files of a position folder have in their stems and another folder's files do not:
@@ -391,6 +414,9 @@ fn read_stem(
     let words: Vec<&TextToken> = path
         .stem
         .iter()
+        .enumerate()
+        .filter(|(at, _)| !cell.folder_in_stem.contains(at))
+        .map(|(_, word)| word)
         .filter(|word| !own.is_some_and(|own| own.contains(&word.lower)))
         .collect();
     let (root, position) = match role {

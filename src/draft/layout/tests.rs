@@ -48,6 +48,28 @@ fn what_all_positions_end_with_is_not_in_their_ids() {
 }
 
 #[test]
+fn a_folder_that_stems_repeat_in_words_of_the_dataset_is_no_part_of_the_root() {
+    let mut text = String::new();
+    for area in ["AOI_2_Vegas", "AOI_3_Paris"] {
+        for image in ["img1", "img2"] {
+            for (folder, ending) in [
+                ("PS-RGB", "tif"),
+                ("MS", "tif"),
+                ("geojson_buildings", "geojson"),
+            ] {
+                text += &format!(
+                    "{area}/{folder}/SN2_buildings_train_{area}_{folder}_{image}.{ending} "
+                );
+            }
+        }
+    }
+    let found = arranged(&text);
+    assert_eq!((found.roots.len(), found.left_over.len()), (4, 0));
+    let counts: Vec<usize> = positions(&found).iter().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [4, 4, 4], "{:?}", positions(&found));
+}
+
+#[test]
 fn labels_make_the_roots_where_there_is_nothing_else() {
     let paths = paths("roads/a_1.geojson houses/a_1.geojson roads/a_2.geojson houses/a_2.geojson");
     let reading = super::folder_layout(&paths).expect("a reading");

@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use super::item_tables::{is_item_table, read_item_table};
 use super::items::ItemCollector;
+use super::json_reader::JsonReader;
 use super::search::{ItemSearch, address_of_link};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -26,7 +27,15 @@ const DOCUMENTS_MAX: usize = 1_000_000;
 /// JSON documents of datasets, which no catalogue has.
 const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "taco.json"];
 /// Endings of the names of documents; those of lines are lists of Items.
-const DOCUMENT_ENDINGS: [&str; 4] = ["json", "geojson", "ndjson", "jsonl"];
+const DOCUMENT_ENDINGS: [&str; 7] = [
+    "json",
+    "geojson",
+    "ndjson",
+    "jsonl",
+    "geojsonl",
+    "geojsons",
+    "geojsonseq",
+];
 /// Begins texts in UTF-8 of some programs.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes of a file in which its kind is looked for.
@@ -233,7 +242,7 @@ fn remote_document(place: &Path) -> Result<Json> {
     }
     let bytes = file.read(0, file.size_bytes())?;
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
-    serde_json::from_slice(text).map_err(|error| no_json(place, error))
+    serde_json::from_reader(JsonReader::new(text)).map_err(|error| no_json(place, error))
 }
 
 /// A document of this machine. The features of a collection are taken one by one while it is read,
@@ -256,10 +265,13 @@ fn local_document(
     };
     let mut text = BufReader::new(file);
     let start = text.fill_buf().io_at("read the catalogue", &**place)?;
+    if let Some(error) = crate::files::unfetched_file_error(start) {
+        return Err(error.at_path(place));
+    }
     if start.starts_with(BYTE_ORDER_MARK) {
         text.consume(BYTE_ORDER_MARK.len());
     }
-    let mut read = serde_json::Deserializer::from_reader(text);
+    let mut read = serde_json::Deserializer::from_reader(JsonReader::new(text));
     let document = read_documents(&mut read, &mut features);
     match (features.failed, document) {
         (Some(error), _) => Err(error),

@@ -8,6 +8,7 @@ mod documents;
 mod item_metadata;
 mod item_tables;
 mod items;
+mod json_reader;
 mod links;
 mod properties;
 mod search;

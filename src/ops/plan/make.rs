@@ -19,7 +19,6 @@ use crate::ops::convert::converted_assembly;
 use crate::ops::create::{CreateRequest, draft_of_folder};
 use crate::ops::extend::extend_draft;
 use crate::ops::write::checked_assembly;
-use crate::validate::HeaderCache;
 use sha2::{Digest, Sha256};
 
 /// Roots of a part that are written and read again at one time.

@@ -509,6 +509,43 @@ fn classic_netcdf_reads_inside_a_container() {
 
 #[test]
 #[cfg(feature = "bundled-gdal")]
+fn netcdf_with_64_bit_data_is_named() {
+    let folder = folder();
+    let path = folder.path().join("large.nc");
+    // No records, dimensions, attributes and variables.
+    let file = [b"CDF\x05".to_vec(), vec![0; 44]].concat();
+    std::fs::write(&path, file).expect("writes");
+    for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
+        let error = describe(&source).expect_err("is not read").report();
+        assert!(error.contains("nccopy"), "{error}");
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn sequences_of_features_are_vector_files_loose_and_in_a_container() {
+    let folder = folder();
+    let feature = |x: u8| {
+        format!(
+            "{{\"type\":\"Feature\",\"properties\":{{\"a\":{x}}},\"geometry\":{{\"type\":\"Point\",\
+                \"coordinates\":[{x},2]}}}}\n"
+        )
+    };
+    let lines = feature(1) + &feature(2);
+    let separated = format!("\u{1e}{}\u{1e}{}", feature(1), feature(2));
+    for (name, text) in [("a.geojsonl", lines), ("a.geojsonseq", separated)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &text).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, text.len() as u64);
+        for source in [own(&path), RasterSource::member(range)] {
+            let info = describe(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(info.is_vector(), "{name}: {info:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
 fn vector_files_say_what_they_are() {
     let folder = folder();
     let path = folder.path().join("places.geojson");

@@ -14,6 +14,8 @@ unsafe extern "C" {
     fn H5open() -> c_int;
     fn H5Fcreate(name: *const c_char, flags: u32, creation: Id, access: Id) -> Id;
     fn H5Fclose(file: Id) -> c_int;
+    fn H5Tenum_create(base: Id) -> Id;
+    fn H5Tenum_insert(kind: Id, name: *const c_char, value: *const c_void) -> c_int;
     fn H5Screate_simple(rank: c_int, sizes: *const u64, most: *const u64) -> Id;
     fn H5Pcreate(class: Id) -> Id;
     fn H5Pset_external(list: Id, name: *const c_char, offset: i64, size: u64) -> c_int;
@@ -65,6 +67,10 @@ enum Kept<'a> {
     Claimed(u64),
     /// One chunk over this many layers of 512 × 512 bytes.
     Thick(u64),
+    /// Four dimensions, not written.
+    Cube,
+    /// Booleans, not written.
+    Booleans,
 }
 
 fn text(path: &Path) -> CString {
@@ -85,10 +91,10 @@ fn hdf5(path: &Path, kept: &Kept) {
         } else {
             SIDE
         };
-        let sizes = if let Kept::Thick(layers) = kept {
-            vec![*layers, 512, 512]
-        } else {
-            vec![side, side]
+        let sizes = match kept {
+            Kept::Thick(layers) => vec![*layers, 512, 512],
+            Kept::Cube => vec![2, 3, side, side],
+            _ => vec![side, side],
         };
         let space = H5Screate_simple(sizes.len() as c_int, sizes.as_ptr(), std::ptr::null());
         let list = H5Pcreate(H5P_CLS_DATASET_CREATE_ID_g);
@@ -101,7 +107,14 @@ fn hdf5(path: &Path, kept: &Kept) {
             }
             Kept::Claimed(_) => assert!(H5Pset_chunk(list, 2, [256, 256].as_ptr()) >= 0),
             Kept::Thick(_) => assert!(H5Pset_chunk(list, 3, sizes.as_ptr()) >= 0),
-            Kept::Inside(_) | Kept::Linked(_) => {}
+            Kept::Inside(_) | Kept::Linked(_) | Kept::Cube | Kept::Booleans => {}
+        }
+        let mut kind = H5T_STD_U8LE_g;
+        if let Kept::Booleans = kept {
+            kind = H5Tenum_create(H5T_STD_U8LE_g);
+            for (name, value) in [(c"FALSE", 0_u8), (c"TRUE", 1)] {
+                assert!(H5Tenum_insert(kind, name.as_ptr(), (&raw const value).cast()) >= 0);
+            }
         }
         if let Kept::Linked(other) = kept {
             assert!(
@@ -109,7 +122,7 @@ fn hdf5(path: &Path, kept: &Kept) {
                     >= 0
             );
         } else {
-            let made = H5Dcreate2(file, dataset, H5T_STD_U8LE_g, space, 0, list, 0);
+            let made = H5Dcreate2(file, dataset, kind, space, 0, list, 0);
             assert!(made >= 0);
             if let Kept::Inside(value) = kept {
                 let pixels = vec![*value; (SIDE * SIDE) as usize];
@@ -281,5 +294,28 @@ fn a_chunk_over_many_layers_that_does_not_fit_in_memory_is_refused() {
                     .contains("takes 1024 MiB")
             )
         }
+    }
+}
+
+/// The HDF5 driver reads arrays of two and three dimensions; the netCDF driver those of more.
+#[test]
+fn arrays_of_four_dimensions_are_read_and_booleans_are_named() {
+    let folder = folder();
+    let (cube, booleans) = (folder.path().join("cube.h5"), folder.path().join("mask.h5"));
+    hdf5(&cube, &Kept::Cube);
+    hdf5(&booleans, &Kept::Booleans);
+    let sources = |path: &Path| [own(path), RasterSource::member(AssetPath::file(path))];
+    for source in sources(&cube) {
+        let info = describe(&source).expect("describes");
+        assert_eq!(
+            (info.width, info.height, info.band_count),
+            (16, 16, 6),
+            "{info:?}"
+        );
+        assert_eq!(first(&source).expect("reads"), 0.0);
+    }
+    for source in sources(&booleans) {
+        let error = first(&source).expect_err("has no pixels").report();
+        assert!(error.contains("8-bit integers"), "{error}");
     }
 }

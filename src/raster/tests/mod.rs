@@ -309,6 +309,44 @@ fn damaged_and_missing_files_give_a_reason() {
 }
 
 #[test]
+fn a_file_of_git_lfs_that_was_not_fetched_is_named() {
+    let folder = folder();
+    let hash = "0".repeat(64);
+    let pointer =
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize 12345\n");
+    // GDAL opens texts named so as tables.
+    for name in ["a.tif", "a.csv", "a.nc", "a"] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &pointer).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, pointer.len() as u64);
+        for source in [
+            own(&path),
+            RasterSource::member(AssetPath::file(&path)),
+            RasterSource::member(range),
+        ] {
+            let error = describe(&source).expect_err("is no raster").report();
+            assert!(error.contains("git lfs pull"), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_is_saved_in_place_of_a_raster_is_told() {
+    let folder = folder();
+    for (name, bytes, wanted) in [
+        ("page.tif", &b"<!DOCTYPE html><html></html>"[..], "web page"),
+        ("packed.tif", b"\x1f\x8b\x08\0\0\0\0\0", "gzip"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("writes");
+        for source in [own(&path), RasterSource::member(AssetPath::file(&path))] {
+            let error = describe(&source).expect_err("is no raster").report();
+            assert!(error.contains(wanted), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
 fn every_flipped_byte_is_survived() {
     let folder = folder();
     let good = written(
