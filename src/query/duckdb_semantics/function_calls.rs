@@ -193,15 +193,7 @@ impl ExpressionRewrite<'_, '_> {
             }
             "round" if arity == 2 && negative_digits(&call.arguments[1]).is_some() => {
                 let power = negative_digits(&call.arguments[1]).unwrap_or(0);
-                let scale = format!("1{}.0", "0".repeat(power));
-                // Of numbers that are infinite or not a number it is 0.
-                let rounded = format!("(round(_0 / {scale}, 0) * {scale})");
-                expression(
-                    &format!(
-                        "CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"
-                    ),
-                    call.arguments,
-                )
+                expression(&format!("round_to_power(_0, {power})"), call.arguments)
             }
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let wanted = text_of(&call.arguments[1]).unwrap_or("").to_lowercase();
@@ -761,7 +753,7 @@ fn negative_digits(expr: &Expr) -> Option<usize> {
             op: UnaryOperator::Minus,
             expr,
         } => number(strip_parentheses(expr))
-            .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
+            .filter(|digits| digits.fract() == 0.0 && (1.0..=308.0).contains(digits))
             .map(|digits| digits as usize),
         _ => None,
     }

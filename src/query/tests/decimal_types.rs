@@ -247,3 +247,49 @@ fn values_without_a_type_here_are_refused_with_another_spelling() {
     let text = report("SELECT regexp_split_to_table(id, '_') FROM data");
     assert!(text.contains("unnest(regexp_split_to_array"), "{text}");
 }
+
+#[test]
+fn numbers_rounded_before_the_point_keep_their_type() {
+    all(&[
+        (
+            "SELECT round(17, -1), round(-15, -1), round(149::BIGINT, -2), round(5, -3), \
+                round(15, -20), round(1250::DOUBLE, -2), round('nan'::DOUBLE, -1)",
+            json!([[20, -20, 100, 0, 0, 1300.0, 0.0]]),
+        ),
+        (
+            "SELECT typeof(round(7, -1)), typeof(round(7::TINYINT, -1)), \
+                typeof(round(x, -1)), typeof(round(1.5::DOUBLE, -1)), round(x, -2)::VARCHAR, \
+                round(-x, -1)::VARCHAR, round(x, -3)::VARCHAR \
+                FROM (SELECT 1250.5::DECIMAL(7, 1) AS x)",
+            json!([[
+                "INTEGER",
+                "TINYINT",
+                "DECIMAL(7,0)",
+                "DOUBLE",
+                "1300",
+                "-1250",
+                "1000"
+            ]]),
+        ),
+    ]);
+    let text = report("SELECT round(127::TINYINT, -1)");
+    assert!(text.contains("does not fit in TINYINT"), "{text}");
+}
+
+#[test]
+fn lists_of_decimal_numbers_have_the_digits_of_all() {
+    all(&[(
+        "SELECT typeof([x, y]), typeof([x, 1]), typeof([x, 1::BIGINT]), typeof([x, 1.5::DOUBLE]), \
+            typeof(list_append([x], y)), [x, y]::VARCHAR, list_concat([y], [x])::VARCHAR \
+            FROM (SELECT 1.5::DECIMAL(3, 1) AS x, 2.25::DECIMAL(5, 2) AS y)",
+        json!([[
+            "DECIMAL(5,2)[]",
+            "DECIMAL(11,1)[]",
+            "DECIMAL(20,1)[]",
+            "DOUBLE[]",
+            "DECIMAL(5,2)[]",
+            "[1.50, 2.25]",
+            "[2.25, 1.50]"
+        ]]),
+    )]);
+}
