@@ -17,8 +17,8 @@ use super::intervals::{function_of_part, read_age_arguments};
 use super::operand_types::ALIKE_ARGUMENTS;
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
-    decimal_of, interval_text, is_interval, number, part_of_written_interval, read_written_list,
-    rounded_decimal,
+    decimal_of, field_number, interval_text, is_interval, number, part_of_written_interval,
+    read_written_list, rounded_decimal,
 };
 use super::{call_of, extract_json, regex_match_expression};
 use crate::error::{Error, Result};
@@ -240,6 +240,10 @@ impl ExpressionRewrite<'_, '_> {
                 expression("list_without_elements(NULL)", vec![])
             }
             "array_value" | "list_pack" if arity > 0 => function_call("list_value", call.arguments),
+            "struct_extract" if arity == 2 && field_number(&call.arguments[1]).is_some() => {
+                let number = field_number(&call.arguments[1]).unwrap_or_default();
+                self.numbered_field(call.arguments[0].clone(), number)
+            }
             "struct_pack" if arity > 0 && call.names.len() == arity => {
                 self.struct_of(call.names, call.arguments, span)?
             }
@@ -546,6 +550,14 @@ impl ExpressionRewrite<'_, '_> {
             return function_call(function, vec![time.clone()]);
         }
         function_call("date_part", vec![literal(&unit), time.clone()])
+    }
+
+    /// The field of a struct with a number from 1.
+    pub(super) fn numbered_field(&self, structs: Expr, number: usize) -> Expr {
+        let called = self.extra("__field", |called| {
+            struct_values::numbered_field(called, number)
+        });
+        function_call(&called, vec![structs])
     }
 
     /// An aggregate of the elements of each list.

@@ -42,9 +42,10 @@ use intervals::{
 use replacements::{replace_operator_call, replace_try, replace_typeof};
 use rewriting::ExpressionRewrite;
 use written_values::{
-    as_interval, cast_of, computed_decimal, computed_interval, decimal_of, is_constant,
-    is_fraction, is_interval, is_number, is_text_type, make_fraction, part_of_written_interval,
-    read_written_list, spelled_number, widen, written_decimal, written_interval,
+    as_interval, cast_of, computed_decimal, computed_interval, decimal_of, field_number,
+    is_constant, is_fraction, is_interval, is_number, is_text_type, make_fraction,
+    part_of_written_interval, read_written_list, spelled_number, widen, written_decimal,
+    written_interval,
 };
 
 pub(super) use call_clauses::call_of;
@@ -822,6 +823,11 @@ impl ExpressionRewrite<'_, '_> {
                 index: Expr::Value(key),
             }) if matches!(key.value, Value::SingleQuotedString(_)) => {
                 expression("(_0 -> _1)", vec![value, Expr::Value(key.clone())])
+            }
+            AccessExpr::Subscript(Subscript::Index { index })
+                if self.is_struct(&value) && field_number(index).is_some() =>
+            {
+                self.numbered_field(value, field_number(index).unwrap_or_default())
             }
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_text(&value) => {
                 expression("text_slice(_0, _1, 1)", vec![value, index.clone()])

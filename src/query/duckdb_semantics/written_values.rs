@@ -30,6 +30,13 @@ pub(super) fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
+/// The number of a field of a struct as it is written.
+pub(super) fn field_number(expr: &Expr) -> Option<usize> {
+    number(strip_parentheses(expr))
+        .filter(|number| number.fract() == 0.0 && (1.0..=10_000.0).contains(number))
+        .map(|number| number as usize)
+}
+
 impl ExpressionRewrite<'_, '_> {
     /// A text that is compared with a number or a truth value becomes one.
     pub(super) fn read_as_other(&self, other: &Expr, text: &mut Expr) -> Result<(), Box<Error>> {

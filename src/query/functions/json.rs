@@ -13,7 +13,7 @@ use super::{
 };
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListRanges, ListsBuilder, broadcast_row, cast_to, row_count};
-use crate::query::type_names::MADE_FIELDS;
+use crate::query::type_names::{MADE_FIELDS, number_of_unnamed_field};
 use crate::query::value_texts;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
@@ -171,6 +171,12 @@ fn print_member(name: &str, value: &str) -> String {
     format!("{}:{value}", Json::from(name))
 }
 
+/// A member of an object that is a field of a struct; those of `row(…)` have an empty name.
+fn print_field(field: &Series, value: &str) -> String {
+    let is_named = number_of_unnamed_field(field.name()).is_none();
+    print_member(if is_named { field.name().as_str() } else { "" }, value)
+}
+
 fn print_object(members: impl IntoIterator<Item = String>) -> String {
     let members: Vec<String> = members.into_iter().collect();
     format!("{{{}}}", members.join(","))
@@ -210,7 +216,7 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 .iter()
                 .map(|field| texts_of(&field.clone().into_column()))
                 .collect::<PolarsResult<Vec<_>>>()?;
-            let member = |at: usize, row: usize| print_member(fields[at].name(), &texts[at][row]);
+            let member = |at: usize, row: usize| print_field(&fields[at], &texts[at][row]);
             let members = |row: usize| (0..fields.len()).map(move |at| member(at, row));
             let text =
                 |row: usize| (known.get(row) == Some(true)).then(|| print_object(members(row)));

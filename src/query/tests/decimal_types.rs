@@ -222,6 +222,19 @@ fn rows_and_texts_have_parts() {
             json!([["(1, a)", "{'v1': 1, 'x': 2}", "[(1, 2)]"]]),
         ),
         (
+            "SELECT {'v1': 1, 'v2': 2}::VARCHAR, typeof({'v1': 1, 'v2': 2}), typeof((1, 'a')), \
+                to_json((1, 'a')), (1, 'a'), (1, 'a')[2], struct_extract(row(7, 8), 2)",
+            json!([[
+                "{'v1': 1, 'v2': 2}",
+                "STRUCT(v1 INTEGER, v2 INTEGER)",
+                "STRUCT(INTEGER, VARCHAR)",
+                "{\"\":1,\"\":\"a\"}",
+                {"v1": 1, "v2": "a"},
+                "a",
+                8
+            ]]),
+        ),
+        (
             "SELECT id, array(SELECT e.id FROM data AS e WHERE e.id <> d.id ORDER BY e.id), \
                 array(SELECT e.id FROM data AS e WHERE e.id > d.id) FROM data AS d ORDER BY id",
             json!([["bonn", ["lima"], ["lima"]], ["lima", ["bonn"], []]]),
