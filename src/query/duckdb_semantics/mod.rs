@@ -145,6 +145,25 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: op @ (Plus | Minus),
                 right,
+            } if self.is_time_of_day(left) && self.is_duration(right) => {
+                let template = if *op == Minus {
+                    "time_moved_back(_0, _1)"
+                } else {
+                    "time_moved(_0, _1)"
+                };
+                two(template, left, right)
+            }
+            Expr::BinaryOp {
+                left,
+                op: Plus,
+                right,
+            } if self.is_duration(left) && self.is_time_of_day(right) => {
+                two("time_moved(_0, _1)", right, left)
+            }
+            Expr::BinaryOp {
+                left,
+                op: op @ (Plus | Minus),
+                right,
             } if read_added_months(right).is_some()
                 || *op == Plus && read_added_months(left).is_some() =>
             {
@@ -716,7 +735,8 @@ impl ExpressionRewrite<'_, '_> {
 
     /// A value plus or minus an interval as the engine reads it: the interval on the right and
     /// without a sign, so that the parts of one with both signs are added one by one. A date
-    /// becomes a time, which the engine takes for a date. `None` for what is no such sum.
+    /// becomes a time, which the engine takes for a date; a time of a day is moved by the hours
+    /// alone. `None` for what is no such sum.
     fn shift_by_interval(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
         let is_minus = *op == BinaryOperator::Minus;
         let sides = [left, right].map(|side| as_interval(side).and_then(interval_parts));
@@ -740,6 +760,10 @@ impl ExpressionRewrite<'_, '_> {
             (Some(parts), None) if !is_minus => (right, parts),
             _ => return None,
         };
+        if self.is_time_of_day(value) {
+            let template = format!("time_moved(_0, {})", parts.micros);
+            return Some(expression(&template, vec![value.clone()]));
+        }
         let value = if self.is_date(strip_parentheses(value)) {
             cast_of(
                 CastKind::Cast,

@@ -141,6 +141,46 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for columns, constants and calls that are times of a day.
+    pub(super) fn is_time_of_day(&self, expr: &Expr) -> bool {
+        let is_time = |to: &SqlType| matches!(to, SqlType::Time(_, TimezoneInfo::None));
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_time(data_type),
+            Expr::TypedString(typed) => is_time(&typed.data_type),
+            Expr::Function(function) => TIMES_OF_DAY.contains(&name_of(function).as_str()),
+            other => self.dtype_of(other) == Some(&DataType::Time),
+        }
+    }
+
+    /// True for intervals, and for calls and differences of times that are intervals without
+    /// months.
+    pub(super) fn is_duration(&self, expr: &Expr) -> bool {
+        match strip_parentheses(expr) {
+            Expr::Interval(_) => true,
+            Expr::Function(function) => DURATIONS.contains(&name_of(function).as_str()),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Multiply,
+                right,
+            } => self.is_duration(left) || self.is_duration(right),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Minus,
+                right,
+            } => self.is_timestamp(left) && self.is_timestamp(right),
+            other => matches!(self.dtype_of(other), Some(DataType::Duration(_))),
+        }
+    }
+
+    fn is_timestamp(&self, expr: &Expr) -> bool {
+        let is_timestamp = |to: &SqlType| matches!(to, SqlType::Timestamp(..));
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_timestamp(data_type),
+            Expr::TypedString(typed) => is_timestamp(&typed.data_type),
+            other => matches!(self.dtype_of(other), Some(DataType::Datetime(..))),
+        }
+    }
+
     /// True for columns, constants and calls that are times with a zone.
     pub(super) fn is_zoned(&self, expr: &Expr) -> bool {
         match expr {
@@ -233,6 +273,20 @@ impl ExpressionRewrite<'_, '_> {
 
 /// Functions of times whose results are integers.
 const WHOLES: [&str; 3] = ["epoch_ms", "epoch_ns", "epoch_us"];
+
+/// Functions whose results are times of a day.
+const TIMES_OF_DAY: [&str; 3] = ["make_time", "time_moved", "time_moved_back"];
+
+/// Functions whose results are intervals without months.
+const DURATIONS: [&str; 7] = [
+    "to_days",
+    "to_hours",
+    "to_microseconds",
+    "to_milliseconds",
+    "to_minutes",
+    "to_seconds",
+    "to_weeks",
+];
 
 /// Functions whose arguments and results have one type.
 pub(super) const ALIKE_ARGUMENTS: [&str; 4] = ["coalesce", "greatest", "ifnull", "least"];

@@ -95,6 +95,23 @@ fn intervals_of_computed_numbers_move_times() {
             json!([[{"year": 2021, "month": 2}, 202053, 1]]),
         ),
     ]);
+    all(&[
+        (
+            "SELECT TIME '10:00' + INTERVAL 2 HOUR, TIME '23:00' + INTERVAL 2 HOUR, \
+                TIME '01:00' - INTERVAL 90 MINUTE, INTERVAL 5 MINUTE + TIME '10:00', \
+                TIME '10:00' + INTERVAL '1 month 1 day -1 hour', TIME '10:00' + to_hours(3)",
+            json!([[
+                "12:00:00", "01:00:00", "23:30:00", "10:05:00", "09:00:00", "13:00:00"
+            ]]),
+        ),
+        (
+            "SELECT t + (b - a), t - (b - a), typeof(t + INTERVAL 1 HOUR), \
+                t + INTERVAL 1 HOUR > TIME '10:30', t + INTERVAL 1 HOUR + INTERVAL 1 MINUTE \
+                FROM (SELECT TIME '10:00:00' AS t, TIMESTAMP '2020-01-01' AS a, \
+                TIMESTAMP '2020-01-02 03:00' AS b)",
+            json!([["13:00:00", "07:00:00", "TIME", true, "11:01:00"]]),
+        ),
+    ]);
     let text = report("SELECT INTERVAL 1 MONTH");
     assert!(text.contains("date + INTERVAL 1 MONTH"), "{text}");
 }
