@@ -36,8 +36,8 @@ use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
 use intervals::{
-    function_of_part, has_months, move_by_months, negated_interval, read_added_months,
-    read_age_arguments, text_of_interval, unit_of_field,
+    function_of_part, has_months, make_comparable, move_by_months, negated_interval,
+    read_added_months, read_age_arguments, text_of_interval, unit_of_field,
 };
 use replacements::{replace_operator_call, replace_try, replace_typeof};
 use rewriting::ExpressionRewrite;
@@ -173,6 +173,8 @@ impl ExpressionRewrite<'_, '_> {
                 }
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
+                make_comparable(left);
+                make_comparable(right);
                 self.read_as_other(left, right)?;
                 self.read_as_other(right, left)?;
                 return Ok(());
@@ -180,6 +182,9 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Between {
                 expr, low, high, ..
             } => {
+                make_comparable(expr);
+                make_comparable(low);
+                make_comparable(high);
                 self.read_as_other(expr, low)?;
                 self.read_as_other(expr, high)?;
                 return Ok(());
@@ -536,6 +541,8 @@ impl ExpressionRewrite<'_, '_> {
                 list,
                 negated,
             } if !list.iter().all(is_constant) => {
+                make_comparable(expr);
+                list.iter_mut().for_each(make_comparable);
                 let equal = list.iter().map(|value| two("(_0 = _1)", expr, value));
                 let any = equal.reduce(|all, one| Expr::BinaryOp {
                     left: Box::new(all),

@@ -29,9 +29,25 @@ impl ExpressionRewrite<'_, '_> {
     /// True for columns and written values that are structs.
     pub(super) fn is_struct(&self, expr: &Expr) -> bool {
         match expr {
+            Expr::Function(function) if name_of(function) == "array_get" => {
+                first_argument(function).is_some_and(|lists| self.has_structs(lists))
+            }
             Expr::Function(function) => name_of(function).starts_with("__struct"),
             Expr::Nested(inner) => self.is_struct(inner),
             other => matches!(self.dtype_of(other), Some(DataType::Struct(_))),
+        }
+    }
+
+    /// True for columns and calls that are lists of structs.
+    fn has_structs(&self, lists: &Expr) -> bool {
+        match strip_parentheses(lists) {
+            Expr::Function(function) => {
+                matches!(name_of(function).as_str(), "list_zip" | "array_zip")
+            }
+            other => matches!(
+                self.dtype_of(other),
+                Some(DataType::List(item)) if matches!(**item, DataType::Struct(_))
+            ),
         }
     }
 

@@ -124,6 +124,14 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
             json!([[25, 2, 30, 1]]),
         ),
         (
+            "SELECT INTERVAL 24 HOUR = INTERVAL 1 DAY, INTERVAL 1 MONTH > INTERVAL 29 DAY, \
+                INTERVAL 1 YEAR = INTERVAL 360 DAY, INTERVAL 1 DAY IN (INTERVAL 24 HOUR), \
+                INTERVAL 30 DAY BETWEEN INTERVAL 1 MONTH AND INTERVAL 31 DAY, \
+                TIMESTAMP '2021-03-01' - TIMESTAMP '2021-01-01' > INTERVAL 1 MONTH",
+            json!([[true, true, true, true, true, true]]),
+        ),
+        ("SELECT list_zip([1, 2], ['a', 'b'])[2][2]", json!([["b"]])),
+        (
             "SELECT date_part('milliseconds', TIMESTAMP '2021-01-01 00:00:01.5'), \
                 extract(microseconds FROM TIMESTAMP '2021-01-01 00:00:01.5'), \
                 date_part('ms', TIMESTAMP '1960-01-01 00:00:01.25')",
