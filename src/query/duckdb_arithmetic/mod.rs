@@ -16,6 +16,7 @@ use polars::prelude::*;
 
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
+use crate::query::list_texts::list_reader;
 use crate::query::plan_inputs::map_inputs;
 use crate::query::recognised_functions::RecognisedFunction;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
@@ -812,8 +813,11 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     options,
                 }
             }
-            (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
-                return Err(refusal("a text can't be cast to a list or a struct"));
+            (DataType::String, Some(DataType::List(item))) => {
+                list_reader(item, !options.is_strict()).call(vec![expr.as_ref().clone()])
+            }
+            (DataType::String, Some(DataType::Struct(_))) => {
+                return Err(refusal("a text can't be cast to a struct"));
             }
             (DataType::String, Some(DataType::Duration(_))) => {
                 return Err(refusal(

@@ -63,7 +63,11 @@ impl ExpressionRewrite<'_, '_> {
     /// True for columns and constants that are lists.
     pub(super) fn is_list(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Array(_) => true,
+            Expr::Array(_)
+            | Expr::Cast {
+                data_type: SqlType::Array(_),
+                ..
+            } => true,
             Expr::Function(function) => {
                 LISTS.contains(&name_of(function).as_str()) || self.takes_list_of_paths(function)
             }
