@@ -17,6 +17,31 @@ pub(super) fn binary_expression(left: Expr, op: Operator, right: Expr) -> Expr {
     }
 }
 
+/// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
+pub(super) fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
+    match plan {
+        DslPlan::Filter { input, .. }
+        | DslPlan::Sort { input, .. }
+        | DslPlan::Slice { input, .. } => schema_of(input),
+        other => LazyFrame::from(other.clone()).collect_schema(),
+    }
+}
+
+/// True for functions whose arguments have one type.
+pub(super) fn has_one_type(function: &FunctionExpr) -> bool {
+    matches!(
+        function,
+        FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal
+    )
+}
+
+/// The type of an expression over rows of `schema`; that of a null for one without a type.
+pub(super) fn type_of_expression(expression: &Expr, schema: &Schema) -> DataType {
+    expression
+        .to_field(schema)
+        .map_or(DataType::Null, |field| field.dtype().clone())
+}
+
 /// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine
 /// reads as DuckDB does.
 pub(super) fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {

@@ -109,8 +109,31 @@ fn described_columns_have_the_types_of_the_rows() {
             "SELECT year(DATE '2021-05-01'), length('a'), DATE '2021-05-01' - DATE '2021-01-01', \
                 extract(dow FROM DATE '2021-05-01'), sum(1)"
         ),
-        ["BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT"]
+        ["BIGINT", "BIGINT", "BIGINT", "BIGINT", "HUGEINT"]
     );
+    let sums = "(SELECT id, sum(\"internal:size\") AS s FROM level1 GROUP BY id) AS t";
+    assert_eq!(
+        described(&format!(
+            "SELECT s, s + 1 AS b, s / 2 AS c, s::BIGINT AS d, s // 2 AS e, s IS NULL AS f, \
+                coalesce(s, 0) AS g, -s AS h FROM {sums}"
+        )),
+        [
+            "HUGEINT", "HUGEINT", "DOUBLE", "BIGINT", "HUGEINT", "BOOLEAN", "HUGEINT", "HUGEINT"
+        ]
+    );
+    let types =
+        format!("SELECT typeof(s), typeof(max(s)), typeof(count(s)) FROM {sums} GROUP BY s");
+    assert_eq!(
+        rows(&format!("{types} ORDER BY s LIMIT 1")),
+        [json!(["HUGEINT", "HUGEINT", "BIGINT"])]
+    );
+    all(&[(
+        "SELECT typeof(7 // 2), typeof(7::BIGINT // 2), typeof(1 // 0), 7 // 2, -7 // 2, \
+            typeof(sum(1)), typeof(list_position([1, 2], 2)), list_position([1, 2], 3)",
+        json!([[
+            "INTEGER", "BIGINT", "INTEGER", 3, -3, "HUGEINT", "INTEGER", null
+        ]]),
+    )]);
 }
 
 #[test]
