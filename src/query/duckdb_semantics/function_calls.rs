@@ -78,6 +78,17 @@ impl ExpressionRewrite<'_, '_> {
             "json_extract" | "json_extract_path" if arity == 2 => {
                 extract_json("json_extract", call.arguments)
             }
+            "array_to_json" | "json_array" | "json_object" | "json_quote" | "row_to_json"
+            | "to_json"
+                if call.arguments.iter().any(|value| self.is_json(value)) =>
+            {
+                let name = match name.as_str() {
+                    "array_to_json" | "json_quote" | "row_to_json" => "to_json",
+                    name => name,
+                };
+                let values = call.arguments.into_iter();
+                function_call(name, values.map(|value| self.keep_json(value)).collect())
+            }
             "json_extract_string" | "json_extract_path_text" if arity == 2 => {
                 extract_json("json_extract_string", call.arguments)
             }
@@ -550,6 +561,15 @@ impl ExpressionRewrite<'_, '_> {
             return function_call(function, vec![time.clone()]);
         }
         function_call("date_part", vec![literal(&unit), time.clone()])
+    }
+
+    /// A value of a function that makes JSON, in which JSON stays as it is.
+    fn keep_json(&self, value: Expr) -> Expr {
+        if self.is_json(&value) {
+            expression("json_within(_0)", vec![value])
+        } else {
+            value
+        }
     }
 
     /// The field of a struct with a number from 1.

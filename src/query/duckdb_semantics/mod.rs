@@ -244,6 +244,19 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Cast {
                 kind,
                 expr: value,
+                data_type: SqlType::JSON | SqlType::JSONB,
+                ..
+            } => {
+                let template = if *kind == CastKind::TryCast {
+                    "try_json_of_value(_0)"
+                } else {
+                    "json_of_value(_0)"
+                };
+                expression(template, vec![*value.clone()])
+            }
+            Expr::Cast {
+                kind,
+                expr: value,
                 data_type,
                 ..
             } => {

@@ -138,6 +138,17 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for calls that are JSON.
+    pub(super) fn is_json(&self, expr: &Expr) -> bool {
+        match strip_parentheses(expr) {
+            Expr::Function(function) => {
+                JSON_FUNCTIONS.contains(&name_of(function).as_str())
+                    && !self.takes_list_of_paths(function)
+            }
+            _ => false,
+        }
+    }
+
     /// True for columns and constants of bytes.
     pub(super) fn is_bytes(&self, expr: &Expr) -> bool {
         match expr {
@@ -293,6 +304,25 @@ impl ExpressionRewrite<'_, '_> {
 
 /// Functions of times whose results are integers.
 const WHOLES: [&str; 3] = ["epoch_ms", "epoch_ns", "epoch_us"];
+
+/// Functions whose results are JSON.
+pub(super) const JSON_FUNCTIONS: [&str; 15] = [
+    "array_to_json",
+    "json",
+    "json_array",
+    "json_extract",
+    "json_extract_path",
+    "json_group_array",
+    "json_group_object",
+    "json_merge_patch",
+    "json_object",
+    "json_of_value",
+    "json_quote",
+    "json_structure",
+    "row_to_json",
+    "to_json",
+    "try_json_of_value",
+];
 
 /// Functions whose results are times of a day.
 const TIMES_OF_DAY: [&str; 3] = ["make_time", "time_moved", "time_moved_back"];

@@ -193,7 +193,6 @@ impl ExpressionRewrite<'_, '_> {
 pub(super) fn widen(data_type: &mut SqlType) {
     match data_type {
         SqlType::Float(ExactNumberInfo::None) => *data_type = SqlType::Real,
-        SqlType::JSON | SqlType::JSONB => *data_type = SqlType::Varchar(None),
         SqlType::HugeInt | SqlType::Int128 => *data_type = SqlType::BigInt(None),
         SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info)
             if *info == ExactNumberInfo::None =>

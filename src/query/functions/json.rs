@@ -88,16 +88,20 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             Some(type_of(found).to_owned())
         })?))
     }),
-    scalar("to_json", (1, 1), text, |columns| {
-        let texts = texts_of(&columns[0])?;
-        let known = columns[0].is_not_null();
-        Ok(texts_column(
-            texts
-                .into_iter()
-                .zip(known.iter())
-                .map(|(text, known)| (known == Some(true)).then_some(text))
-                .collect(),
-        ))
+    scalar("to_json", (1, 1), text, |columns| print_values(&columns[0])),
+    scalar("json_of_value", (1, 1), text, |columns| {
+        cast_to_json(&columns[0], false)
+    }),
+    scalar("try_json_of_value", (1, 1), text, |columns| {
+        cast_to_json(&columns[0], true)
+    }),
+    scalar("json_within", (1, 1), type_of_json_within, |columns| {
+        let texts = columns[0]
+            .cast(&DataType::String)?
+            .with_name(JSON_FIELD.into());
+        let field = texts.as_materialized_series();
+        let fields = std::iter::once(field);
+        Ok(StructChunked::from_series(PlSmallStr::EMPTY, field.len(), fields)?.into_column())
     }),
     scalar("json_array", (0, ARGUMENTS_MAX), text, json_array),
     scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
@@ -108,6 +112,46 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
 
 /// Most arguments of a function that takes any number.
 const ARGUMENTS_MAX: usize = 1000;
+
+/// Name of the only field of structs that are JSON within another value.
+const JSON_FIELD: &str = "__json";
+
+fn type_of_json_within(_: &[DataType]) -> PolarsResult<DataType> {
+    let field = Field::new(JSON_FIELD.into(), DataType::String);
+    Ok(DataType::Struct(vec![field]))
+}
+
+/// Values as JSON; null for null.
+fn print_values(values: &Column) -> PolarsResult<Column> {
+    let texts = texts_of(values)?;
+    let known = values.is_not_null();
+    Ok(texts_column(
+        texts
+            .into_iter()
+            .zip(known.iter())
+            .map(|(text, known)| (known == Some(true)).then_some(text))
+            .collect(),
+    ))
+}
+
+/// Values cast to JSON: texts are JSON already, and stay as they are.
+fn cast_to_json(values: &Column, is_try: bool) -> PolarsResult<Column> {
+    let is_text = matches!(
+        values.dtype(),
+        DataType::String | DataType::Categorical(..) | DataType::Enum(..)
+    );
+    if !is_text {
+        return print_values(values);
+    }
+    let texts = std::slice::from_ref(values);
+    Ok(texts_column(of_texts(texts, |[json]| {
+        match parse_json(json) {
+            Ok(_) => Ok(Some(json.to_owned())),
+            Err(_) if is_try => Ok(None),
+            Err(error) => Err(error),
+        }
+    })?))
+}
 
 fn json_array(columns: &[Column]) -> PolarsResult<Column> {
     let texts = columns
@@ -182,6 +226,10 @@ fn print_object(members: impl IntoIterator<Item = String>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
+fn is_json_within(fields: &[Field]) -> bool {
+    matches!(fields, [field] if field.name().as_str() == JSON_FIELD)
+}
+
 /// The values as JSON; `null` for null. Fractions that are no JSON numbers are texts.
 fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
     let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
@@ -208,6 +256,11 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(",")));
                 (0..lists.len()).map(text).map(or_null).collect()
             }
+        }
+        DataType::Struct(fields) if is_json_within(fields) => {
+            let fields = column.struct_()?.fields_as_series();
+            let texts = fields[0].str()?.iter();
+            texts.map(|text| or_null(text.map(str::to_owned))).collect()
         }
         DataType::Struct(_) => {
             let known = column.is_not_null();
