@@ -57,11 +57,12 @@ fn type_of_call(expr: &Expr) -> Option<&'static str> {
             SqlType::Uuid => Some("UUID"),
             _ => None,
         },
+        // Of other values the arrow takes fields of structs.
         Expr::BinaryOp {
+            left,
             op: BinaryOperator::Arrow,
             right,
-            ..
-        } => Some(type_of_extracted(right)),
+        } if type_of_call(left) == Some("JSON") => Some(type_of_extracted(right)),
         Expr::Function(function) => {
             let name = name_of(function);
             match name.as_str() {
