@@ -337,3 +337,27 @@ fn lists_of_decimal_numbers_have_the_digits_of_all() {
         ]]),
     )]);
 }
+
+#[test]
+fn sums_of_decimal_numbers_in_windows_and_lists_are_exact() {
+    let numbers = "(SELECT unnest([0.1::DECIMAL(3, 2), 0.2::DECIMAL(3, 2), NULL]) AS x)";
+    let running = format!(
+        "SELECT (sum(x) OVER (ORDER BY x))::VARCHAR, typeof(s), s = 0.3 \
+            FROM (SELECT x, sum(x) OVER () AS s FROM {numbers}) ORDER BY x LIMIT 2"
+    );
+    assert_eq!(
+        rows(&running),
+        [
+            json!(["0.10", "DECIMAL(38,2)", true]),
+            json!(["0.30", "DECIMAL(38,2)", true])
+        ]
+    );
+    let listed = format!(
+        "SELECT list_sum(l)::VARCHAR, list_sum(l) = 0.3, typeof(list_sum(l)), list_avg(l) > 0.14 \
+            FROM (SELECT list(x) AS l FROM {numbers})"
+    );
+    assert_eq!(
+        rows(&listed),
+        [json!(["0.30", true, "DECIMAL(38,2)", true])]
+    );
+}
