@@ -473,8 +473,10 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: op @ (BinaryOperator::Plus | BinaryOperator::Minus),
                 right,
-            } if self.is_date(left) && self.is_whole(right)
-                || *op == BinaryOperator::Plus && self.is_whole(left) && self.is_date(right) =>
+            } if self.is_date(left) && self.is_day_count(right)
+                || *op == BinaryOperator::Plus
+                    && self.is_day_count(left)
+                    && self.is_date(right) =>
             {
                 let days = |side: &Expr| expression("CAST(_0 AS INTEGER)", vec![side.clone()]);
                 let template = format!("CAST(CAST((_0 {op} _1) AS INTEGER) AS DATE)");

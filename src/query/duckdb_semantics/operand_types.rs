@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use super::expressions::{expression, is_null, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
-use super::written_values::{arguments_of, digits_of, is_interval, is_text_type};
+use super::written_values::{arguments_of, digits_of, is_integer, is_interval, is_text_type};
 use crate::query::functions;
 use crate::query::type_names::MADE_FIELDS;
 
@@ -287,6 +287,20 @@ impl ExpressionRewrite<'_, '_> {
                     || self.is_moved_time(left)
             }
             _ => false,
+        }
+    }
+
+    /// True for whole numbers that count days, also those that are cast or computed.
+    pub(super) fn is_day_count(&self, expr: &Expr) -> bool {
+        use BinaryOperator::{Minus, Multiply, Plus};
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_integer(data_type),
+            Expr::BinaryOp {
+                left,
+                op: Plus | Minus | Multiply,
+                right,
+            } => self.is_day_count(left) && self.is_day_count(right),
+            other => self.is_whole(other),
         }
     }
 

@@ -203,7 +203,7 @@ pub(super) fn widen(data_type: &mut SqlType) {
     }
 }
 
-fn is_integer(data_type: &SqlType) -> bool {
+pub(super) fn is_integer(data_type: &SqlType) -> bool {
     use SqlType::{
         BigInt, Int, Int2, Int4, Int8, Integer, SmallInt, TinyInt, UBigInt, USmallInt, UTinyInt,
     };

@@ -729,3 +729,27 @@ fn tuples_of_several_types_are_compared_each_with_its_own() {
         (sql("9007199254740992").as_str(), json!([[1]])),
     ]);
 }
+
+#[test]
+fn words_of_other_databases_are_names() {
+    all(&[
+        (
+            "SELECT [3, 4][1:1] top, 2 sort, 3 AS format",
+            json!([[[3], 2, 3]]),
+        ),
+        (
+            "SELECT start.y, x FROM (SELECT 1 AS x) top, (SELECT 2 AS y) start",
+            json!([[2, 1]]),
+        ),
+    ]);
+    assert_eq!(names("SELECT 1 top"), ["top"]);
+}
+
+#[test]
+fn dates_are_moved_by_computed_numbers_of_days() {
+    all(&[(
+        "SELECT d + n::INT, d - (n::INT + 1), n::INT + d FROM (SELECT DATE '2021-01-01' AS d, \
+            row_number() OVER () AS n FROM data LIMIT 1)",
+        json!([["2021-01-02", "2020-12-30", "2021-01-02"]]),
+    )]);
+}
