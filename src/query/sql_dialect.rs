@@ -23,7 +23,7 @@ const POWER_PRECEDENCE: u8 = 45;
 const COLUMN_ALIASES: [Keyword; 3] = [Keyword::DISTRIBUTE, Keyword::SORT, Keyword::TOP];
 
 /// Such words that name tables.
-const TABLE_ALIASES: [Keyword; 13] = [
+const TABLE_ALIASES: [Keyword; 12] = [
     Keyword::CLUSTER,
     Keyword::CONNECT,
     Keyword::DISTRIBUTE,
@@ -31,7 +31,6 @@ const TABLE_ALIASES: [Keyword; 13] = [
     Keyword::OUTPUT,
     Keyword::PARTITION,
     Keyword::PREWHERE,
-    Keyword::SET,
     Keyword::SETTINGS,
     Keyword::SORT,
     Keyword::START,
