@@ -25,6 +25,8 @@ use polars::prelude::{
     TimeZone, UInt8Type, UInt16Type, UInt32Type, UInt64Type, polars_err,
 };
 
+use super::type_names::name_in_result;
+
 /// Converts `arrays` to an engine column `name`. `dtype` is the file type, used for columns without
 /// rows.
 pub(super) fn series(name: &str, dtype: &FileType, arrays: Vec<ArrayRef>) -> PolarsResult<Series> {
@@ -453,7 +455,8 @@ pub(super) fn file_array(series: &Series) -> PolarsResult<ArrayRef> {
                 .map(file_array)
                 .collect::<PolarsResult<Vec<_>>>()?;
             let fields = members.iter().zip(&arrays).map(|(member, array)| {
-                FileField::new(member.name().as_str(), array.data_type().clone(), true)
+                let name = name_in_result(member.name());
+                FileField::new(name.into_owned(), array.data_type().clone(), true)
             });
             let known = Some(known).filter(|known| known.null_count() > 0);
             Arc::new(

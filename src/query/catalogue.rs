@@ -6,12 +6,16 @@ use polars::prelude::*;
 use super::type_names::type_name;
 
 /// The columns of a result: `DESCRIBE`. `written` are the types of columns for which the engine has
-/// others.
+/// others, by the text of the query, `wide` those by its plan.
 pub(super) fn describe_columns(
     schema: &Schema,
     written: &[Option<String>],
+    wide: Vec<Option<String>>,
 ) -> PolarsResult<DataFrame> {
     let mut types = types(schema);
+    for (name, wide) in types.iter_mut().zip(wide) {
+        *name = wide.unwrap_or_else(|| name.clone());
+    }
     if written.len() == types.len() {
         for (name, written) in types.iter_mut().zip(written) {
             *name = written.clone().unwrap_or_else(|| name.clone());

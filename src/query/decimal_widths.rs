@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use polars::prelude::{DataType, UnknownKind};
+
 /// Most digits of a decimal number.
 pub(super) const DIGITS: usize = 38;
 
@@ -20,6 +22,24 @@ impl DecimalWidth {
     /// Of an integer of a type that has numbers of so many digits.
     pub fn of_integers(width: usize) -> Self {
         Self { width, scale: 0 }
+    }
+
+    /// Of the exact numbers of a type of the engine; `None` for other types.
+    pub fn of_type(dtype: &DataType) -> Option<Self> {
+        Some(match dtype {
+            DataType::Decimal(width, scale) => Self {
+                width: *width,
+                scale: *scale,
+            },
+            DataType::Int8 | DataType::UInt8 => Self::of_integers(3),
+            DataType::Int16 | DataType::UInt16 => Self::of_integers(5),
+            DataType::Int32 | DataType::UInt32 | DataType::Unknown(UnknownKind::Int(_)) => {
+                Self::of_integers(10)
+            }
+            DataType::Int64 => Self::of_integers(19),
+            DataType::UInt64 => Self::of_integers(20),
+            _ => return None,
+        })
     }
 
     /// Of an unsigned number as it is written; `None` of one with a power of ten and of one with

@@ -8,6 +8,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::decimal_widths::DIGITS;
 use super::engine_errors::refusal;
 use super::nested_values::{
     ListRanges, ListsBuilder, broadcast_column, broadcast_row, cast_to, common_type,
@@ -234,6 +235,7 @@ fn sum_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     Ok(match element_type(dtypes)? {
         DataType::UInt64 => DataType::UInt64,
         item if item.is_integer() || item.is_bool() || item.is_null() => DataType::Int64,
+        DataType::Decimal(_, scale) => DataType::Decimal(DIGITS, scale),
         item if item.is_numeric() => DataType::Float64,
         item => {
             return Err(refusal(format!(
@@ -482,6 +484,19 @@ fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let dtype = sum_type(&dtypes(columns))?;
+    if let DataType::Decimal(width, scale) = dtype {
+        let physical = lists.elements.to_physical_repr();
+        // Elements are looked up one by one.
+        let digits = physical.i128()?.rechunk();
+        let sums = (0..lists.len()).map(|row| {
+            let known = lists.row(row)?.filter_map(|place| digits.get(place));
+            known.reduce(i128::wrapping_add)
+        });
+        return Ok(sums
+            .collect::<Int128Chunked>()
+            .into_decimal_unchecked(width, scale)
+            .into_column());
+    }
     if !dtype.is_integer() {
         let numbers = lists.elements.cast(&DataType::Float64)?;
         let numbers = numbers.f64()?;

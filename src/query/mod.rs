@@ -67,6 +67,7 @@ mod lexemes;
 mod list_aggregates;
 mod list_functions;
 mod list_lambda;
+mod list_texts;
 mod maps;
 mod name_forms;
 mod nested_plans;

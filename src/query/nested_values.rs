@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use polars::prelude::*;
 
+use super::decimal_widths::DecimalWidth;
 use super::engine_errors::refusal;
 use super::type_names::type_name;
 use super::whole_numbers::{limits, too_large, type_of};
@@ -115,7 +116,13 @@ fn unify_types(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
         _ if one == other => one.clone(),
         (Null, dtype) | (dtype, Null) => dtype.clone(),
         (Float64, dtype) | (dtype, Float64) if dtype.is_numeric() => Float64,
-        (Decimal(..), dtype) | (dtype, Decimal(..)) if dtype.is_numeric() => Float64,
+        (Decimal(..), dtype) | (dtype, Decimal(..)) if dtype.is_numeric() => {
+            let widths = DecimalWidth::of_type(one).zip(DecimalWidth::of_type(other));
+            widths.map_or(Float64, |(one, other)| {
+                let joined = one.common_width(other);
+                Decimal(joined.width, joined.scale)
+            })
+        }
         (Float32, dtype) | (dtype, Float32) if dtype.is_integer() => Float32,
         (Boolean, dtype) | (dtype, Boolean) if dtype.is_integer() => dtype.clone(),
         (Date, Datetime(_, None)) | (Datetime(_, None), Date) => {

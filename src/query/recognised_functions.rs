@@ -8,11 +8,13 @@ use polars::prelude::udf::UserDefinedFunction;
 
 struct RecognisedFunctions {
     negation: OnceLock<Option<UserDefinedFunction>>,
+    type_of: OnceLock<Option<UserDefinedFunction>>,
     written_list: OnceLock<Option<UserDefinedFunction>>,
 }
 
 static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
     negation: OnceLock::new(),
+    type_of: OnceLock::new(),
     written_list: OnceLock::new(),
 };
 
@@ -21,6 +23,8 @@ static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
 pub(super) enum RecognisedFunction {
     /// The sign `-`.
     Negation,
+    /// `typeof`.
+    TypeOf,
     /// `list_value`, as which `[…]` is written.
     WrittenList,
 }
@@ -29,6 +33,7 @@ impl RecognisedFunction {
     fn slot(self) -> &'static OnceLock<Option<UserDefinedFunction>> {
         match self {
             Self::Negation => &RECOGNISED.negation,
+            Self::TypeOf => &RECOGNISED.type_of,
             Self::WrittenList => &RECOGNISED.written_list,
         }
     }

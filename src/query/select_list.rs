@@ -21,6 +21,7 @@ use super::source_span::StatementSource;
 use super::syntax_walk::{walk_tree, walk_tree_mut};
 use super::text_patterns::of_like;
 use super::token_spellings::{OTHER_COLUMNS, POSITION, UNPACKED_COLUMNS};
+use super::type_names::number_of_unnamed_field;
 use super::{advice, column_names};
 use crate::error::{Error, Result};
 
@@ -628,6 +629,14 @@ fn field(of: &Expr, name: &str) -> Expr {
     expression("struct_extract(_0, _1)", vec![of.clone(), literal(name)])
 }
 
+/// The name of the column of a field of a struct.
+fn column_of_field(name: &str) -> String {
+    match number_of_unnamed_field(name) {
+        Some(number) => format!("element{number}"),
+        None => name.to_owned(),
+    }
+}
+
 /// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no
 /// struct.
 fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
@@ -647,7 +656,7 @@ fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(E
                 Some(DataType::Struct(fields)) => Some(
                     fields
                         .iter()
-                        .map(|found| (field(expr, found.name()), found.name().to_string()))
+                        .map(|found| (field(expr, found.name()), column_of_field(found.name())))
                         .collect(),
                 ),
                 _ => None,

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     LambdaFunction, LambdaFunctionParameter, LambdaSyntax, OneOrManyWithParens, UnaryOperator,
 };
 use sqlparser::dialect::{Dialect, GenericDialect};
-use sqlparser::keywords::Keyword;
+use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token, Word};
 
@@ -17,6 +17,26 @@ use crate::error::Result;
 
 /// Precedence of `**`: above multiplication, below casts.
 const POWER_PRECEDENCE: u8 = 45;
+
+/// Words that the parser keeps for clauses of other databases, and that name columns in DuckDB, also
+/// without AS.
+const COLUMN_ALIASES: [Keyword; 3] = [Keyword::DISTRIBUTE, Keyword::SORT, Keyword::TOP];
+
+/// Such words that name tables.
+const TABLE_ALIASES: [Keyword; 12] = [
+    Keyword::CLUSTER,
+    Keyword::CONNECT,
+    Keyword::DISTRIBUTE,
+    Keyword::FORMAT,
+    Keyword::OUTPUT,
+    Keyword::PARTITION,
+    Keyword::PREWHERE,
+    Keyword::SETTINGS,
+    Keyword::SORT,
+    Keyword::START,
+    Keyword::TOP,
+    Keyword::VIEW,
+];
 
 /// Exponentiation operator.
 pub(super) const POWER: &str = "**";
@@ -70,6 +90,14 @@ impl Dialect for DuckDb {
         supports_numeric_literal_underscores supports_limit_comma supports_notnull_operator
         supports_bitwise_shift_operators supports_named_fn_args_with_assignment_operator
         supports_factorial_operator supports_string_escape_constant
+    }
+
+    fn is_column_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        COLUMN_ALIASES.contains(keyword) || !RESERVED_FOR_COLUMN_ALIAS.contains(keyword)
+    }
+
+    fn is_table_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        TABLE_ALIASES.contains(keyword) || !RESERVED_FOR_TABLE_ALIAS.contains(keyword)
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {

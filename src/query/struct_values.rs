@@ -8,19 +8,63 @@ use polars::prelude::*;
 use super::engine_errors::refusal;
 use super::list_functions::elementwise;
 use super::nested_values::{broadcast_column, row_count};
+use super::type_names::{number_of_unnamed_field, type_name, unnamed_field};
 use crate::text::PrintableLine;
 
-/// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty
-/// names.
+/// Names in the engine of the fields of `row(…)`, which have none.
 pub(super) fn unnamed_field_names(count: usize) -> Vec<String> {
-    (1..=count).map(|number| format!("v{number}")).collect()
+    (1..=count).map(unnamed_field).collect()
 }
 
 /// True for the fields of a struct that `row(…)` makes.
 pub(super) fn are_unnamed(fields: &[Series]) -> bool {
-    let names = unnamed_field_names(fields.len());
-    let mut pairs = fields.iter().zip(&names);
-    !fields.is_empty() && pairs.all(|(field, name)| field.name().as_str() == name)
+    !fields.is_empty()
+        && fields
+            .iter()
+            .all(|field| number_of_unnamed_field(field.name()).is_some())
+}
+
+/// A function that gives the field with a number from 1 of structs.
+pub(super) fn numbered_field(called: &str, number: usize) -> UserDefinedFunction {
+    elementwise(
+        called,
+        move |dtypes| type_of_numbered_field(dtypes, number),
+        move |columns| take_numbered_field(columns, number),
+    )
+}
+
+fn type_of_numbered_field(dtypes: &[DataType], number: usize) -> PolarsResult<DataType> {
+    let fields = match dtypes.first() {
+        Some(DataType::Struct(fields)) => fields,
+        Some(DataType::Null) => return Ok(DataType::Null),
+        other => {
+            let dtype = type_name(other.unwrap_or(&DataType::Null));
+            return Err(refusal(format!(
+                "a struct is needed, not a value of the type {dtype}"
+            )));
+        }
+    };
+    let field = number.checked_sub(1).and_then(|at| fields.get(at));
+    field.map(|field| field.dtype().clone()).ok_or_else(|| {
+        let count = fields.len();
+        refusal(format!(
+            "the struct has {count} fields, and no field {number}"
+        ))
+    })
+}
+
+fn take_numbered_field(columns: &[Column], number: usize) -> PolarsResult<Column> {
+    let structs = &columns[0];
+    if structs.dtype().is_null() {
+        return Ok(structs.clone());
+    }
+    let fields = structs.struct_()?.fields_as_series();
+    let Some(field) = number.checked_sub(1).and_then(|at| fields.get(at)) else {
+        return Err(refusal("the struct has fewer fields"));
+    };
+    let nulls = Series::full_null(PlSmallStr::EMPTY, field.len(), field.dtype());
+    let values = field.zip_with(&structs.is_not_null(), &nulls)?;
+    Ok(values.into_column())
 }
 
 /// A name that two fields have, in any case.

@@ -10,6 +10,28 @@ const KEYWORDS: &str = include_str!("duckdb_keywords.txt");
 /// Names of the fields of maps that a query makes, by which its results are maps and not lists.
 pub(super) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"];
 
+/// What the names of the fields of `row(…)` begin with, before their number: these fields have no
+/// names, but the engine takes no empty ones.
+const UNNAMED_FIELD: &str = "__row_field_";
+
+/// The name in the engine of a field of `row(…)` with a number from 1.
+pub(super) fn unnamed_field(number: usize) -> String {
+    format!("{UNNAMED_FIELD}{number}")
+}
+
+/// The number of a field of `row(…)`; `None` for fields with names.
+pub(super) fn number_of_unnamed_field(name: &str) -> Option<usize> {
+    name.strip_prefix(UNNAMED_FIELD)?.parse().ok()
+}
+
+/// The name of a field in a result, where each has one.
+pub(super) fn name_in_result(name: &str) -> Cow<'_, str> {
+    match number_of_unnamed_field(name) {
+        Some(number) => Cow::Owned(format!("v{number}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
 /// Types of keys and values of a map that a query makes, given the type of its entries.
 pub(super) fn map_types(entry: &DataType) -> Option<[&DataType; 2]> {
     match entry {
@@ -58,8 +80,11 @@ pub(super) fn type_name(dtype: &DataType) -> String {
             let fields: Vec<String> = fields
                 .iter()
                 .map(|field| {
-                    let name = quote_name(field.name());
-                    format!("{name} {}", type_name(field.dtype()))
+                    let dtype = type_name(field.dtype());
+                    match number_of_unnamed_field(field.name()) {
+                        Some(_) => dtype,
+                        None => format!("{} {dtype}", quote_name(field.name())),
+                    }
                 })
                 .collect();
             return format!("STRUCT({})", fields.join(", "));

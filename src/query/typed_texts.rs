@@ -8,6 +8,40 @@ use super::time_texts::{self, UnreadText};
 use super::type_names::type_name;
 use crate::text::PrintableLine;
 
+/// The type as which texts are read that are cast to `to`; `None` for types that the engine reads
+/// as DuckDB does.
+pub(super) fn type_of_reading(to: &DataType) -> Option<DataType> {
+    Some(match to {
+        dtype if dtype.is_unsigned_integer() => DataType::UInt64,
+        dtype if dtype.is_integer() => DataType::Int64,
+        dtype if dtype.is_float() => DataType::Float64,
+        DataType::Boolean | DataType::Date | DataType::Time | DataType::Decimal(..) => to.clone(),
+        DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
+        _ => return None,
+    })
+}
+
+/// As [`read`], which fails for a text that is no such value unless `is_try`.
+///
+/// # Errors
+/// As [`read`], and [`crate::error::Kind::Usage`] for the first such text.
+pub(super) fn read_each(
+    texts: &StringChunked,
+    dtype: &DataType,
+    is_try: bool,
+) -> PolarsResult<Column> {
+    let column = read(texts, dtype)?;
+    if !is_try && column.null_count() > texts.null_count() {
+        let nulls = column.is_null();
+        let mut pairs = texts.iter().zip(nulls.iter());
+        let failed = pairs
+            .find_map(|(text, null)| text.filter(|_| null == Some(true)))
+            .unwrap_or_default();
+        return Err(no_value(failed, dtype));
+    }
+    Ok(column)
+}
+
 /// Texts as values of a type: BIGINT, UBIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIME or TIMESTAMP.
 /// Null for texts that are no such value.
 ///

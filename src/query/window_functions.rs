@@ -8,6 +8,7 @@ use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 use sqlparser::ast::WindowFrameUnits;
 
+use super::decimal_widths::DIGITS;
 use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
 use super::function_registry;
@@ -152,6 +153,9 @@ impl WindowDefinition {
             | WindowFunction::Ntile
             | WindowFunction::Count => DataType::Int64,
             WindowFunction::Sum if is_whole(&first()) => DataType::Int64,
+            WindowFunction::Sum if let DataType::Decimal(_, scale) = first() => {
+                DataType::Decimal(DIGITS, scale)
+            }
             WindowFunction::Sum => DataType::Float64,
             WindowFunction::Engine(aggregate) => {
                 let columns = arguments
@@ -618,6 +622,11 @@ impl WindowDefinition {
                 .collect::<Int64Chunked>()
                 .into_column());
         }
+        if let (WindowFunction::Sum, DataType::Decimal(_, scale)) = (&self.function, values.dtype())
+        {
+            let counts: Vec<u32> = frames.iter().map(&count).collect();
+            return sum_decimals(rows, &frames, &counts, values, *scale);
+        }
         let values = values.cast(&DataType::Float64)?;
         let values = values.f64()?;
         let number = |at: usize| values.get(rows.order[at] as usize).unwrap_or(0.0);
@@ -898,6 +907,31 @@ impl<T: Copy> RangeTree<T> {
         }
         joined
     }
+}
+
+/// The sums of decimal numbers in frames with `counts` known values, null where there are none.
+fn sum_decimals(
+    rows: &PartitionedRows,
+    frames: &[FrameParts],
+    counts: &[u32],
+    values: &Column,
+    scale: usize,
+) -> PolarsResult<Column> {
+    let physical = values.as_materialized_series().to_physical_repr();
+    // Rows are looked up one by one.
+    let digits = physical.i128()?.rechunk();
+    let mut sums = vec![0i128; rows.order.len() + 1];
+    for (at, row) in rows.order.iter().enumerate() {
+        sums[at + 1] = sums[at].wrapping_add(digits.get(*row as usize).unwrap_or(0));
+    }
+    let of_part = |part: &Range<usize>| sums[part.end].wrapping_sub(sums[part.start]);
+    let of_frames = frames.iter().zip(counts).map(|(frame, count)| {
+        (*count > 0).then(|| frame.iter().map(of_part).fold(0, i128::wrapping_add))
+    });
+    Ok(restore_row_order(rows, of_frames)
+        .collect::<Int128Chunked>()
+        .into_decimal_unchecked(DIGITS, scale)
+        .into_column())
 }
 
 /// A sum of `count` whole numbers as BIGINT; `None` of no numbers.

@@ -156,20 +156,7 @@ fn width_of(expression: &Expr, schema: &Schema) -> Option<DecimalWidth> {
     if is_written_beyond_32_bits(expression) {
         return Some(DecimalWidth::of_integers(19));
     }
-    Some(match expression.to_field(schema).ok()?.dtype() {
-        DataType::Decimal(width, scale) => {
-            let (width, scale) = (*width, *scale);
-            DecimalWidth { width, scale }
-        }
-        DataType::Int8 | DataType::UInt8 => DecimalWidth::of_integers(3),
-        DataType::Int16 | DataType::UInt16 => DecimalWidth::of_integers(5),
-        DataType::Int32 | DataType::UInt32 | DataType::Unknown(UnknownKind::Int(_)) => {
-            DecimalWidth::of_integers(10)
-        }
-        DataType::Int64 => DecimalWidth::of_integers(19),
-        DataType::UInt64 => DecimalWidth::of_integers(20),
-        _ => return None,
-    })
+    DecimalWidth::of_type(expression.to_field(schema).ok()?.dtype())
 }
 
 /// A sum, difference, product or remainder of exact numbers of which one is a decimal number, with

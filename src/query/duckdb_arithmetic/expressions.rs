@@ -17,17 +17,35 @@ pub(super) fn binary_expression(left: Expr, op: Operator, right: Expr) -> Expr {
     }
 }
 
+/// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
+pub(super) fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
+    match plan {
+        DslPlan::Filter { input, .. }
+        | DslPlan::Sort { input, .. }
+        | DslPlan::Slice { input, .. } => schema_of(input),
+        other => LazyFrame::from(other.clone()).collect_schema(),
+    }
+}
+
+/// True for functions whose arguments have one type.
+pub(super) fn has_one_type(function: &FunctionExpr) -> bool {
+    matches!(
+        function,
+        FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal
+    )
+}
+
+/// The type of an expression over rows of `schema`; that of a null for one without a type.
+pub(super) fn type_of_expression(expression: &Expr, schema: &Schema) -> DataType {
+    expression
+        .to_field(schema)
+        .map_or(DataType::Null, |field| field.dtype().clone())
+}
+
 /// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine
 /// reads as DuckDB does.
 pub(super) fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
-    let read = match to {
-        dtype if dtype.is_unsigned_integer() => DataType::UInt64,
-        dtype if dtype.is_integer() => DataType::Int64,
-        dtype if dtype.is_float() => DataType::Float64,
-        DataType::Boolean | DataType::Date | DataType::Time | DataType::Decimal(..) => to.clone(),
-        DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
-        _ => return None,
-    };
+    let read = typed_texts::type_of_reading(to)?;
     let of = read.clone();
     Some(elementwise(
         "read_text",
@@ -40,16 +58,7 @@ fn read_texts(columns: &[Column], dtype: &DataType, is_try: bool) -> PolarsResul
     let [texts] = columns else {
         return Err(refusal("a text is one column"));
     };
-    let column = typed_texts::read(texts.str()?, dtype)?;
-    if !is_try && column.null_count() > texts.null_count() {
-        let nulls = column.is_null();
-        let mut pairs = texts.str()?.iter().zip(nulls.iter());
-        let failed = pairs
-            .find_map(|(text, null)| text.filter(|_| null == Some(true)))
-            .unwrap_or_default();
-        return Err(typed_texts::no_value(failed, dtype));
-    }
-    Ok(column)
+    typed_texts::read_each(texts.str()?, dtype, is_try)
 }
 
 pub(super) fn broadcast_value<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>

@@ -7,6 +7,7 @@ mod decimals;
 mod expressions;
 mod fractions;
 mod whole_arithmetic;
+mod wide_integers;
 
 use std::ops::Neg;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use polars::prelude::*;
 
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
+use crate::query::list_texts::list_reader;
 use crate::query::plan_inputs::map_inputs;
 use crate::query::recognised_functions::RecognisedFunction;
 use crate::query::{constant_folding, durations, nested_plans, quantiles, value_texts};
@@ -23,12 +25,13 @@ use comparisons::{
     as_floats, compared_with_negative, comparison, signed_beside_unsigned, texts_as_truths,
     without_zones,
 };
-use expressions::{binary_expression, text_cast};
+use expressions::{binary_expression, has_one_type, schema_of, text_cast, type_of_expression};
 use fractions::{
     extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
     rounding_function, single, with_doubles,
 };
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
+use wide_integers::{marked_as_arithmetic, marked_as_sum, name_types, name_wide_types, names_type};
 
 pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
 pub(super) use decimals::type_of_compared_decimals;
@@ -37,6 +40,17 @@ pub(super) use whole_arithmetic::narrowing_function;
 /// The plan with DuckDB's arithmetic. Call just before collecting.
 pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     plan(frame.logical_plan).map(LazyFrame::from)
+}
+
+/// The columns of a result with the types that they have in DuckDB, and the names of those types
+/// for which the engine has others.
+pub(super) fn typed_columns_of_result(
+    frame: LazyFrame,
+) -> PolarsResult<(SchemaRef, Vec<Option<String>>)> {
+    let plan = plan(frame.logical_plan)?;
+    let schema = LazyFrame::from(plan.clone()).collect_schema()?;
+    let names = name_wide_types(&plan, &schema)?;
+    Ok((schema, names))
 }
 
 /// The columns of a result with the types that they have in DuckDB.
@@ -163,7 +177,8 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
 
 /// Rewrites expressions over the rows of `input`.
 fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
-    let is_other = |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part);
+    let is_other =
+        |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part) || names_type(part);
     if !expressions
         .iter()
         .any(|expression| expression.into_iter().any(is_other))
@@ -173,20 +188,11 @@ fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsRe
     let schema = schema_of(input)?;
     let with_meaning =
         |part| nested_plans::rewrite_nested(rewrite_expression(part, &schema)?, &schema);
-    expressions
+    let expressions = expressions
         .into_iter()
         .map(|expression| expression.try_map_expr(with_meaning))
-        .collect()
-}
-
-/// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
-fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
-    match plan {
-        DslPlan::Filter { input, .. }
-        | DslPlan::Sort { input, .. }
-        | DslPlan::Slice { input, .. } => schema_of(input),
-        other => LazyFrame::from(other.clone()).collect_schema(),
-    }
+        .collect::<PolarsResult<Vec<_>>>()?;
+    name_types(expressions, input)
 }
 
 /// True for expressions whose result may differ in DuckDB.
@@ -258,21 +264,6 @@ fn computes_with_doubles(function: &FunctionExpr) -> bool {
             | Exp
             | ListExpr(ListFunction::Sum | ListFunction::Mean)
     )
-}
-
-/// True for functions whose arguments have one type.
-fn has_one_type(function: &FunctionExpr) -> bool {
-    matches!(
-        function,
-        FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal
-    )
-}
-
-/// The type of an expression over rows of `schema`; that of a null for one without a type.
-fn type_of_expression(expression: &Expr, schema: &Schema) -> DataType {
-    expression
-        .to_field(schema)
-        .map_or(DataType::Null, |field| field.dtype().clone())
 }
 
 fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
@@ -630,11 +621,11 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             };
             let call = arithmetic_function(kind, dtype.clone())
                 .call(vec![left.as_ref().clone(), right.as_ref().clone()]);
-            let call = if matches!(kind, Arithmetic::Quotient) {
-                marked_as_quotient(call)
-            } else {
-                call
-            };
+            // Its value is computed with the cast that the engine adds.
+            if matches!(kind, Arithmetic::Quotient) {
+                return Ok(marked_as_quotient(call));
+            }
+            let call = marked_as_arithmetic(call);
             if !part.into_iter().all(|part| {
                 matches!(
                     part,
@@ -735,12 +726,12 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     .as_ref()
                     .clone()
                     .cast(DataType::Decimal(decimals::DIGITS, 0));
-                narrowing_function(if whole == DataType::UInt64 {
+                let of = if whole == DataType::UInt64 {
                     whole
                 } else {
                     DataType::Int64
-                })
-                .call(vec![input.sum()])
+                };
+                marked_as_sum(narrowing_function(of).call(vec![input.sum()]))
             }
             _ => part,
         },
@@ -755,7 +746,14 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             when(any.eq(lit(1u8))).then(nan).otherwise(part)
         }
         // The engine makes the result of `//` a signed integer of 64 bits.
-        Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(dtype(expr)),
+        Expr::Cast { ref expr, .. } if is_quotient(expr) => {
+            let quotient = expr.as_ref().clone().cast(dtype(expr));
+            if expr.into_iter().all(is_constant_or_function) {
+                constant_folding::value_of(quotient.clone())?.unwrap_or(quotient)
+            } else {
+                quotient
+            }
+        }
         Expr::Cast {
             ref expr,
             dtype: ref wanted,
@@ -812,8 +810,11 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     options,
                 }
             }
-            (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
-                return Err(refusal("a text can't be cast to a list or a struct"));
+            (DataType::String, Some(DataType::List(item))) => {
+                list_reader(item, !options.is_strict()).call(vec![expr.as_ref().clone()])
+            }
+            (DataType::String, Some(DataType::Struct(_))) => {
+                return Err(refusal("a text can't be cast to a struct"));
             }
             (DataType::String, Some(DataType::Duration(_))) => {
                 return Err(refusal(
@@ -881,6 +882,15 @@ fn cast_null_operand(side: &Arc<Expr>, other: &Expr, schema: &Schema) -> Arc<Exp
         }
         _ => side.clone(),
     }
+}
+
+/// True for constants, and for calls of functions of this program.
+fn is_constant_or_function(part: &Expr) -> bool {
+    matches!(
+        part,
+        Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_))
+            | Expr::AnonymousFunction { .. }
+    )
 }
 
 /// True for numbers of rows.

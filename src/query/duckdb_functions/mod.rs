@@ -54,6 +54,8 @@ enum Gives {
     Like(usize),
     Number,
     Whole,
+    /// An integer of 32 bits.
+    Integer,
     Text,
     Truth,
     Day,
@@ -183,9 +185,9 @@ const FUNCTIONS: &[FunctionEntry] = &[
         ..scalar("row_text", (1, 100), Gives::Text, row_text)
     },
     scalar("translate", (3, 3), Gives::Text, translate),
-    scalar("ascii", (1, 1), Gives::Whole, |c| codes(c, 0)),
-    scalar("unicode", (1, 1), Gives::Whole, |c| codes(c, -1)),
-    scalar("ord", (1, 1), Gives::Whole, |c| codes(c, -1)),
+    scalar("ascii", (1, 1), Gives::Integer, |c| codes(c, 0)),
+    scalar("unicode", (1, 1), Gives::Integer, |c| codes(c, -1)),
+    scalar("ord", (1, 1), Gives::Integer, |c| codes(c, -1)),
     scalar("chr", (1, 1), Gives::Text, characters),
     FunctionEntry {
         shown: "-",
@@ -422,6 +424,7 @@ impl Gives {
             Self::ListOf(at) => DataType::List(Box::new(argument_type(fields, at))),
             Self::Number | Self::NumberOrSpan => DataType::Float64,
             Self::Whole => DataType::Int64,
+            Self::Integer => DataType::Int32,
             Self::Text => DataType::String,
             Self::Truth => DataType::Boolean,
             Self::Day => DataType::Date,

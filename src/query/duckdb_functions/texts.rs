@@ -299,12 +299,12 @@ fn translate_letters(text: &str, from: &str, to: &str) -> String {
 }
 
 /// Number of the first character of each text, `empty` for an empty one.
-pub(super) fn codes(columns: &[Column], empty: i64) -> PolarsResult<Column> {
+pub(super) fn codes(columns: &[Column], empty: i32) -> PolarsResult<Column> {
     let codes = columns[0].str()?.iter().map(|text| {
         let first = text?.chars().next();
-        Some(first.map_or(empty, |letter| i64::from(u32::from(letter))))
+        Some(first.map_or(empty, |letter| u32::from(letter).cast_signed()))
     });
-    Ok(codes.collect::<Int64Chunked>().into_column())
+    Ok(codes.collect::<Int32Chunked>().into_column())
 }
 
 pub(super) fn characters(columns: &[Column]) -> PolarsResult<Column> {

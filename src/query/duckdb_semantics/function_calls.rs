@@ -17,8 +17,8 @@ use super::intervals::{function_of_part, read_age_arguments};
 use super::operand_types::ALIKE_ARGUMENTS;
 use super::rewriting::ExpressionRewrite;
 use super::written_values::{
-    decimal_of, interval_text, is_interval, number, part_of_written_interval, read_written_list,
-    rounded_decimal,
+    decimal_of, field_number, interval_text, is_interval, number, part_of_written_interval,
+    read_written_list, rounded_decimal,
 };
 use super::{call_of, extract_json, regex_match_expression};
 use crate::error::{Error, Result};
@@ -78,6 +78,17 @@ impl ExpressionRewrite<'_, '_> {
             }
             "json_extract" | "json_extract_path" if arity == 2 => {
                 extract_json("json_extract", call.arguments)
+            }
+            "array_to_json" | "json_array" | "json_object" | "json_quote" | "row_to_json"
+            | "to_json"
+                if call.arguments.iter().any(|value| self.is_json(value)) =>
+            {
+                let name = match name.as_str() {
+                    "array_to_json" | "json_quote" | "row_to_json" => "to_json",
+                    name => name,
+                };
+                let values = call.arguments.into_iter();
+                function_call(name, values.map(|value| self.keep_json(value)).collect())
             }
             "json_extract_string" | "json_extract_path_text" if arity == 2 => {
                 extract_json("json_extract_string", call.arguments)
@@ -194,15 +205,7 @@ impl ExpressionRewrite<'_, '_> {
             }
             "round" if arity == 2 && negative_digits(&call.arguments[1]).is_some() => {
                 let power = negative_digits(&call.arguments[1]).unwrap_or(0);
-                let scale = format!("1{}.0", "0".repeat(power));
-                // Of numbers that are infinite or not a number it is 0.
-                let rounded = format!("(round(_0 / {scale}, 0) * {scale})");
-                expression(
-                    &format!(
-                        "CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"
-                    ),
-                    call.arguments,
-                )
+                expression(&format!("round_to_power(_0, {power})"), call.arguments)
             }
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let wanted = text_of(&call.arguments[1]).unwrap_or("").to_lowercase();
@@ -249,6 +252,10 @@ impl ExpressionRewrite<'_, '_> {
                 expression("list_without_elements(NULL)", vec![])
             }
             "array_value" | "list_pack" if arity > 0 => function_call("list_value", call.arguments),
+            "struct_extract" if arity == 2 && field_number(&call.arguments[1]).is_some() => {
+                let number = field_number(&call.arguments[1]).unwrap_or_default();
+                self.numbered_field(call.arguments[0].clone(), number)
+            }
             "struct_pack" if arity > 0 && call.names.len() == arity => {
                 self.struct_of(call.names, call.arguments, span)?
             }
@@ -557,6 +564,23 @@ impl ExpressionRewrite<'_, '_> {
         function_call("date_part", vec![literal(&unit), time.clone()])
     }
 
+    /// A value of a function that makes JSON, in which JSON stays as it is.
+    fn keep_json(&self, value: Expr) -> Expr {
+        if self.is_json(&value) {
+            expression("json_within(_0)", vec![value])
+        } else {
+            value
+        }
+    }
+
+    /// The field of a struct with a number from 1.
+    pub(super) fn numbered_field(&self, structs: Expr, number: usize) -> Expr {
+        let called = self.extra("__field", |called| {
+            struct_values::numbered_field(called, number)
+        });
+        function_call(&called, vec![structs])
+    }
+
     /// An aggregate of the elements of each list.
     fn aggregate_lists(&self, name: &str, lists: Vec<Expr>) -> Expr {
         let called = self.extra("__list_aggregate", |called| list_aggregate(called, name));
@@ -762,7 +786,7 @@ fn negative_digits(expr: &Expr) -> Option<usize> {
             op: UnaryOperator::Minus,
             expr,
         } => number(strip_parentheses(expr))
-            .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
+            .filter(|digits| digits.fract() == 0.0 && (1.0..=308.0).contains(digits))
             .map(|digits| digits as usize),
         _ => None,
     }

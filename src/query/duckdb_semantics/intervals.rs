@@ -5,6 +5,10 @@ use sqlparser::ast::{BinaryOperator, DateTimeField, Expr};
 use super::expressions::{expression, name_of, strip_parentheses};
 use super::written_values::{arguments_of, as_interval, interval_parts, written_interval};
 use crate::query::durations;
+use crate::query::time_texts::IntervalParts;
+
+/// Microseconds of a day.
+const DAY: i128 = 86_400_000_000;
 
 /// True for an interval of months, for which the engine has no type.
 pub(super) fn has_months(expr: &Expr) -> bool {
@@ -73,6 +77,27 @@ pub(super) fn text_of_interval(expr: &Expr) -> Option<String> {
         parts.days,
         parts.micros,
     ))
+}
+
+/// Replaces a written interval by the one of microseconds that it equals in comparisons, where
+/// months have 30 days and days 24 hours.
+pub(super) fn make_comparable(expr: &mut Expr) {
+    let Some(parts) = as_interval(expr).and_then(interval_parts) else {
+        return;
+    };
+    let days = i128::from(parts.months) * 30 + i128::from(parts.days);
+    let micros = days * DAY + i128::from(parts.micros);
+    let compared = i64::try_from(micros).ok().filter(|micros| *micros >= 0);
+    let written = compared.and_then(|micros| {
+        written_interval(IntervalParts {
+            months: 0,
+            days: 0,
+            micros,
+        })
+    });
+    if let Some(interval) = written {
+        *expr = Expr::Interval(interval);
+    }
 }
 
 /// A written interval with the other sign.

@@ -37,15 +37,16 @@ use crate::query::text_patterns::{like_regex, of_whole_text, text_of};
 use crate::text::PrintableLine;
 use expressions::function_call;
 use intervals::{
-    function_of_part, has_months, move_by_months, negated_interval, read_added_months,
-    read_age_arguments, text_of_interval, unit_of_field,
+    function_of_part, has_months, make_comparable, move_by_months, negated_interval,
+    read_added_months, read_age_arguments, text_of_interval, unit_of_field,
 };
 use replacements::{replace_operator_call, replace_try, replace_typeof};
 use rewriting::ExpressionRewrite;
 use written_values::{
-    as_interval, cast_of, computed_decimal, computed_interval, decimal_of, is_constant,
-    is_fraction, is_interval, is_number, is_text_type, make_fraction, part_of_written_interval,
-    read_written_list, spelled_number, widen, written_decimal, written_interval,
+    as_interval, cast_of, computed_decimal, computed_interval, decimal_of, field_number,
+    is_constant, is_fraction, is_interval, is_number, is_text_type, make_fraction,
+    part_of_written_interval, read_written_list, spelled_number, widen, written_decimal,
+    written_interval,
 };
 
 pub(super) use call_clauses::call_of;
@@ -145,6 +146,25 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: op @ (Plus | Minus),
                 right,
+            } if self.is_time_of_day(left) && self.is_duration(right) => {
+                let template = if *op == Minus {
+                    "time_moved_back(_0, _1)"
+                } else {
+                    "time_moved(_0, _1)"
+                };
+                two(template, left, right)
+            }
+            Expr::BinaryOp {
+                left,
+                op: Plus,
+                right,
+            } if self.is_duration(left) && self.is_time_of_day(right) => {
+                two("time_moved(_0, _1)", right, left)
+            }
+            Expr::BinaryOp {
+                left,
+                op: op @ (Plus | Minus),
+                right,
             } if read_added_months(right).is_some()
                 || *op == Plus && read_added_months(left).is_some() =>
             {
@@ -154,6 +174,8 @@ impl ExpressionRewrite<'_, '_> {
                 }
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
+                make_comparable(left);
+                make_comparable(right);
                 self.read_as_other(left, right)?;
                 self.read_as_other(right, left)?;
                 return Ok(());
@@ -161,6 +183,9 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Between {
                 expr, low, high, ..
             } => {
+                make_comparable(expr);
+                make_comparable(low);
+                make_comparable(high);
                 self.read_as_other(expr, low)?;
                 self.read_as_other(expr, high)?;
                 return Ok(());
@@ -217,6 +242,19 @@ impl ExpressionRewrite<'_, '_> {
                 "age_text(_0, _1)",
                 read_age_arguments(value).unwrap_or_default(),
             ),
+            Expr::Cast {
+                kind,
+                expr: value,
+                data_type: SqlType::JSON | SqlType::JSONB,
+                ..
+            } => {
+                let template = if *kind == CastKind::TryCast {
+                    "try_json_of_value(_0)"
+                } else {
+                    "json_of_value(_0)"
+                };
+                expression(template, vec![*value.clone()])
+            }
             Expr::Cast {
                 kind,
                 expr: value,
@@ -436,8 +474,10 @@ impl ExpressionRewrite<'_, '_> {
                 left,
                 op: op @ (BinaryOperator::Plus | BinaryOperator::Minus),
                 right,
-            } if self.is_date(left) && self.is_whole(right)
-                || *op == BinaryOperator::Plus && self.is_whole(left) && self.is_date(right) =>
+            } if self.is_date(left) && self.is_day_count(right)
+                || *op == BinaryOperator::Plus
+                    && self.is_day_count(left)
+                    && self.is_date(right) =>
             {
                 let days = |side: &Expr| expression("CAST(_0 AS INTEGER)", vec![side.clone()]);
                 let template = format!("CAST(CAST((_0 {op} _1) AS INTEGER) AS DATE)");
@@ -517,6 +557,8 @@ impl ExpressionRewrite<'_, '_> {
                 list,
                 negated,
             } if !list.iter().all(is_constant) => {
+                make_comparable(expr);
+                list.iter_mut().for_each(make_comparable);
                 let equal = list.iter().map(|value| two("(_0 = _1)", expr, value));
                 let any = equal.reduce(|all, one| Expr::BinaryOp {
                     left: Box::new(all),
@@ -716,7 +758,8 @@ impl ExpressionRewrite<'_, '_> {
 
     /// A value plus or minus an interval as the engine reads it: the interval on the right and
     /// without a sign, so that the parts of one with both signs are added one by one. A date
-    /// becomes a time, which the engine takes for a date. `None` for what is no such sum.
+    /// becomes a time, which the engine takes for a date; a time of a day is moved by the hours
+    /// alone. `None` for what is no such sum.
     fn shift_by_interval(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
         let is_minus = *op == BinaryOperator::Minus;
         let sides = [left, right].map(|side| as_interval(side).and_then(interval_parts));
@@ -740,6 +783,10 @@ impl ExpressionRewrite<'_, '_> {
             (Some(parts), None) if !is_minus => (right, parts),
             _ => return None,
         };
+        if self.is_time_of_day(value) {
+            let template = format!("time_moved(_0, {})", parts.micros);
+            return Some(expression(&template, vec![value.clone()]));
+        }
         let value = if self.is_date(strip_parentheses(value)) {
             cast_of(
                 CastKind::Cast,
@@ -823,6 +870,11 @@ impl ExpressionRewrite<'_, '_> {
                 index: Expr::Value(key),
             }) if matches!(key.value, Value::SingleQuotedString(_)) => {
                 expression("(_0 -> _1)", vec![value, Expr::Value(key.clone())])
+            }
+            AccessExpr::Subscript(Subscript::Index { index })
+                if self.is_struct(&value) && field_number(index).is_some() =>
+            {
+                self.numbered_field(value, field_number(index).unwrap_or_default())
             }
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_text(&value) => {
                 expression("text_slice(_0, _1, 1)", vec![value, index.clone()])

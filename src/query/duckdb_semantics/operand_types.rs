@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use super::expressions::{expression, is_null, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
-use super::written_values::{arguments_of, digits_of, is_interval, is_text_type};
+use super::written_values::{arguments_of, digits_of, is_integer, is_interval, is_text_type};
 use crate::query::functions;
 use crate::query::type_names::MADE_FIELDS;
 
@@ -29,9 +29,25 @@ impl ExpressionRewrite<'_, '_> {
     /// True for columns and written values that are structs.
     pub(super) fn is_struct(&self, expr: &Expr) -> bool {
         match expr {
+            Expr::Function(function) if name_of(function) == "array_get" => {
+                first_argument(function).is_some_and(|lists| self.has_structs(lists))
+            }
             Expr::Function(function) => name_of(function).starts_with("__struct"),
             Expr::Nested(inner) => self.is_struct(inner),
             other => matches!(self.dtype_of(other), Some(DataType::Struct(_))),
+        }
+    }
+
+    /// True for columns and calls that are lists of structs.
+    fn has_structs(&self, lists: &Expr) -> bool {
+        match strip_parentheses(lists) {
+            Expr::Function(function) => {
+                matches!(name_of(function).as_str(), "list_zip" | "array_zip")
+            }
+            other => matches!(
+                self.dtype_of(other),
+                Some(DataType::List(item)) if matches!(**item, DataType::Struct(_))
+            ),
         }
     }
 
@@ -47,7 +63,11 @@ impl ExpressionRewrite<'_, '_> {
     /// True for columns and constants that are lists.
     pub(super) fn is_list(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Array(_) => true,
+            Expr::Array(_)
+            | Expr::Cast {
+                data_type: SqlType::Array(_),
+                ..
+            } => true,
             Expr::Function(function) => {
                 LISTS.contains(&name_of(function).as_str()) || self.takes_list_of_paths(function)
             }
@@ -118,6 +138,17 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for calls that are JSON.
+    pub(super) fn is_json(&self, expr: &Expr) -> bool {
+        match strip_parentheses(expr) {
+            Expr::Function(function) => {
+                JSON_FUNCTIONS.contains(&name_of(function).as_str())
+                    && !self.takes_list_of_paths(function)
+            }
+            _ => false,
+        }
+    }
+
     /// True for columns and constants of bytes.
     pub(super) fn is_bytes(&self, expr: &Expr) -> bool {
         match expr {
@@ -138,6 +169,46 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Cast { data_type, .. } => *data_type == SqlType::Date,
             Expr::TypedString(typed) => typed.data_type == SqlType::Date,
             other => self.dtype_of(other) == Some(&DataType::Date),
+        }
+    }
+
+    /// True for columns, constants and calls that are times of a day.
+    pub(super) fn is_time_of_day(&self, expr: &Expr) -> bool {
+        let is_time = |to: &SqlType| matches!(to, SqlType::Time(_, TimezoneInfo::None));
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_time(data_type),
+            Expr::TypedString(typed) => is_time(&typed.data_type),
+            Expr::Function(function) => TIMES_OF_DAY.contains(&name_of(function).as_str()),
+            other => self.dtype_of(other) == Some(&DataType::Time),
+        }
+    }
+
+    /// True for intervals, and for calls and differences of times that are intervals without
+    /// months.
+    pub(super) fn is_duration(&self, expr: &Expr) -> bool {
+        match strip_parentheses(expr) {
+            Expr::Interval(_) => true,
+            Expr::Function(function) => DURATIONS.contains(&name_of(function).as_str()),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Multiply,
+                right,
+            } => self.is_duration(left) || self.is_duration(right),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Minus,
+                right,
+            } => self.is_timestamp(left) && self.is_timestamp(right),
+            other => matches!(self.dtype_of(other), Some(DataType::Duration(_))),
+        }
+    }
+
+    fn is_timestamp(&self, expr: &Expr) -> bool {
+        let is_timestamp = |to: &SqlType| matches!(to, SqlType::Timestamp(..));
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_timestamp(data_type),
+            Expr::TypedString(typed) => is_timestamp(&typed.data_type),
+            other => matches!(self.dtype_of(other), Some(DataType::Datetime(..))),
         }
     }
 
@@ -219,6 +290,20 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for whole numbers that count days, also those that are cast or computed.
+    pub(super) fn is_day_count(&self, expr: &Expr) -> bool {
+        use BinaryOperator::{Minus, Multiply, Plus};
+        match strip_parentheses(expr) {
+            Expr::Cast { data_type, .. } => is_integer(data_type),
+            Expr::BinaryOp {
+                left,
+                op: Plus | Minus | Multiply,
+                right,
+            } => self.is_day_count(left) && self.is_day_count(right),
+            other => self.is_whole(other),
+        }
+    }
+
     /// True for columns and constants that are whole numbers.
     pub(super) fn is_whole(&self, expr: &Expr) -> bool {
         let digits = |digits: &mut String| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -233,6 +318,39 @@ impl ExpressionRewrite<'_, '_> {
 
 /// Functions of times whose results are integers.
 const WHOLES: [&str; 3] = ["epoch_ms", "epoch_ns", "epoch_us"];
+
+/// Functions whose results are JSON.
+pub(super) const JSON_FUNCTIONS: [&str; 15] = [
+    "array_to_json",
+    "json",
+    "json_array",
+    "json_extract",
+    "json_extract_path",
+    "json_group_array",
+    "json_group_object",
+    "json_merge_patch",
+    "json_object",
+    "json_of_value",
+    "json_quote",
+    "json_structure",
+    "row_to_json",
+    "to_json",
+    "try_json_of_value",
+];
+
+/// Functions whose results are times of a day.
+const TIMES_OF_DAY: [&str; 3] = ["make_time", "time_moved", "time_moved_back"];
+
+/// Functions whose results are intervals without months.
+const DURATIONS: [&str; 7] = [
+    "to_days",
+    "to_hours",
+    "to_microseconds",
+    "to_milliseconds",
+    "to_minutes",
+    "to_seconds",
+    "to_weeks",
+];
 
 /// Functions whose arguments and results have one type.
 pub(super) const ALIKE_ARGUMENTS: [&str; 4] = ["coalesce", "greatest", "ifnull", "least"];

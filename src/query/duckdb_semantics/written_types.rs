@@ -1,5 +1,5 @@
-//! Types of values that a statement writes out, where the engine computes with others: decimal
-//! numbers, which are fractions to it, and null.
+//! Types of values that a statement tells without its rows, where the engine computes with others:
+//! decimal numbers, which are fractions to it, JSON and UUID, which are texts to it, and null.
 
 use sqlparser::ast::{
     BinaryOperator, DataType as SqlType, ExactNumberInfo, Expr, Query, SelectItem, SetExpr,
@@ -7,8 +7,11 @@ use sqlparser::ast::{
 };
 
 use super::expressions::{is_null, name_of, strip_parentheses};
-use super::written_values::{arguments_of, number_text, read_written_list};
+use super::operand_types::JSON_FUNCTIONS;
+use super::written_values::{arguments_of, decimal_of, number_text, read_written_list};
 use crate::query::decimal_widths::{DIGITS, DecimalWidth};
+use crate::query::functions::has_wildcard;
+use crate::query::text_patterns::text_of;
 
 /// Functions whose result has the type that holds all arguments.
 const JOINING_FUNCTIONS: [&str; 8] = [
@@ -35,7 +38,53 @@ pub(super) fn written_type(expr: &Expr) -> Option<String> {
     if is_null(expr) {
         return Some("\"NULL\"".to_owned());
     }
-    type_of_decimals(expr)
+    type_of_column(expr)
+}
+
+/// The type of an expression that tells it without its rows, where the engine has another one.
+fn type_of_column(expr: &Expr) -> Option<String> {
+    type_of_call(expr)
+        .map(str::to_owned)
+        .or_else(|| type_of_decimals(expr))
+}
+
+/// The type of casts to types that the engine lacks, and of calls with such results.
+fn type_of_call(expr: &Expr) -> Option<&'static str> {
+    match strip_parentheses(expr) {
+        Expr::Cast { data_type, .. } => match data_type {
+            SqlType::JSON | SqlType::JSONB => Some("JSON"),
+            SqlType::HugeInt | SqlType::Int128 => Some("HUGEINT"),
+            SqlType::Uuid => Some("UUID"),
+            _ => None,
+        },
+        // Of other values the arrow takes fields of structs.
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Arrow,
+            right,
+        } if type_of_call(left) == Some("JSON") => Some(type_of_extracted(right)),
+        Expr::Function(function) => {
+            let name = name_of(function);
+            match name.as_str() {
+                "gen_random_uuid" | "uuid" | "uuidv4" | "uuidv7" => Some("UUID"),
+                "count_if" | "countif" => Some("HUGEINT"),
+                "regr_count" => Some("UINTEGER"),
+                "cardinality" | "json_array_length" => Some("UBIGINT"),
+                "json_extract" | "json_extract_path" => {
+                    let arguments = arguments_of(function)?;
+                    arguments.get(1).map(type_of_extracted)
+                }
+                name => JSON_FUNCTIONS.contains(&name).then_some("JSON"),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The type of what is at a path of JSON.
+fn type_of_extracted(path: &Expr) -> &'static str {
+    let has_several = read_written_list(path).is_some() || text_of(path).is_some_and(has_wildcard);
+    if has_several { "JSON[]" } else { "JSON" }
 }
 
 /// The type of a written decimal number, or of a list of them; `None` of others.
@@ -52,8 +101,8 @@ fn type_of_decimals(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The types of the columns of a query that are made of written decimal numbers, `None` for other
-/// columns. Empty for queries that are no plain list of expressions.
+/// The types of the columns of a query that tell them without its rows, where the engine has
+/// others; `None` for other columns. Empty for queries that are no plain list of expressions.
 pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String>> {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return Vec::new();
@@ -62,7 +111,7 @@ pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String
     for item in &select.projection {
         types.push(match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                type_of_decimals(expr)
+                type_of_column(expr)
             }
             _ => return Vec::new(),
         });
@@ -110,6 +159,7 @@ fn exact_type(expr: &Expr) -> Option<ExactType> {
             let results = conditions.iter().map(|when| &when.result);
             join_types(results.chain(else_result.as_deref()))
         }
+        Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => cut_type(expr, 0),
         Expr::Function(function) if function.over.is_none() => {
             let arguments = arguments_of(function)?;
             let name = name_of(function);
@@ -121,11 +171,33 @@ fn exact_type(expr: &Expr) -> Option<ExactType> {
                 sum.width.width = DIGITS;
                 return sum.is_decimal.then_some(sum);
             }
+            match (name.as_str(), arguments.as_slice()) {
+                ("ceil" | "ceiling" | "floor" | "round" | "trunc", [number]) => {
+                    return cut_type(number, 0);
+                }
+                ("round", [number, digits]) => {
+                    let (digits, places) = decimal_of(digits)?;
+                    let digits = usize::try_from(digits).unwrap_or(0);
+                    return if places == 0 {
+                        cut_type(number, digits)
+                    } else {
+                        None
+                    };
+                }
+                _ => {}
+            }
             let is_joining = JOINING_FUNCTIONS.contains(&name.as_str()) || name == "min";
             is_joining.then(|| join_types(arguments.iter())).flatten()
         }
         _ => None,
     }
+}
+
+/// The type of a decimal number with so many digits behind the point at most; `None` of others.
+fn cut_type(number: &Expr, digits: usize) -> Option<ExactType> {
+    let mut cut = exact_type(number).filter(|exact| exact.is_decimal)?;
+    cut.width.scale = cut.width.scale.min(digits);
+    Some(cut)
 }
 
 /// The type that holds all of these values; nulls have any.

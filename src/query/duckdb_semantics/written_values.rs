@@ -30,6 +30,13 @@ pub(super) fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
+/// The number of a field of a struct as it is written.
+pub(super) fn field_number(expr: &Expr) -> Option<usize> {
+    number(strip_parentheses(expr))
+        .filter(|number| number.fract() == 0.0 && (1.0..=10_000.0).contains(number))
+        .map(|number| number as usize)
+}
+
 impl ExpressionRewrite<'_, '_> {
     /// A text that is compared with a number or a truth value becomes one.
     pub(super) fn read_as_other(&self, other: &Expr, text: &mut Expr) -> Result<(), Box<Error>> {
@@ -186,7 +193,6 @@ impl ExpressionRewrite<'_, '_> {
 pub(super) fn widen(data_type: &mut SqlType) {
     match data_type {
         SqlType::Float(ExactNumberInfo::None) => *data_type = SqlType::Real,
-        SqlType::JSON | SqlType::JSONB => *data_type = SqlType::Varchar(None),
         SqlType::HugeInt | SqlType::Int128 => *data_type = SqlType::BigInt(None),
         SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info)
             if *info == ExactNumberInfo::None =>
@@ -197,7 +203,7 @@ pub(super) fn widen(data_type: &mut SqlType) {
     }
 }
 
-fn is_integer(data_type: &SqlType) -> bool {
+pub(super) fn is_integer(data_type: &SqlType) -> bool {
     use SqlType::{
         BigInt, Int, Int2, Int4, Int8, Integer, SmallInt, TinyInt, UBigInt, USmallInt, UTinyInt,
     };

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::query::engine_errors::refusal;
 use crate::query::nested_values::{ListRanges, ListsBuilder, broadcast_row, cast_to, row_count};
-use crate::query::type_names::MADE_FIELDS;
+use crate::query::type_names::{MADE_FIELDS, number_of_unnamed_field};
 use crate::query::value_texts;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
@@ -88,16 +88,20 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             Some(type_of(found).to_owned())
         })?))
     }),
-    scalar("to_json", (1, 1), text, |columns| {
-        let texts = texts_of(&columns[0])?;
-        let known = columns[0].is_not_null();
-        Ok(texts_column(
-            texts
-                .into_iter()
-                .zip(known.iter())
-                .map(|(text, known)| (known == Some(true)).then_some(text))
-                .collect(),
-        ))
+    scalar("to_json", (1, 1), text, |columns| print_values(&columns[0])),
+    scalar("json_of_value", (1, 1), text, |columns| {
+        cast_to_json(&columns[0], false)
+    }),
+    scalar("try_json_of_value", (1, 1), text, |columns| {
+        cast_to_json(&columns[0], true)
+    }),
+    scalar("json_within", (1, 1), type_of_json_within, |columns| {
+        let texts = columns[0]
+            .cast(&DataType::String)?
+            .with_name(JSON_FIELD.into());
+        let field = texts.as_materialized_series();
+        let fields = std::iter::once(field);
+        Ok(StructChunked::from_series(PlSmallStr::EMPTY, field.len(), fields)?.into_column())
     }),
     scalar("json_array", (0, ARGUMENTS_MAX), text, json_array),
     scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
@@ -108,6 +112,46 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
 
 /// Most arguments of a function that takes any number.
 const ARGUMENTS_MAX: usize = 1000;
+
+/// Name of the only field of structs that are JSON within another value.
+const JSON_FIELD: &str = "__json";
+
+fn type_of_json_within(_: &[DataType]) -> PolarsResult<DataType> {
+    let field = Field::new(JSON_FIELD.into(), DataType::String);
+    Ok(DataType::Struct(vec![field]))
+}
+
+/// Values as JSON; null for null.
+fn print_values(values: &Column) -> PolarsResult<Column> {
+    let texts = texts_of(values)?;
+    let known = values.is_not_null();
+    Ok(texts_column(
+        texts
+            .into_iter()
+            .zip(known.iter())
+            .map(|(text, known)| (known == Some(true)).then_some(text))
+            .collect(),
+    ))
+}
+
+/// Values cast to JSON: texts are JSON already, and stay as they are.
+fn cast_to_json(values: &Column, is_try: bool) -> PolarsResult<Column> {
+    let is_text = matches!(
+        values.dtype(),
+        DataType::String | DataType::Categorical(..) | DataType::Enum(..)
+    );
+    if !is_text {
+        return print_values(values);
+    }
+    let texts = std::slice::from_ref(values);
+    Ok(texts_column(of_texts(texts, |[json]| {
+        match parse_json(json) {
+            Ok(_) => Ok(Some(json.to_owned())),
+            Err(_) if is_try => Ok(None),
+            Err(error) => Err(error),
+        }
+    })?))
+}
 
 fn json_array(columns: &[Column]) -> PolarsResult<Column> {
     let texts = columns
@@ -171,9 +215,19 @@ fn print_member(name: &str, value: &str) -> String {
     format!("{}:{value}", Json::from(name))
 }
 
+/// A member of an object that is a field of a struct; those of `row(…)` have an empty name.
+fn print_field(field: &Series, value: &str) -> String {
+    let is_named = number_of_unnamed_field(field.name()).is_none();
+    print_member(if is_named { field.name().as_str() } else { "" }, value)
+}
+
 fn print_object(members: impl IntoIterator<Item = String>) -> String {
     let members: Vec<String> = members.into_iter().collect();
     format!("{{{}}}", members.join(","))
+}
+
+fn is_json_within(fields: &[Field]) -> bool {
+    matches!(fields, [field] if field.name().as_str() == JSON_FIELD)
 }
 
 /// The values as JSON; `null` for null. Fractions that are no JSON numbers are texts.
@@ -203,6 +257,11 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 (0..lists.len()).map(text).map(or_null).collect()
             }
         }
+        DataType::Struct(fields) if is_json_within(fields) => {
+            let fields = column.struct_()?.fields_as_series();
+            let texts = fields[0].str()?.iter();
+            texts.map(|text| or_null(text.map(str::to_owned))).collect()
+        }
         DataType::Struct(_) => {
             let known = column.is_not_null();
             let fields = column.struct_()?.fields_as_series();
@@ -210,7 +269,7 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 .iter()
                 .map(|field| texts_of(&field.clone().into_column()))
                 .collect::<PolarsResult<Vec<_>>>()?;
-            let member = |at: usize, row: usize| print_member(fields[at].name(), &texts[at][row]);
+            let member = |at: usize, row: usize| print_field(&fields[at], &texts[at][row]);
             let members = |row: usize| (0..fields.len()).map(move |at| member(at, row));
             let text =
                 |row: usize| (known.get(row) == Some(true)).then(|| print_object(members(row)));

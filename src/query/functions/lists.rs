@@ -54,10 +54,10 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         struct_values::find_joined_type,
         struct_values::join_structs,
     ),
-    scalar("list_position", (2, 2), whole, list_position),
-    scalar("list_indexof", (2, 2), whole, list_position),
-    scalar("array_position", (2, 2), whole, list_position),
-    scalar("array_indexof", (2, 2), whole, list_position),
+    scalar("list_position", (2, 2), place_type, list_position),
+    scalar("list_indexof", (2, 2), place_type, list_position),
+    scalar("array_position", (2, 2), place_type, list_position),
+    scalar("array_indexof", (2, 2), place_type, list_position),
     scalar("list_has_any", (2, 2), truth, |columns| {
         list_has(columns, false)
     }),
@@ -328,15 +328,17 @@ fn list_count(columns: &[Column]) -> PolarsResult<Column> {
     Ok(wholes_column((0..lists.len()).map(count).collect()))
 }
 
+fn place_type(_: &[DataType]) -> PolarsResult<DataType> {
+    Ok(DataType::Int32)
+}
+
 /// Number of the first element that equals a value, from 1; null when there is none.
 fn list_position(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
     let (keys, values) = keys_of_both(&lists, &columns[1])?;
     let value = |row: usize| values.get(broadcast_row(values.len(), row));
     let position = |row: usize| find_key_position(lists.row(row)?, &keys, value(row));
-    Ok(wholes_column(
-        (0..row_count(columns)).map(position).collect(),
-    ))
+    wholes_column((0..row_count(columns)).map(position).collect()).cast(&DataType::Int32)
 }
 
 /// Number of the first of the keys that equals one, from 1; nulls are equal.

@@ -21,6 +21,7 @@ use polars::prelude::*;
 
 use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
+use super::recognised_functions::RecognisedFunction;
 
 pub(super) use bins::other_bin;
 pub(super) use json_paths::has_wildcard;
@@ -116,8 +117,19 @@ pub(super) fn gives_text(name: &str) -> bool {
     })
 }
 
+/// Name of the function of `typeof`.
+const TYPE_OF: &str = "type_of";
+
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
+    if name == TYPE_OF {
+        RecognisedFunction::TypeOf.get_or_build(|| build_function(name))
+    } else {
+        build_function(name)
+    }
+}
+
+fn build_function(name: &str) -> Option<UserDefinedFunction> {
     let found = functions().find(|function| function.name == name)?;
     Some(elementwise(
         name,

@@ -9,8 +9,14 @@ use super::{
     ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, text, texts_column,
     truth, truths_column, whole, wholes_column,
 };
+use crate::query::decimal_widths::DIGITS;
 use crate::query::engine_errors::refusal;
 use crate::query::list_functions::elementwise;
+use crate::query::type_names::type_name;
+use crate::query::whole_numbers::too_large;
+
+/// Digits of the greatest BIGINT.
+const DIGITS_OF_64_BITS: u32 = 19;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("gamma", (1, 1), double, |columns| {
@@ -72,6 +78,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("roundbankers", (2, 2), double, |columns| {
         Ok(doubles_column(of_doubles(columns, round_half_even)?))
     }),
+    scalar("round_to_power", (2, 2), type_of_rounded, round_to_power),
     scalar("fmod", (2, 2), double, |columns| {
         Ok(doubles_column(of_doubles(columns, floored_remainder)?))
     }),
@@ -163,6 +170,104 @@ fn round_half_even([number, digits]: [f64; 2]) -> PolarsResult<Option<f64>> {
     let scale = 10f64.powf(digits.trunc());
     let rounded = (number * scale).round_ties_even() / scale;
     Ok(Some(if rounded.is_finite() { rounded } else { number }))
+}
+
+/// The type of numbers without digits behind the point: that of integers, for decimal numbers one
+/// of as many digits.
+fn type_of_rounded(dtypes: &[DataType]) -> PolarsResult<DataType> {
+    Ok(match dtypes.first() {
+        Some(DataType::Decimal(width, _)) => DataType::Decimal(*width, 0),
+        Some(
+            dtype @ (DataType::Null | DataType::Float32 | DataType::Unknown(UnknownKind::Int(_))),
+        ) => dtype.clone(),
+        Some(dtype) if dtype.is_integer() => dtype.clone(),
+        _ => DataType::Float64,
+    })
+}
+
+/// Numbers rounded to a power of ten above 1, whose exponent is the second argument; halves away
+/// from zero.
+fn round_to_power(columns: &[Column]) -> PolarsResult<Column> {
+    let [numbers, exponents] = columns else {
+        return Err(refusal("round takes a number and a number of digits"));
+    };
+    let exponents = exponents.cast(&DataType::Int64)?;
+    let exponent = exponents.i64()?.first().unwrap_or(0);
+    match numbers.dtype() {
+        DataType::Null => Ok(numbers.clone()),
+        DataType::Decimal(width, scale) => {
+            let (width, scale) = (*width, *scale);
+            // DuckDB has 0 for a power beyond the digits before the point.
+            let is_beyond =
+                usize::try_from(exponent).is_ok_and(|digits| digits >= width.saturating_sub(scale));
+            let rounded = round_digits(numbers, scale, exponent)?;
+            let rounded = rounded
+                .into_iter()
+                .map(|number| number.map(|number| if is_beyond { 0 } else { number }))
+                .collect::<Int128Chunked>();
+            Ok(rounded.into_decimal_unchecked(width, 0).into_column())
+        }
+        dtype if dtype.is_integer() => {
+            let digits = round_digits(numbers, 0, exponent)?;
+            let rounded = digits.into_iter().collect::<Int128Chunked>();
+            let rounded = rounded
+                .into_decimal_unchecked(DIGITS, 0)
+                .into_column()
+                .cast(dtype)?;
+            if rounded.null_count() > numbers.null_count() {
+                return Err(too_large(format!(
+                    "a rounded number does not fit in {}",
+                    type_name(dtype)
+                )));
+            }
+            Ok(rounded)
+        }
+        dtype => {
+            let rounded = of_doubles(columns, round_double_to_power)?;
+            let dtype = if *dtype == DataType::Float32 {
+                DataType::Float32
+            } else {
+                DataType::Float64
+            };
+            doubles_column(rounded).cast(&dtype)
+        }
+    }
+}
+
+/// The digits of exact numbers with `scale` digits behind the point, as multiples of a power of
+/// ten; 0 for powers beyond all digits of BIGINT.
+fn round_digits(numbers: &Column, scale: usize, exponent: i64) -> PolarsResult<Vec<Option<i128>>> {
+    let digits = numbers.strict_cast(&DataType::Decimal(DIGITS, scale))?;
+    let digits = digits
+        .as_materialized_series()
+        .to_physical_repr()
+        .into_owned();
+    let powers = u32::try_from(exponent)
+        .ok()
+        .filter(|exponent| *exponent < DIGITS_OF_64_BITS)
+        .zip(u32::try_from(scale).ok())
+        .and_then(|(exponent, scale)| {
+            let divisor = 10i128.checked_pow(exponent.checked_add(scale)?)?;
+            Some((divisor, 10i128.checked_pow(exponent)?))
+        });
+    let mut rounded = Vec::with_capacity(digits.len());
+    for number in digits.i128()?.iter() {
+        rounded.push(number.map(|number| match powers {
+            Some((divisor, power)) => {
+                let half = divisor / 2 * number.signum();
+                number.saturating_add(half) / divisor * power
+            }
+            None => 0,
+        }));
+    }
+    Ok(rounded)
+}
+
+/// Numbers that are infinite or not a number become 0.
+fn round_double_to_power([number, exponent]: [f64; 2]) -> PolarsResult<Option<f64>> {
+    let power = 10f64.powf(exponent);
+    let rounded = (number / power).round() * power;
+    Ok(Some(if rounded.is_finite() { rounded } else { 0.0 }))
 }
 
 /// The remainder with the sign of the divisor.

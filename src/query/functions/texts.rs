@@ -16,7 +16,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    ScalarFunction, bytes, bytes_column, double, doubles_column, list_of_texts, of_texts,
+    ScalarFunction, TYPE_OF, bytes, bytes_column, double, doubles_column, list_of_texts, of_texts,
     of_wholes, scalar, text, text_lists_column, texts_column, truth, truths_column, whole,
     wholes_column,
 };
@@ -64,7 +64,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         let both = |row: usize| concat_bytes(first, second, row);
         Ok(bytes_column((0..row_count(columns)).map(both).collect()))
     }),
-    scalar("type_of", (1, 1), text, |columns| {
+    scalar(TYPE_OF, (1, 1), text, |columns| {
         let name = type_name(columns[0].dtype());
         Ok(Column::new_scalar(
             columns[0].name().clone(),

@@ -134,6 +134,18 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         },
     ),
     scalar(
+        "time_moved",
+        (2, 2),
+        |_| Ok(DataType::Time),
+        |columns| move_times_of_day(columns, 1),
+    ),
+    scalar(
+        "time_moved_back",
+        (2, 2),
+        |_| Ok(DataType::Time),
+        |columns| move_times_of_day(columns, -1),
+    ),
+    scalar(
         "time_of_micros",
         (1, 1),
         |_| Ok(MICROSECONDS),
@@ -623,6 +635,33 @@ fn part_of_age(unit: &str, age: &time_texts::IntervalParts) -> PolarsResult<i64>
             )));
         }
     })
+}
+
+/// Times of a day that are moved by intervals, or by numbers of microseconds, within the day.
+fn move_times_of_day(columns: &[Column], sign: i64) -> PolarsResult<Column> {
+    let [times, moves] = columns else {
+        return Err(refusal("a time of a day is moved by one interval"));
+    };
+    let moves = if moves.dtype().is_duration() {
+        durations::micros(moves)?.into_column()
+    } else {
+        moves.cast(&DataType::Int64)?
+    };
+    let times = times.cast(&DataType::Time)?;
+    let times = times
+        .as_materialized_series()
+        .to_physical_repr()
+        .into_owned()
+        .into_column();
+    let moved = of_wholes(&[times, moves], |[nanos, micros]| {
+        let moved = i128::from(nanos) + i128::from(sign) * i128::from(micros) * 1000;
+        Ok(i64::try_from(moved.rem_euclid(i128::from(DAY) * 1000)).ok())
+    })?;
+    Ok(moved
+        .into_iter()
+        .collect::<Int64Chunked>()
+        .into_time()
+        .into_column())
 }
 
 fn duration(_: &[DataType]) -> PolarsResult<DataType> {

@@ -7,7 +7,7 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr};
 use super::context::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::jobs;
-use crate::query::duckdb_arithmetic::{apply_duckdb_arithmetic, schema_of_result};
+use crate::query::duckdb_arithmetic::{apply_duckdb_arithmetic, typed_columns_of_result};
 use crate::query::duckdb_semantics::written_column_types;
 use crate::query::engine_errors::{engine_error, values_error};
 use crate::query::{bounds, catalogue, summary};
@@ -21,8 +21,8 @@ impl Planner<'_> {
             }
             _ => Vec::new(),
         };
-        let described = schema_of_result(self.plan_argument(args, ctes)?)
-            .and_then(|schema| catalogue::describe_columns(&schema, &written));
+        let described = typed_columns_of_result(self.plan_argument(args, ctes)?)
+            .and_then(|(schema, wide)| catalogue::describe_columns(&schema, &written, wide));
         described
             .map(IntoLazy::lazy)
             .map_err(|error| engine_error(&error))

@@ -109,8 +109,31 @@ fn described_columns_have_the_types_of_the_rows() {
             "SELECT year(DATE '2021-05-01'), length('a'), DATE '2021-05-01' - DATE '2021-01-01', \
                 extract(dow FROM DATE '2021-05-01'), sum(1)"
         ),
-        ["BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT"]
+        ["BIGINT", "BIGINT", "BIGINT", "BIGINT", "HUGEINT"]
     );
+    let sums = "(SELECT id, sum(\"internal:size\") AS s FROM level1 GROUP BY id) AS t";
+    assert_eq!(
+        described(&format!(
+            "SELECT s, s + 1 AS b, s / 2 AS c, s::BIGINT AS d, s // 2 AS e, s IS NULL AS f, \
+                coalesce(s, 0) AS g, -s AS h FROM {sums}"
+        )),
+        [
+            "HUGEINT", "HUGEINT", "DOUBLE", "BIGINT", "HUGEINT", "BOOLEAN", "HUGEINT", "HUGEINT"
+        ]
+    );
+    let types =
+        format!("SELECT typeof(s), typeof(max(s)), typeof(count(s)) FROM {sums} GROUP BY s");
+    assert_eq!(
+        rows(&format!("{types} ORDER BY s LIMIT 1")),
+        [json!(["HUGEINT", "HUGEINT", "BIGINT"])]
+    );
+    all(&[(
+        "SELECT typeof(7 // 2), typeof(7::BIGINT // 2), typeof(1 // 0), 7 // 2, -7 // 2, \
+            typeof(sum(1)), typeof(list_position([1, 2], 2)), list_position([1, 2], 3)",
+        json!([[
+            "INTEGER", "BIGINT", "INTEGER", 3, -3, "HUGEINT", "INTEGER", null
+        ]]),
+    )]);
 }
 
 #[test]
@@ -123,6 +146,14 @@ fn parts_of_times_and_intervals_are_those_of_duckdb() {
                 date_part('year', INTERVAL '14 months')",
             json!([[25, 2, 30, 1]]),
         ),
+        (
+            "SELECT INTERVAL 24 HOUR = INTERVAL 1 DAY, INTERVAL 1 MONTH > INTERVAL 29 DAY, \
+                INTERVAL 1 YEAR = INTERVAL 360 DAY, INTERVAL 1 DAY IN (INTERVAL 24 HOUR), \
+                INTERVAL 30 DAY BETWEEN INTERVAL 1 MONTH AND INTERVAL 31 DAY, \
+                TIMESTAMP '2021-03-01' - TIMESTAMP '2021-01-01' > INTERVAL 1 MONTH",
+            json!([[true, true, true, true, true, true]]),
+        ),
+        ("SELECT list_zip([1, 2], ['a', 'b'])[2][2]", json!([["b"]])),
         (
             "SELECT date_part('milliseconds', TIMESTAMP '2021-01-01 00:00:01.5'), \
                 extract(microseconds FROM TIMESTAMP '2021-01-01 00:00:01.5'), \
@@ -222,6 +253,19 @@ fn rows_and_texts_have_parts() {
             json!([["(1, a)", "{'v1': 1, 'x': 2}", "[(1, 2)]"]]),
         ),
         (
+            "SELECT {'v1': 1, 'v2': 2}::VARCHAR, typeof({'v1': 1, 'v2': 2}), typeof((1, 'a')), \
+                to_json((1, 'a')), (1, 'a'), (1, 'a')[2], struct_extract(row(7, 8), 2)",
+            json!([[
+                "{'v1': 1, 'v2': 2}",
+                "STRUCT(v1 INTEGER, v2 INTEGER)",
+                "STRUCT(INTEGER, VARCHAR)",
+                "{\"\":1,\"\":\"a\"}",
+                {"v1": 1, "v2": "a"},
+                "a",
+                8
+            ]]),
+        ),
+        (
             "SELECT id, array(SELECT e.id FROM data AS e WHERE e.id <> d.id ORDER BY e.id), \
                 array(SELECT e.id FROM data AS e WHERE e.id > d.id) FROM data AS d ORDER BY id",
             json!([["bonn", ["lima"], ["lima"]], ["lima", ["bonn"], []]]),
@@ -246,4 +290,74 @@ fn values_without_a_type_here_are_refused_with_another_spelling() {
     assert!(text.contains("from_json"), "{text}");
     let text = report("SELECT regexp_split_to_table(id, '_') FROM data");
     assert!(text.contains("unnest(regexp_split_to_array"), "{text}");
+}
+
+#[test]
+fn numbers_rounded_before_the_point_keep_their_type() {
+    all(&[
+        (
+            "SELECT round(17, -1), round(-15, -1), round(149::BIGINT, -2), round(5, -3), \
+                round(15, -20), round(1250::DOUBLE, -2), round('nan'::DOUBLE, -1)",
+            json!([[20, -20, 100, 0, 0, 1300.0, 0.0]]),
+        ),
+        (
+            "SELECT typeof(round(7, -1)), typeof(round(7::TINYINT, -1)), \
+                typeof(round(x, -1)), typeof(round(1.5::DOUBLE, -1)), round(x, -2)::VARCHAR, \
+                round(-x, -1)::VARCHAR, round(x, -3)::VARCHAR \
+                FROM (SELECT 1250.5::DECIMAL(7, 1) AS x)",
+            json!([[
+                "INTEGER",
+                "TINYINT",
+                "DECIMAL(7,0)",
+                "DOUBLE",
+                "1300",
+                "-1250",
+                "1000"
+            ]]),
+        ),
+    ]);
+    let text = report("SELECT round(127::TINYINT, -1)");
+    assert!(text.contains("does not fit in TINYINT"), "{text}");
+}
+
+#[test]
+fn lists_of_decimal_numbers_have_the_digits_of_all() {
+    all(&[(
+        "SELECT typeof([x, y]), typeof([x, 1]), typeof([x, 1::BIGINT]), typeof([x, 1.5::DOUBLE]), \
+            typeof(list_append([x], y)), [x, y]::VARCHAR, list_concat([y], [x])::VARCHAR \
+            FROM (SELECT 1.5::DECIMAL(3, 1) AS x, 2.25::DECIMAL(5, 2) AS y)",
+        json!([[
+            "DECIMAL(5,2)[]",
+            "DECIMAL(11,1)[]",
+            "DECIMAL(20,1)[]",
+            "DOUBLE[]",
+            "DECIMAL(5,2)[]",
+            "[1.50, 2.25]",
+            "[2.25, 1.50]"
+        ]]),
+    )]);
+}
+
+#[test]
+fn sums_of_decimal_numbers_in_windows_and_lists_are_exact() {
+    let numbers = "(SELECT unnest([0.1::DECIMAL(3, 2), 0.2::DECIMAL(3, 2), NULL]) AS x)";
+    let running = format!(
+        "SELECT (sum(x) OVER (ORDER BY x))::VARCHAR, typeof(s), s = 0.3 \
+            FROM (SELECT x, sum(x) OVER () AS s FROM {numbers}) ORDER BY x LIMIT 2"
+    );
+    assert_eq!(
+        rows(&running),
+        [
+            json!(["0.10", "DECIMAL(38,2)", true]),
+            json!(["0.30", "DECIMAL(38,2)", true])
+        ]
+    );
+    let listed = format!(
+        "SELECT list_sum(l)::VARCHAR, list_sum(l) = 0.3, typeof(list_sum(l)), list_avg(l) > 0.14 \
+            FROM (SELECT list(x) AS l FROM {numbers})"
+    );
+    assert_eq!(
+        rows(&listed),
+        [json!(["0.30", true, "DECIMAL(38,2)", true])]
+    );
 }

@@ -208,3 +208,51 @@ fn aggregates_of_empty_frames_are_zero_or_null() {
         json!([[0, 0, 0.0, null]]),
     )]);
 }
+
+#[test]
+fn json_is_told_from_texts() {
+    let typed = "SELECT typeof('{}'::JSON), typeof(json_object('a', 1)), typeof(uuid()), \
+        typeof('{\"a\":1}'::JSON -> 'a'), typeof('{\"a\":1}'::JSON ->> 'a'), \
+        typeof(json_extract('{}', ['$.a'])), typeof(round(1.567, 1)), typeof(floor(2.5))";
+    assert_eq!(
+        rows(typed),
+        [json!([
+            "JSON",
+            "JSON",
+            "UUID",
+            "JSON",
+            "VARCHAR",
+            "JSON[]",
+            "DECIMAL(4,1)",
+            "DECIMAL(2,0)"
+        ])]
+    );
+    let described = "SELECT column_type FROM (DESCRIBE SELECT '{}'::JSON AS a, 1::HUGEINT AS b, \
+        to_json([1]) AS c, json_array_length('[]') AS d, '{}' AS e)";
+    assert_eq!(
+        rows(described),
+        [
+            json!(["JSON"]),
+            json!(["HUGEINT"]),
+            json!(["JSON"]),
+            json!(["UBIGINT"]),
+            json!(["VARCHAR"])
+        ]
+    );
+    let nested = "SELECT {'a': 1}::JSON, [1, 2]::JSON, '{ \"a\": 1}'::JSON, TRY_CAST('{' AS JSON), \
+        json_object('k', '{\"a\":1}'::JSON, 't', '{}'), to_json('[1]'::JSON), \
+        json_array(json_extract('{\"a\":[2]}', 'a'), NULL::JSON)";
+    assert_eq!(
+        rows(nested),
+        [json!([
+            "{\"a\":1}",
+            "[1,2]",
+            "{ \"a\": 1}",
+            null,
+            "{\"k\":{\"a\":1},\"t\":\"{}\"}",
+            "[1]",
+            "[[2],null]"
+        ])]
+    );
+    assert!(report("SELECT '{'::JSON").contains("is not JSON"));
+}

@@ -526,3 +526,36 @@ fn lists_of_one_select_are_unnested_together() {
         ),
     ]);
 }
+
+#[test]
+fn texts_are_read_as_lists() {
+    for (sql, wanted) in [
+        (
+            "SELECT '[1, 2]'::INTEGER[], '[1, null, 3]'::BIGINT[], '[a, ''b c'']'::VARCHAR[], \
+                '[]'::INT[], '[[1,2],[3],null]'::INT[][], '[2020-01-01]'::DATE[]",
+            json!([[
+                [1, 2],
+                [1, null, 3],
+                ["a", "b c"],
+                [],
+                [[1, 2], [3], null],
+                ["2020-01-01"]
+            ]]),
+        ),
+        (
+            "SELECT TRY_CAST('[1,x]' AS INT[]), TRY_CAST('1,2' AS INT[]), \
+                typeof('[1]'::SMALLINT[]), '[1,2]'::INT[] || [3], ('[4,5]'::INT[])[2]",
+            json!([[[1, null], null, "SMALLINT[]", [1, 2, 3], 5]]),
+        ),
+        (
+            "SELECT list_sum(l::DOUBLE[]) FROM (SELECT '[' || x || ',1.5]' AS l \
+                FROM (VALUES (1), (2)) AS t(x)) ORDER BY 1",
+            json!([[2.5], [3.5]]),
+        ),
+    ] {
+        assert_eq!(Json::Array(rows(sql)), wanted, "{sql}");
+    }
+    assert!(report("SELECT '[1,x]'::INT[]").contains("'x' is no"));
+    assert!(report("SELECT '[1'::INT[]").contains("is no INTEGER[]"));
+    assert!(report("SELECT '[300]'::TINYINT[]").contains("does not fit in TINYINT"));
+}

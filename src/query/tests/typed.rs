@@ -95,6 +95,23 @@ fn intervals_of_computed_numbers_move_times() {
             json!([[{"year": 2021, "month": 2}, 202053, 1]]),
         ),
     ]);
+    all(&[
+        (
+            "SELECT TIME '10:00' + INTERVAL 2 HOUR, TIME '23:00' + INTERVAL 2 HOUR, \
+                TIME '01:00' - INTERVAL 90 MINUTE, INTERVAL 5 MINUTE + TIME '10:00', \
+                TIME '10:00' + INTERVAL '1 month 1 day -1 hour', TIME '10:00' + to_hours(3)",
+            json!([[
+                "12:00:00", "01:00:00", "23:30:00", "10:05:00", "09:00:00", "13:00:00"
+            ]]),
+        ),
+        (
+            "SELECT t + (b - a), t - (b - a), typeof(t + INTERVAL 1 HOUR), \
+                t + INTERVAL 1 HOUR > TIME '10:30', t + INTERVAL 1 HOUR + INTERVAL 1 MINUTE \
+                FROM (SELECT TIME '10:00:00' AS t, TIMESTAMP '2020-01-01' AS a, \
+                TIMESTAMP '2020-01-02 03:00' AS b)",
+            json!([["13:00:00", "07:00:00", "TIME", true, "11:01:00"]]),
+        ),
+    ]);
     let text = report("SELECT INTERVAL 1 MONTH");
     assert!(text.contains("date + INTERVAL 1 MONTH"), "{text}");
 }
@@ -711,4 +728,28 @@ fn tuples_of_several_types_are_compared_each_with_its_own() {
         (sql("9007199254740993").as_str(), json!([[0]])),
         (sql("9007199254740992").as_str(), json!([[1]])),
     ]);
+}
+
+#[test]
+fn words_of_other_databases_are_names() {
+    all(&[
+        (
+            "SELECT [3, 4][1:1] top, 2 sort, 3 AS format",
+            json!([[[3], 2, 3]]),
+        ),
+        (
+            "SELECT start.y, x FROM (SELECT 1 AS x) top, (SELECT 2 AS y) start",
+            json!([[2, 1]]),
+        ),
+    ]);
+    assert_eq!(names("SELECT 1 top"), ["top"]);
+}
+
+#[test]
+fn dates_are_moved_by_computed_numbers_of_days() {
+    all(&[(
+        "SELECT d + n::INT, d - (n::INT + 1), n::INT + d FROM (SELECT DATE '2021-01-01' AS d, \
+            row_number() OVER () AS n FROM data LIMIT 1)",
+        json!([["2021-01-02", "2020-12-30", "2021-01-02"]]),
+    )]);
 }
