@@ -32,6 +32,7 @@ pub struct PropertyAgreement {
     pub agreeing: usize,
     /// Number of rasters that were compared.
     pub compared: usize,
+    /// Number of values, each counted once.
     pub distinct_values: usize,
     /// Rasters that differ from the common value, in row order; empty when no value is shared by
     /// more than half of the rasters.
@@ -216,8 +217,11 @@ fn is_tie(position: &Position) -> bool {
 
 /// Formats the message of the finding about an outlier.
 pub struct OutlierMessage<'a> {
+    /// Where the rasters are that were compared.
     pub position: &'a Position,
+    /// The property in which the outlier differs.
     pub property: RasterProperty,
+    /// The raster that differs.
     pub outlier: &'a Outlier,
 }
 

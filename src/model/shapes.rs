@@ -112,6 +112,7 @@ impl Shapes {
         }
     }
 
+    /// Number of samples below a root of this shape, padding included.
     pub fn descendant_count(&self, shape: ShapeId) -> u64 {
         self.descendant_counts(shape)
             .iter()
@@ -283,6 +284,7 @@ fn sort_symbols(children: &[(u32, ShapeId)]) -> Vec<u32> {
 /// Cached state of one root: 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootShape {
+    /// Ids, types and order of the samples below the root.
     pub shape: ShapeId,
     /// Number of the list of the schemas at and below the root, for [`Shapes::schema_list`].
     pub schema_list: u32,
@@ -311,6 +313,7 @@ pub struct RootChanges {
 /// The shape that most roots have or nearly have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MostCommonShape {
+    /// The shape to take for the pattern.
     pub shape: ShapeId,
     /// Index of the first root with the shape.
     pub first_root: usize,

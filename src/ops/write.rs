@@ -45,8 +45,8 @@ pub(super) fn checked_build_of(
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let checked = checked_assembly(dataset, options, None, ctx)
-        .map_err(|error| version.explain(error))?;
+    let checked =
+        checked_assembly(dataset, options, None, ctx).map_err(|error| version.explain(error))?;
     container::write(
         &Assembly {
             version: version.clone(),

@@ -276,16 +276,16 @@ fn check_consistency(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let without = rules.properties_off();
+    let skipped_properties = rules.properties_off();
     // Without level tables there are no positions.
-    if without.len() == RasterProperty::ALL.len()
+    if skipped_properties.len() == RasterProperty::ALL.len()
         || report.has(Rule::LevelReadable)
         || report.has(Rule::LevelColumns)
     {
         return Ok(());
     }
     let options = ConsistencyOptions {
-        without,
+        skipped_properties,
         ..ConsistencyOptions::default()
     };
     report_consistency(
