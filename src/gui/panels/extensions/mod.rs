@@ -568,21 +568,25 @@ fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
 
 /// What the range of an extension is read for, as it is chosen now.
 fn range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> RangeRequest {
+    let choice = panel.choices.get(entry.name);
+    RangeRequest {
+        extension: entry.name,
+        typed: choice.map_or_else(Default::default, |choice| choice.typed.clone()),
+    }
+}
+
+/// The targets of an extension: those that are ticked, or the first ones.
+fn list_ticks(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> Vec<bool> {
     let choice = panel.choices.get(entry.name).cloned().unwrap_or_default();
-    let ticked = if choice.ticked.is_empty() {
+    if choice.ticked.is_empty() {
         first_ticks(entry, &choice, &panel.groups, &panel.rasters)
     } else {
         choice.ticked
-    };
-    RangeRequest {
-        extension: entry.name,
-        typed: choice.typed,
-        ticked,
     }
 }
 
 /// Takes low and high from the pixels that were read into the options of the extension that they
-/// were read for, unless these or the targets were changed meanwhile.
+/// were read for, unless its options were changed meanwhile.
 fn take_range(panel: &mut ExtensionsPanel) {
     let Some(request) = panel.range.key().cloned() else {
         return;
@@ -599,8 +603,7 @@ fn take_range(panel: &mut ExtensionsPanel) {
     let error = match outcome {
         Ok(Some(range)) if is_same => return fill_range(panel, request.extension, range),
         Ok(Some(_)) => tr!(
-            "Options or targets were changed while the pixels were read, so low and high stay as \
-                they are."
+            "Options were changed while the pixels were read, so low and high stay as they are."
         )
         .to_owned(),
         Ok(None) => tr!("No pixel of the targets has data").to_owned(),
@@ -643,7 +646,8 @@ fn range_ui(
             tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
             let request = range_request(panel, entry);
-            let calls = targets::calls(entry, &Json::Null, &panel.groups, &request.ticked);
+            let ticked = list_ticks(panel, entry);
+            let calls = targets::calls(entry, &Json::Null, &panel.groups, &ticked);
             let bands = request.typed.get("bands").map_or("", String::as_str);
             let bands: Vec<usize> = bands
                 .split([',', ' ', '[', ']'])

@@ -14,12 +14,11 @@ use crate::jobs::AsyncValue;
 /// For each group of a draft whether its files may be rasters.
 type RasterGroups = AsyncValue<(DocumentKey, Arc<Vec<TargetGroup>>), Arc<Vec<bool>>>;
 
-/// What a range of values is read for: an extension, its options as typed, and its targets.
+/// What a range of values is read for: an extension, and its options as typed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RangeRequest {
     pub(super) extension: &'static str,
     pub(super) typed: TypedOptions,
-    pub(super) ticked: Vec<bool>,
 }
 
 /// The user's settings of one extension.
