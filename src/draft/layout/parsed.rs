@@ -16,6 +16,19 @@ const ARCHIVES: &[&str] = &[
     "7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "tgz", "xz", "zip", "zst",
 ];
 
+/// The polarisation in the name of a measurement of a ground range product of Sentinel-1, which
+/// repeats the times and the orbit of the product: `vv` of
+/// `s1a-iw-grd-vv-20200101t053412-20200101t053437-030612-0381c9-001`. `None` for other names.
+fn polarisation_of_measurement(stem: &str) -> Option<&str> {
+    let parts: Vec<&str> = stem.split('-').collect();
+    match parts.as_slice() {
+        [platform, _, "grd", polarisation, _, _, _, _, _] if platform.starts_with("s1") => {
+            Some(*polarisation)
+        }
+        _ => None,
+    }
+}
+
 /// A folder's name.
 #[derive(Clone, Debug)]
 pub(super) struct FolderName {
@@ -63,6 +76,12 @@ impl ParsedPath {
                 (stem, ending.to_lowercase())
             }
             _ => (name, String::new()),
+        };
+        // Of a SAFE product, the folder is the scene.
+        let stem = if above.ends_with(".SAFE/measurement") {
+            polarisation_of_measurement(stem).unwrap_or(stem)
+        } else {
+            stem
         };
         let is_archive = ARCHIVES.contains(&ending.as_str());
         Self {

@@ -48,6 +48,35 @@ fn what_all_positions_end_with_is_not_in_their_ids() {
 }
 
 #[test]
+fn polarisations_of_sentinel_1_are_positions_of_their_products() {
+    let mut text = String::new();
+    for (start, orbit) in [
+        ("20200101t053412", "030612-0381c9"),
+        ("20200113t053412", "030787-0387ee"),
+    ] {
+        for (polarisation, number) in [("vv", 1), ("vh", 2)] {
+            text += &format!(
+                "S1A_IW_GRDH_1SDV_{}_{orbit}.SAFE/measurement/s1a-iw-grd-{polarisation}-{start}-\
+                    {start}-{orbit}-00{number}.tiff ",
+                start.to_uppercase()
+            );
+        }
+    }
+    let found = arranged(&text);
+    assert_eq!(positions(&found), [("vh", 2), ("vv", 2)]);
+}
+
+#[test]
+fn masks_of_planetscope_are_positions() {
+    let found = arranged(
+        "20210101_101010_1009_3B_AnalyticMS_SR.tif 20210101_101010_1009_3B_udm2.tif \
+            20210202_101010_1010_3B_AnalyticMS_SR.tif 20210202_101010_1010_3B_udm2.tif",
+    );
+    assert_eq!(found.roots.len(), 2, "{found:?}");
+    assert_eq!(found.positions.len(), 2, "{found:?}");
+}
+
+#[test]
 fn a_folder_that_stems_repeat_in_words_of_the_dataset_is_no_part_of_the_root() {
     let mut text = String::new();
     for area in ["AOI_2_Vegas", "AOI_3_Paris"] {
