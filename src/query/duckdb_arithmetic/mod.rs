@@ -884,13 +884,13 @@ fn cast_null_operand(side: &Arc<Expr>, other: &Expr, schema: &Schema) -> Arc<Exp
     }
 }
 
-/// True for constants, and for calls of functions of this program.
+/// True for constants, and for calls of functions of this program that compute each row by itself.
 fn is_constant_or_function(part: &Expr) -> bool {
-    matches!(
-        part,
-        Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_))
-            | Expr::AnonymousFunction { .. }
-    )
+    match part {
+        Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_)) => true,
+        Expr::AnonymousFunction { options, .. } => options.is_elementwise(),
+        _ => false,
+    }
 }
 
 /// True for numbers of rows.

@@ -192,7 +192,7 @@ fn round_to_power(columns: &[Column]) -> PolarsResult<Column> {
         return Err(refusal("round takes a number and a number of digits"));
     };
     let exponents = exponents.cast(&DataType::Int64)?;
-    let exponent = exponents.i64()?.first().unwrap_or(0);
+    let exponent = exponents.i64()?.iter().next().flatten().unwrap_or(0);
     match numbers.dtype() {
         DataType::Null => Ok(numbers.clone()),
         DataType::Decimal(width, scale) => {
