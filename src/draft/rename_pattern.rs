@@ -381,11 +381,14 @@ fn find_date(id: &str) -> Option<Range<usize>> {
 /// True where the text begins with a digit for each `d`, and with `-` or `_` for others.
 fn has_date_form(text: &[u8], form: &[u8]) -> bool {
     let mut letters = text.iter().zip(form);
-    let is_of_form = |(letter, form): (&u8, &u8)| match form {
+    text.len() >= form.len() && letters.all(|(letter, form)| is_letter_of_date(*letter, *form))
+}
+
+fn is_letter_of_date(letter: u8, form: u8) -> bool {
+    match form {
         b'd' => letter.is_ascii_digit(),
         _ => matches!(letter, b'-' | b'_'),
-    };
-    text.len() >= form.len() && letters.all(is_of_form)
+    }
 }
 
 fn has_letters_in_stem(name: &str) -> bool {

@@ -157,8 +157,8 @@ impl RasterInfo {
         let error = Error::unsupported("this file has no bands").at_place(asset);
         if self.subdatasets.is_empty() && self.driver.starts_with("HDF5") {
             return error.hint(
-                "its arrays are of types that GDAL does not read as pixels, such as booleans, texts \
-                    or compounds: write booleans as 8-bit integers",
+                "its arrays are of types that GDAL does not read as pixels, such as booleans, \
+                    texts or compounds: write booleans as 8-bit integers",
             );
         }
         error.hint("choose one of its subdatasets, if it has any")

@@ -28,7 +28,7 @@ use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
 use crate::jobs::Jobs;
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
-use state::{ExtensionChoice, ExtensionsPanel, RangeRequest};
+use state::{ExtensionChoice, ExtensionsPanel, PixelRangeRequest};
 use targets::TargetGroup;
 
 /// The cost of a run as text.
@@ -567,9 +567,9 @@ fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
 }
 
 /// What the range of an extension is read for, as it is chosen now.
-fn range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> RangeRequest {
+fn pixel_range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> PixelRangeRequest {
     let choice = panel.choices.get(entry.name);
-    RangeRequest {
+    PixelRangeRequest {
         extension: entry.name,
         typed: choice.map_or_else(Default::default, |choice| choice.typed.clone()),
     }
@@ -599,7 +599,7 @@ fn take_range(panel: &mut ExtensionsPanel) {
         .entries()
         .iter()
         .find(|entry| entry.name == request.extension);
-    let is_same = entry.is_some_and(|entry| range_request(panel, entry) == request);
+    let is_same = entry.is_some_and(|entry| pixel_range_request(panel, entry) == request);
     let error = match outcome {
         Ok(Some(range)) if is_same => return fill_range(panel, request.extension, range),
         Ok(Some(_)) => tr!(
@@ -645,7 +645,7 @@ fn range_ui(
         let tip =
             tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
-            let request = range_request(panel, entry);
+            let request = pixel_range_request(panel, entry);
             let ticked = list_ticks(panel, entry);
             let calls = targets::calls(entry, &Json::Null, &panel.groups, &ticked);
             let bands = request.typed.get("bands").map_or("", String::as_str);
@@ -740,7 +740,7 @@ mod tests {
     /// Reads a range for an extension; `change` is what the user does meanwhile.
     fn read_range(panel: &mut ExtensionsPanel, name: &str, change: impl Fn(&mut ExtensionsPanel)) {
         let entry = *panel.registry.get(name).expect("an extension");
-        let request = range_request(panel, &entry);
+        let request = pixel_range_request(panel, &entry);
         let jobs = Jobs::quiet();
         panel
             .range

@@ -16,7 +16,7 @@ type RasterGroups = AsyncValue<(DocumentKey, Arc<Vec<TargetGroup>>), Arc<Vec<boo
 
 /// What a range of values is read for: an extension, and its options as typed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RangeRequest {
+pub(super) struct PixelRangeRequest {
     pub(super) extension: &'static str,
     pub(super) typed: TypedOptions,
 }
@@ -54,7 +54,7 @@ pub struct ExtensionsPanel {
     pub(super) example: ExampleState,
     pub(super) recipes: RecipesState,
     /// The range of values that is being looked for.
-    pub(super) range: AsyncValue<RangeRequest, Option<(f64, f64)>>,
+    pub(super) range: AsyncValue<PixelRangeRequest, Option<(f64, f64)>>,
     /// The extension of the last search for a range, and why it gave none.
     pub(super) range_error: Option<(&'static str, String)>,
 }
