@@ -141,11 +141,9 @@ impl Leakage {
     }
 }
 
-/// Input: one sample.
+/// Input: one sample. Small, as a dataset may have millions.
 #[derive(Clone, Debug)]
 pub struct LeakSample {
-    /// Path, for messages.
-    pub path: String,
     /// Name of its part; samples with `None` are ignored.
     pub part: Option<Arc<str>>,
     /// Location, time and hash from its columns.
@@ -159,8 +157,8 @@ pub struct LeakSample {
 /// Location, time and hash of a sample.
 #[derive(Clone, Debug, Default)]
 pub struct LeakFacts {
-    /// Location, in the CRS of its columns.
-    stated: StatedLocation,
+    /// Location, in the CRS of its columns; `None` without one.
+    stated: Option<Box<StatedLocation>>,
     /// First and last time, in microseconds since 1970.
     time: Option<[i64; 2]>,
     hash: Option<Arc<str>>,
@@ -208,8 +206,9 @@ impl LeakFacts {
             Value::Text(hash) => Some(hash),
             _ => None,
         };
+        let stated = reader.read(&|name| value(name).0);
         Self {
-            stated: reader.read(&|name| value(name).0),
+            stated: (!stated.is_empty()).then(|| Box::new(stated)),
             time,
             hash,
         }
@@ -233,12 +232,14 @@ struct SampleBox {
     shift: f64,
 }
 
-/// Computes the leakage between the parts of `samples`.
+/// Computes the leakage between the parts of `samples`. `path_of` returns the path of the sample at
+/// an index.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for invalid thresholds, or when the job is cancelled.
 pub fn leakage(
     samples: &[LeakSample],
+    path_of: &dyn Fn(usize) -> String,
     request: &LeakageRequest,
     level: usize,
     ctx: &JobContext,
@@ -262,6 +263,7 @@ pub fn leakage(
     let grounds = resolve_grounds(samples, ctx)?;
     let mut finder = LeakFinder {
         samples,
+        path_of,
         parts: &parts,
         names: &names,
         request,
@@ -365,10 +367,13 @@ fn summarize_parts(
 
 /// Location of each sample that is in a part.
 fn resolve_grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
-    let stated: Vec<StatedLocation> = samples
+    let nowhere = StatedLocation::default();
+    let stated: Vec<&StatedLocation> = samples
         .iter()
-        .map(|sample| sample.part.as_ref().map(|_| sample.facts.stated.clone()))
-        .map(Option::unwrap_or_default)
+        .map(|sample| {
+            let stated = sample.facts.stated.as_deref();
+            stated.filter(|_| sample.part.is_some()).unwrap_or(&nowhere)
+        })
         .collect();
     let found = footprint::resolve(&stated, Detail::Exact, convert_shape, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
@@ -410,6 +415,7 @@ struct LeakingPairs {
 
 struct LeakFinder<'a> {
     samples: &'a [LeakSample],
+    path_of: &'a dyn Fn(usize) -> String,
     parts: &'a [Option<usize>],
     names: &'a [&'a Arc<str>],
     request: &'a LeakageRequest,
@@ -467,15 +473,14 @@ impl LeakFinder<'_> {
                     };
                     let days = self.days_between(a, b);
                     let key = (part.min(other_part), part.max(other_part));
-                    let record = LeakPair {
-                        one: self.samples[a].path.clone(),
-                        other: self.samples[b].path.clone(),
+                    let example = || LeakPair {
                         overlap: overlap.share,
                         days,
+                        ..pair_of((self.path_of)(a), (self.path_of)(b))
                     };
-                    add_pair(self.footprints.entry(key).or_default(), [a, b], &record);
+                    add_pair(self.footprints.entry(key).or_default(), [a, b], &example);
                     if days.is_some_and(|days| days <= self.request.days) {
-                        add_pair(self.times.entry(key).or_default(), [a, b], &record);
+                        add_pair(self.times.entry(key).or_default(), [a, b], &example);
                     }
                 }
             }
@@ -524,12 +529,8 @@ impl LeakFinder<'_> {
                     if pairs.examples.len() < EXAMPLES
                         && let (Some(&one), Some(&other)) = (ones.first(), others.first())
                     {
-                        let path = |at: usize| self.samples[at].path.clone();
-                        pairs.examples.push(LeakPair {
-                            one: path(one),
-                            other: path(other),
-                            ..LeakPair::default()
-                        });
+                        let example = pair_of((self.path_of)(one), (self.path_of)(other));
+                        pairs.examples.push(example);
                     }
                 }
             }
@@ -551,12 +552,20 @@ impl LeakFinder<'_> {
     }
 }
 
-fn add_pair(pairs: &mut LeakingPairs, [a, b]: [usize; 2], record: &LeakPair) {
+fn pair_of(one: String, other: String) -> LeakPair {
+    LeakPair {
+        one,
+        other,
+        ..LeakPair::default()
+    }
+}
+
+fn add_pair(pairs: &mut LeakingPairs, [a, b]: [usize; 2], example: &dyn Fn() -> LeakPair) {
     pairs.pairs += 1;
     pairs.members[0].insert(a);
     pairs.members[1].insert(b);
     if pairs.examples.len() < EXAMPLES {
-        pairs.examples.push(record.clone());
+        pairs.examples.push(example());
     }
 }
 
@@ -715,11 +724,13 @@ mod place_tests {
             let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
             let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
             let facts = LeakFacts {
-                stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
+                stated: Some(Box::new(StatedLocation::from_geometry(
+                    "EPSG:4326",
+                    shape.into(),
+                ))),
                 ..LeakFacts::default()
             };
             LeakSample {
-                path: south.to_string(),
                 part: Some(Arc::from("train")),
                 facts,
                 compares_location_and_time: true,

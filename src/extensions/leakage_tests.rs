@@ -13,25 +13,30 @@ fn square_facts(west: f64, south: f64, side: f64) -> LeakFacts {
     ];
     let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
     LeakFacts {
-        stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
+        stated: Some(Box::new(StatedLocation::from_geometry(
+            "EPSG:4326",
+            shape.into(),
+        ))),
         ..LeakFacts::default()
     }
 }
 
-fn leak_sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
+fn leak_sample(path: &str, part: &str, facts: LeakFacts) -> (String, LeakSample) {
     let part = (!part.is_empty()).then(|| Arc::from(part));
-    LeakSample {
-        path: path.into(),
+    let sample = LeakSample {
         part,
         facts,
         compares_location_and_time: true,
         compares_hash: true,
-    }
+    };
+    (path.into(), sample)
 }
 
-fn find_leaks(samples: &[LeakSample]) -> Leakage {
+fn find_leaks(samples: &[(String, LeakSample)]) -> Leakage {
+    let (paths, samples): (Vec<String>, Vec<LeakSample>) = samples.iter().cloned().unzip();
     leakage(
-        samples,
+        &samples,
+        &|at| paths[at].clone(),
         &LeakageRequest::default(),
         0,
         &JobContext::default(),
@@ -114,7 +119,10 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
         ];
         let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
         LeakFacts {
-            stated: StatedLocation::from_geometry("EPSG:4326", shape.into()),
+            stated: Some(Box::new(StatedLocation::from_geometry(
+                "EPSG:4326",
+                shape.into(),
+            ))),
             ..LeakFacts::default()
         }
     };
@@ -179,7 +187,7 @@ fn leakage_by_time_is_counted_apart_from_leakage_by_content() {
 #[test]
 fn centroids_leak_to_the_same_place_only() {
     let at = |x: f64| LeakFacts {
-        stated: StatedLocation::point([x, 10.0]),
+        stated: Some(Box::new(StatedLocation::point([x, 10.0]))),
         ..LeakFacts::default()
     };
     let samples = [
@@ -202,7 +210,10 @@ fn lines_leak_to_areas_that_they_cross() {
     let track = |points: &[(f64, f64)]| {
         let line = LineString::from(points.to_vec());
         LeakFacts {
-            stated: StatedLocation::from_geometry("EPSG:4326", line.into()),
+            stated: Some(Box::new(StatedLocation::from_geometry(
+                "EPSG:4326",
+                line.into(),
+            ))),
             ..LeakFacts::default()
         }
     };

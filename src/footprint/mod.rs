@@ -19,6 +19,7 @@ mod tests;
 mod times;
 mod unfold;
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -328,7 +329,7 @@ fn has_values(batch: &RecordBatch, name: &str) -> bool {
 /// # Errors
 /// When the job is cancelled.
 pub fn resolve<T: Send>(
-    rows: &[StatedLocation],
+    rows: &[impl Borrow<StatedLocation> + Sync],
     detail: Detail,
     finish: impl Fn(&Unfolded) -> T + Sync,
     ctx: &JobContext,
@@ -340,7 +341,7 @@ pub fn resolve<T: Send>(
         for (row, stated) in rows.iter().enumerate() {
             if found[row].is_none()
                 && !off_earth[row]
-                && let Some(crs) = stated.crs_of(source)
+                && let Some(crs) = stated.borrow().crs_of(source)
             {
                 by_crs.entry(crs).or_default().push(row);
             }
@@ -362,7 +363,7 @@ pub fn resolve<T: Send>(
             };
             let shapes: Vec<Geometry<f64>> = members
                 .iter()
-                .filter_map(|&row| rows[row].shape_of(source))
+                .filter_map(|&row| rows[row].borrow().shape_of(source))
                 .collect();
             let made = project::unfold_shapes(&way, &shapes, source, detail);
             let pairs = members
@@ -379,6 +380,7 @@ pub fn resolve<T: Send>(
     for (row, stated) in rows.iter().enumerate() {
         if found[row].is_none() && !off_earth[row] {
             found[row] = stated
+                .borrow()
                 .centroid
                 .map(|place| finish(&Unfolded::point(place, PlaceSource::Centroid)));
         }

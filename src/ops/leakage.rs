@@ -204,7 +204,8 @@ pub fn leakage_of_container(
     let parts: Vec<Option<Arc<str>>> = (0..table.rows())
         .map(|row| read_partition(&table.value(row, column?), &dtype))
         .collect();
-    let mut samples = Vec::new();
+    // Made for the examples alone, as a path takes more than the rest of a sample.
+    let (mut samples, mut rows_of_samples) = (Vec::new(), Vec::new());
     let location_reader = StatedLocationReader::default();
     for level in levels.levels_to_read() {
         let names = levels.columns(level);
@@ -212,7 +213,10 @@ pub fn leakage_of_container(
         let Some(rows) = tree.levels.get(level) else {
             continue;
         };
-        for row in 0..table.rows().min(rows.len()) {
+        let count = table.rows().min(rows.len());
+        samples.reserve_exact(count);
+        rows_of_samples.reserve_exact(count);
+        for row in 0..count {
             if row % 4096 == 0 {
                 ctx.check()?;
             }
@@ -234,8 +238,8 @@ pub fn leakage_of_container(
                 .cloned()
                 .flatten();
             let value = |name: &str| read_cell(&table, row, name);
+            rows_of_samples.push((level as u32, row as u32));
             samples.push(LeakSample {
-                path: tree.archive_path(level, row as u32),
                 part,
                 facts: LeakFacts::from_row_values(&location_reader, &value),
                 compares_location_and_time: levels.compares_location_and_time(level),
@@ -244,7 +248,11 @@ pub fn leakage_of_container(
         }
     }
     refuse_unnamed_parts(&samples, request, levels.parts)?;
-    leakage(&samples, request, levels.parts, ctx)
+    let path_of = |at: usize| {
+        let (level, row) = rows_of_samples[at];
+        tree.archive_path(level as usize, row)
+    };
+    leakage(&samples, &path_of, request, levels.parts, ctx)
 }
 
 /// The partition that a value of the split names: its text, or a number or truth value as text.
@@ -342,12 +350,14 @@ pub fn leakage_of_draft(
         levels,
         column: &request.column,
         samples: Vec::new(),
+        paths: Vec::new(),
         location_reader: StatedLocationReader::default(),
         ctx,
     };
     walk.collect_samples(&dataset.root, 0, &mut Vec::new(), None)?;
     refuse_unnamed_parts(&walk.samples, request, walk.levels.parts)?;
-    leakage(&walk.samples, request, walk.levels.parts, ctx)
+    let path_of = |at: usize| walk.paths[at].clone();
+    leakage(&walk.samples, &path_of, request, walk.levels.parts, ctx)
 }
 
 struct LeakageWalk<'a> {
@@ -355,6 +365,8 @@ struct LeakageWalk<'a> {
     levels_to_read: Vec<usize>,
     column: &'a str,
     samples: Vec<LeakSample>,
+    /// The path of each sample.
+    paths: Vec<String>,
     location_reader: StatedLocationReader,
     ctx: &'a JobContext,
 }
@@ -385,9 +397,8 @@ impl LeakageWalk<'_> {
             if self.levels_to_read.contains(&level) {
                 let listed = |name: &str| tortilla.field(name).filter(|_| columns.contains(&name));
                 let value = |name: &str| read_sample_value(tortilla, sample, listed(name));
-                let path = SamplePath(ids.clone()).to_archive();
+                self.paths.push(SamplePath(ids.clone()).to_archive());
                 self.samples.push(LeakSample {
-                    path,
                     part: part.clone(),
                     facts: LeakFacts::from_row_values(&self.location_reader, &value),
                     compares_location_and_time: self.levels.compares_location_and_time(level),

@@ -371,20 +371,21 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
                 collect_leak_samples(&path, &part, children, &reader, &mut samples)
             }
             _ => {
-                samples.push(LeakSample {
-                    path: view.path().to_archive(),
+                let value = |name: &str| read_typed_value(view, name);
+                let sample = LeakSample {
                     part,
-                    facts: LeakFacts::from_row_values(&reader, &|name| {
-                        read_typed_value(view, name)
-                    }),
+                    facts: LeakFacts::from_row_values(&reader, &value),
                     compares_location_and_time: true,
                     compares_hash: true,
-                });
+                };
+                samples.push((view.path().to_archive(), sample));
             }
         }
     }
+    let (paths, samples): (Vec<String>, Vec<LeakSample>) = samples.into_iter().unzip();
     leakage(
         &samples,
+        &|at| paths[at].clone(),
         &LeakageRequest {
             level: Some(tortilla.level),
             ..LeakageRequest::default()
@@ -407,7 +408,7 @@ fn collect_leak_samples(
     part: &Option<Arc<str>>,
     tortilla: &Tortilla,
     reader: &StatedLocationReader,
-    samples: &mut Vec<LeakSample>,
+    samples: &mut Vec<(String, LeakSample)>,
 ) {
     let here = LOCATION_AND_TIME_COLUMNS
         .iter()
@@ -424,13 +425,13 @@ fn collect_leak_samples(
             _ => {
                 let value = |name: &str| find_typed_value(tortilla, sample, name);
                 let facts = LeakFacts::from_row_values(reader, &value);
-                samples.push(LeakSample {
-                    path,
+                let sample = LeakSample {
                     part: part.clone(),
                     facts,
                     compares_location_and_time: true,
                     compares_hash: true,
-                });
+                };
+                samples.push((path, sample));
             }
         }
     }

@@ -220,6 +220,8 @@ fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     }
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let (assembly, mut migrated) = laid_out(reader.as_ref(), request, ctx)?;
+    // The assembly has all that is written of its tables.
+    drop(reader);
     migrated.findings.extend(missing);
     let mut report = Report {
         findings: std::mem::take(&mut migrated.findings),
