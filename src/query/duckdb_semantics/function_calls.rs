@@ -81,7 +81,7 @@ impl ExpressionRewrite<'_, '_> {
             "array_to_json" | "json_quote" | "row_to_json" | "to_json"
                 if arity == 1 && self.is_json(&call.arguments[0]) =>
             {
-                expression("(_0)", call.arguments)
+                expression("json(_0)", call.arguments)
             }
             "json_array" | "json_object"
                 if call.arguments.iter().any(|value| self.is_json(value)) =>
