@@ -18,8 +18,8 @@ use crate::error::Result;
 /// Precedence of `**`: above multiplication, below casts.
 const POWER_PRECEDENCE: u8 = 45;
 
-/// Words that the parser keeps for clauses of other databases, and that name columns in DuckDB, also
-/// without AS.
+/// Words that the parser keeps for clauses of other databases, and that name columns in DuckDB,
+/// also without AS.
 const COLUMN_ALIASES: [Keyword; 3] = [Keyword::DISTRIBUTE, Keyword::SORT, Keyword::TOP];
 
 /// Such words that name tables.
