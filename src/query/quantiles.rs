@@ -122,6 +122,16 @@ fn of_digits(values: &mut [i128], at: f64) -> Option<i128> {
     Some(lower.saturating_add(step as i128))
 }
 
+/// The median of the distances of decimal numbers from their median, all cut to their digits.
+/// `None` of no values.
+pub(super) fn median_deviation(mut digits: Vec<i128>) -> Option<i128> {
+    let median = of_digits(&mut digits, 0.5)?;
+    let distances = digits
+        .iter()
+        .map(|number| number.saturating_sub(median).saturating_abs());
+    of_digits(&mut distances.collect::<Vec<i128>>(), 0.5)
+}
+
 fn compare_with_nan_greatest(one: &f64, other: &f64) -> Ordering {
     one.is_nan()
         .cmp(&other.is_nan())
@@ -130,7 +140,7 @@ fn compare_with_nan_greatest(one: &f64, other: &f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{discrete_place, of_digits, of_values};
+    use super::{discrete_place, median_deviation, of_digits, of_values};
 
     #[test]
     fn quantiles_of_decimal_numbers_are_cut() {
@@ -147,6 +157,19 @@ mod tests {
                 wanted,
                 "{values:?} {at}"
             );
+        }
+    }
+
+    #[test]
+    fn median_deviations_of_decimal_numbers_are_cut() {
+        for (values, wanted) in [
+            (vec![], None),
+            (vec![0, 1, 2, 2, 7, 9], Some(1)),
+            (vec![0, 3, 4, 8], Some(2)),
+            (vec![0, 3, 4, 5], Some(1)),
+            (vec![-1, -4, -7, -9], Some(2)),
+        ] {
+            assert_eq!(median_deviation(values.clone()), wanted, "{values:?}");
         }
     }
 

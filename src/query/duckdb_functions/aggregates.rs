@@ -7,6 +7,7 @@ use super::times::micros;
 use crate::query::engine_errors::refusal;
 use crate::query::functions::{map_of, other_bin};
 use crate::query::nested_values::{ListRanges, order_keys, sortable, take_places};
+use crate::query::quantiles::median_deviation;
 use crate::query::type_names::MADE_FIELDS;
 
 /// Number, mean, and sums of the powers two to four of the differences from the mean, of the
@@ -313,6 +314,12 @@ pub(super) fn geomean(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Median of the distances from the median.
 pub(super) fn deviation(columns: &[Column]) -> PolarsResult<Column> {
+    if let DataType::Decimal(width, scale) = *columns[0].dtype() {
+        let physical = columns[0].as_materialized_series().to_physical_repr();
+        let digits: Vec<i128> = physical.i128()?.iter().flatten().collect();
+        let deviation: Int128Chunked = [median_deviation(digits)].into_iter().collect();
+        return Ok(deviation.into_decimal_unchecked(width, scale).into_column());
+    }
     let is_time = columns[0].dtype().is_temporal();
     let numbers = if is_time {
         micros(&columns[0])?.into_column()

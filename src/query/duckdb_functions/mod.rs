@@ -68,7 +68,7 @@ enum Gives {
     TimeOrZoned,
     /// List of integers.
     Wholes,
-    /// A number; of times a span of time.
+    /// A number, for decimal numbers one of their type; of times a span of time.
     NumberOrSpan,
     /// Map of values of the type of the argument with this index to numbers.
     CountsOf(usize),
@@ -413,6 +413,7 @@ impl Gives {
             Self::NumberOrSpan if argument_type(fields, 0).is_temporal() => {
                 DataType::Duration(TimeUnit::Microseconds)
             }
+            Self::NumberOrSpan if argument_type(fields, 0).is_decimal() => argument_type(fields, 0),
             Self::CountsInBins => map_of(
                 binned_type(&argument_type(fields, 0).materialize_unknown(false)?),
                 DataType::UInt64,

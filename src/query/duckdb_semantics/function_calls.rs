@@ -79,16 +79,16 @@ impl ExpressionRewrite<'_, '_> {
             "json_extract" | "json_extract_path" if arity == 2 => {
                 extract_json("json_extract", call.arguments)
             }
-            "array_to_json" | "json_array" | "json_object" | "json_quote" | "row_to_json"
-            | "to_json"
+            "array_to_json" | "json_quote" | "row_to_json" | "to_json"
+                if arity == 1 && self.is_json(&call.arguments[0]) =>
+            {
+                expression("json(_0)", call.arguments)
+            }
+            "json_array" | "json_object"
                 if call.arguments.iter().any(|value| self.is_json(value)) =>
             {
-                let name = match name.as_str() {
-                    "array_to_json" | "json_quote" | "row_to_json" => "to_json",
-                    name => name,
-                };
                 let values = call.arguments.into_iter();
-                function_call(name, values.map(|value| self.keep_json(value)).collect())
+                function_call(&name, values.map(|value| self.keep_json(value)).collect())
             }
             "json_extract_string" | "json_extract_path_text" if arity == 2 => {
                 extract_json("json_extract_string", call.arguments)

@@ -95,14 +95,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("try_json_of_value", (1, 1), text, |columns| {
         cast_to_json(&columns[0], true)
     }),
-    scalar("json_within", (1, 1), type_of_json_within, |columns| {
-        let texts = columns[0]
-            .cast(&DataType::String)?
-            .with_name(JSON_FIELD.into());
-        let field = texts.as_materialized_series();
-        let fields = std::iter::once(field);
-        Ok(StructChunked::from_series(PlSmallStr::EMPTY, field.len(), fields)?.into_column())
-    }),
+    scalar("json_within", (1, 1), type_of_json_within, wrap_json),
     scalar("json_array", (0, ARGUMENTS_MAX), text, json_array),
     scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
     scalar("json_keys", (1, 2), list_of_texts, |columns| {
@@ -119,6 +112,15 @@ const JSON_FIELD: &str = "__json";
 fn type_of_json_within(_: &[DataType]) -> PolarsResult<DataType> {
     let field = Field::new(JSON_FIELD.into(), DataType::String);
     Ok(DataType::Struct(vec![field]))
+}
+
+/// JSON as it stays within another value, without spaces.
+fn wrap_json(columns: &[Column]) -> PolarsResult<Column> {
+    let texts = of_texts(columns, |[json]| Ok(Some(parse_json(json)?.to_string())))?;
+    let field = texts_column(texts).with_name(JSON_FIELD.into());
+    let field = field.as_materialized_series();
+    let fields = std::iter::once(field);
+    Ok(StructChunked::from_series(PlSmallStr::EMPTY, field.len(), fields)?.into_column())
 }
 
 /// Values as JSON; null for null.

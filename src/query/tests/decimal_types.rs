@@ -67,6 +67,12 @@ fn decimal_numbers_are_computed_exactly() {
             FROM (SELECT unnest([1.5::DECIMAL(5, 2), 2.35::DECIMAL(5, 2)]) AS x)",
         json!([["1.92", "1.75", "DECIMAL(5,2)"]]),
     )]);
+    all(&[(
+        "SELECT mad(x)::VARCHAR, typeof(mad(x)) \
+            FROM (SELECT unnest([0::DECIMAL(5, 0), 3::DECIMAL(5, 0), 4::DECIMAL(5, 0), \
+                5::DECIMAL(5, 0)]) AS x)",
+        json!([["1", "DECIMAL(5,0)"]]),
+    )]);
     let text = report("SELECT 123456789012345.5::DECIMAL(18, 3) * 2.5::DECIMAL(10, 4)");
     assert!(text.contains("does not fit in DECIMAL(18,7)"), "{text}");
 }

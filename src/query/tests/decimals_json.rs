@@ -240,7 +240,7 @@ fn json_is_told_from_texts() {
         ]
     );
     let nested = "SELECT {'a': 1}::JSON, [1, 2]::JSON, '{ \"a\": 1}'::JSON, TRY_CAST('{' AS JSON), \
-        json_object('k', '{\"a\":1}'::JSON, 't', '{}'), to_json('[1]'::JSON), \
+        json_object('k', '{\"a\":1}'::JSON, 't', '{}'), to_json('[ 1]'::JSON), \
         json_array(json_extract('{\"a\":[2]}', 'a'), NULL::JSON)";
     assert_eq!(
         rows(nested),
