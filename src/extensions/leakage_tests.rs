@@ -44,6 +44,11 @@ fn find_leaks(samples: &[(String, LeakSample)]) -> Leakage {
     .expect("works")
 }
 
+fn find_grounds(samples: &[(String, LeakSample)]) -> Vec<Option<Ground>> {
+    let samples: Vec<LeakSample> = samples.iter().map(|(_, sample)| sample.clone()).collect();
+    resolve_grounds(&samples, &JobContext::default()).expect("places")
+}
+
 const DAY: i64 = 86_400_000_000;
 
 #[test]
@@ -233,7 +238,7 @@ fn the_pairs_are_those_of_comparing_every_pair() {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         f64::from(state >> 8) / f64::from(1 << 24)
     };
-    let samples: Vec<LeakSample> = (0..300)
+    let samples: Vec<(String, LeakSample)> = (0..300)
         .map(|n| {
             leak_sample(
                 &n.to_string(),
@@ -242,7 +247,7 @@ fn the_pairs_are_those_of_comparing_every_pair() {
             )
         })
         .collect();
-    let grounds = resolve_grounds(&samples, &JobContext::default()).expect("places");
+    let grounds = find_grounds(&samples);
     let mut pairs = 0;
     for a in 0..300 {
         for b in a + 1..300 {
@@ -286,9 +291,7 @@ fn facts_of_a_sample_are_read_from_its_columns() {
     };
     let facts = LeakFacts::from_row_values(&StatedLocationReader::default(), &value);
     let place = leak_sample("a", "train", facts.clone());
-    let Some(Ground::Area { shape, .. }) =
-        &resolve_grounds(&[place], &JobContext::default()).expect("works")[0]
-    else {
+    let Some(Ground::Area { shape, .. }) = &find_grounds(&[place])[0] else {
         panic!("no area")
     };
     let bounds = shape.bounding_rect().expect("has bounds");
@@ -327,8 +330,7 @@ fn times_without_unit_are_in_seconds_and_raster_shape_states_the_area() {
         };
         let facts = LeakFacts::from_row_values(&StatedLocationReader::default(), &value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
-        let grounds = resolve_grounds(&[leak_sample("a", "train", facts)], &JobContext::default())
-            .expect("works");
+        let grounds = find_grounds(&[leak_sample("a", "train", facts)]);
         assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));
     }
 }
