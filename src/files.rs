@@ -14,7 +14,7 @@ use crate::error::{Error, Kind};
 /// Maximum number of folders of a dataset cached as being inside it.
 const KNOWN_MAX: usize = 1 << 16;
 /// Sizes in bytes of the pointers of [`POINTERS`]: their lines, a hash and a number.
-const POINTER_SIZES: std::ops::RangeInclusive<u64> = 64..=1024;
+const POINTER_SIZES: std::ops::RangeInclusive<u64> = 32..=1024;
 /// Bytes in which the beginning of a page is looked for.
 const PAGE_HEAD: usize = 256;
 /// How the text begins that a clone has in place of a file that was not fetched, the program that

@@ -359,3 +359,29 @@ fn shards_of_webdataset_are_read_as_their_files() {
         "{ran}"
     );
 }
+
+#[test]
+fn shards_keep_the_folders_of_their_files() {
+    let workspace = Workspace::new();
+    workspace.write("collection.json", COLLECTION);
+    // Each class is in a shard of its own.
+    for (shard, class) in ["cls0", "cls1"].iter().enumerate() {
+        let files = ["a_image.npy", "b_image.npy"]
+            .map(|name| (format!("{class}/{shard}{name}"), &b"image"[..]));
+        workspace.write(&format!("classes/{shard:06}.tar"), tar_of(&files));
+    }
+    let arguments = [
+        "create",
+        "classes",
+        "--layout",
+        "{class}/{root}_{position}",
+        "--dry-run",
+        "--json",
+        "-o",
+        "set",
+        "--collection",
+        "collection.json",
+    ];
+    let ran = workspace.studio(arguments).expect_code(0);
+    assert!(ran.stdout.contains("\"roots\": 4"), "{ran}");
+}

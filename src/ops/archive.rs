@@ -210,13 +210,14 @@ fn is_tar_header(block: &[u8]) -> bool {
 }
 
 /// The files of an archive as those of the folder that was packed, in order of their paths; and
-/// what is left out, with the reason. Where all are in one folder, paths begin below it.
+/// what is left out, with the reason.
 ///
 /// # Errors
 /// For an archive that can't be read, a member that would be outside of the folder, or two with one
 /// name in a ZIP; cancellation.
 pub(super) fn files_of_archive(
     path: &Path,
+    prefix: Prefix,
     exclude: &[String],
     ctx: &JobContext,
 ) -> Result<(Vec<FoundFile>, Vec<String>)> {
@@ -265,7 +266,7 @@ pub(super) fn files_of_archive(
             members_of_tar(path, cursor, &packed, ctx)?
         }
     };
-    files_of_members(members, Prefix::Stripped, path, exclude)
+    files_of_members(members, prefix, path, exclude)
 }
 
 /// The member of a packed tar whose bytes begin at `offset` of the unpacked data.
@@ -317,7 +318,7 @@ pub(super) fn files_of_server(
 
 /// What is done with one folder that all data is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Prefix {
+pub(super) enum Prefix {
     Stripped,
     Kept,
 }
@@ -545,8 +546,8 @@ fn outside_folder_error(name: &str, archive: &Path) -> Error {
 }
 
 /// Refuses files of an archive or a server that become samples, by their index in `files`, and that
-/// GDAL reads only together with others: packed alone, they can't be read. Files of folders are
-/// checked with their draft. Of a server, [`REMOTE_SETS_MAX`] files are checked at most.
+/// GDAL reads only together with others: packed alone, they can't be read. Files of folders, unless
+/// they are in archives, are checked with their draft. Of a server, [`REMOTE_SETS_MAX`] files are checked at most.
 ///
 /// # Errors
 /// For the first such file; cancellation.
@@ -556,7 +557,7 @@ pub(super) fn refuse_partial_files(
     archive: &Path,
     ctx: &JobContext,
 ) -> Result<()> {
-    let most = if is_archive(archive) {
+    let most = if archive.is_dir() || is_archive(archive) {
         usize::MAX
     } else {
         REMOTE_SETS_MAX

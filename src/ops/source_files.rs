@@ -1,9 +1,10 @@
 //! The files of a source, a folder here or on a server, or an archive, without what is no data.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::archive::{files_of_archive, files_of_server, is_archive};
-use super::found_file::{FoundFile, is_data, reason_left_out};
+use super::archive::{Prefix, files_of_archive, files_of_server, is_archive};
+use super::found_file::{FoundFile, is_data, is_excluded, reason_left_out};
 use super::shards::shards_among;
 use crate::error::{Error, IoContext, Result};
 use crate::files;
@@ -36,7 +37,7 @@ pub(super) fn find_files(
         return files_of_server(source, exclude, ctx);
     }
     if !source.is_dir() {
-        return files_of_archive(source, exclude, ctx);
+        return files_of_archive(source, Prefix::Stripped, exclude, ctx);
     }
     let mut walk = FolderWalk {
         exclude,
@@ -58,6 +59,14 @@ pub(super) fn find_files(
             .sort_by(|a, b| a.below.split('/').cmp(b.below.split('/')));
     }
     Ok((walk.files, walk.left_out))
+}
+
+/// The files of one shard of WebDataset.
+struct Shard {
+    /// The folder that its files are in; empty for that of the shard.
+    family: String,
+    files: Vec<FoundFile>,
+    left_out: Vec<String>,
 }
 
 struct FolderWalk<'a> {
@@ -87,7 +96,7 @@ impl FolderWalk<'_> {
         names.sort();
         let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
         let known = names.iter().filter_map(|name| name.to_str());
-        let shards = shards_among(known.filter(|name| is_data(name)));
+        let mut shards = self.read_shards(folder, known.filter(|name| is_data(name)))?;
         for name in &names {
             let path = folder.join(name);
             let Some(text) = name.to_str() else {
@@ -103,9 +112,9 @@ impl FolderWalk<'_> {
             };
             match reason_left_out(text, &below, &beside, self.exclude) {
                 Some(reason) => self.left_out.push(reason),
-                None => match shards.get(text) {
-                    Some(family) if is_archive(&path) => self.shard(&path, above, family)?,
-                    _ => self.entry(path, below, depth)?,
+                None => match shards.remove(text) {
+                    Some(shard) => self.add_shard(shard, &path, above),
+                    None => self.entry(path, below, depth)?,
                 },
             }
         }
@@ -137,20 +146,56 @@ impl FolderWalk<'_> {
         Ok(())
     }
 
-    /// The files of a shard as if they were in its folder, or in the one of its family.
-    fn shard(&mut self, path: &Path, above: &str, family: &str) -> Result<()> {
+    /// The shards among the names of a folder, by name. None where one can't be read, or two have a
+    /// file at one path: then each archive is a sample.
+    fn read_shards<'a>(
+        &self,
+        folder: &Path,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<BTreeMap<&'a str, Shard>> {
+        let (mut found, mut paths) = (BTreeMap::new(), HashSet::new());
+        for (name, family) in shards_among(names) {
+            let path = folder.join(name);
+            if !is_archive(&path) {
+                continue;
+            }
+            let (files, left_out) =
+                match files_of_archive(&path, Prefix::Kept, self.exclude, self.ctx) {
+                    Err(error) if error.is_cancelled() => return Err(error),
+                    Err(_) => return Ok(BTreeMap::new()),
+                    Ok(read) => read,
+                };
+            for file in &files {
+                if !paths.insert((family, file.below.clone())) {
+                    return Ok(BTreeMap::new());
+                }
+            }
+            let shard = Shard {
+                family: family.to_owned(),
+                files,
+                left_out,
+            };
+            found.insert(name, shard);
+        }
+        Ok(found)
+    }
+
+    /// Adds the files of a shard as if they were in its folder, or in the one of its family.
+    fn add_shard(&mut self, shard: Shard, path: &Path, above: &str) {
         self.has_shards = true;
-        let (files, left_out) = files_of_archive(path, self.exclude, self.ctx)?;
-        let left_out = left_out.into_iter();
+        let left_out = shard.left_out.into_iter();
         self.left_out
             .extend(left_out.map(|reason| format!("{}: {reason}", path.display())));
-        for file in files {
-            let folders = [above, family, file.below.as_str()].into_iter();
+        for file in shard.files {
+            let folders = [above, shard.family.as_str(), file.below.as_str()].into_iter();
             let parts: Vec<&str> = folders.filter(|part| !part.is_empty()).collect();
             let below = parts.join("/");
-            self.files.push(FoundFile { below, ..file });
+            if is_excluded(&below, self.exclude) {
+                self.left_out.push(format!("{below}: excluded"));
+            } else {
+                self.files.push(FoundFile { below, ..file });
+            }
         }
-        Ok(())
     }
 
     fn store(&mut self, path: &Path, below: &str) -> Result<()> {

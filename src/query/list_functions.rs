@@ -16,6 +16,7 @@ use super::nested_values::{
 };
 use super::recognised_functions::RecognisedFunction;
 use super::type_names::type_name;
+use super::whole_numbers::too_large;
 
 /// Signature and implementation of a list function.
 struct ListFunction {
@@ -480,6 +481,12 @@ fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
     Ok(builder.finish(&first.elements)?.into_column())
 }
 
+/// A sum of decimal numbers, by their digits, that has at most 38 digits.
+pub(super) fn fit_decimal(sum: Option<i128>) -> PolarsResult<i128> {
+    sum.filter(|sum| sum.unsigned_abs() < 10u128.pow(DIGITS as u32))
+        .ok_or_else(|| too_large("a sum does not fit in 38 digits"))
+}
+
 /// Sum of the elements of each list that are not null; null when there are none.
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::from_column(&columns[0])?;
@@ -489,11 +496,13 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
         // Elements are looked up one by one.
         let digits = physical.i128()?.rechunk();
         let sums = (0..lists.len()).map(|row| {
-            let known = lists.row(row)?.filter_map(|place| digits.get(place));
-            known.reduce(i128::wrapping_add)
+            let mut known = lists.row(row)?.filter_map(|place| digits.get(place));
+            let first = known.next()?;
+            Some(known.try_fold(first, |sum, number| fit_decimal(sum.checked_add(number))))
         });
         return Ok(sums
-            .collect::<Int128Chunked>()
+            .map(Option::transpose)
+            .collect::<PolarsResult<Int128Chunked>>()?
             .into_decimal_unchecked(width, scale)
             .into_column());
     }

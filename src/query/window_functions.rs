@@ -13,6 +13,7 @@ use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
 use super::function_registry;
 use super::functions::add_interval;
+use super::list_functions::fit_decimal;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
 use super::time_range::MICROS_OF_DAY;
@@ -926,9 +927,11 @@ fn sum_decimals(
     }
     let of_part = |part: &Range<usize>| sums[part.end].wrapping_sub(sums[part.start]);
     let of_frames = frames.iter().zip(counts).map(|(frame, count)| {
-        (*count > 0).then(|| frame.iter().map(of_part).fold(0, i128::wrapping_add))
+        let sum = || frame.iter().map(of_part).fold(0, i128::wrapping_add);
+        (*count > 0).then(|| fit_decimal(Some(sum()))).transpose()
     });
-    Ok(restore_row_order(rows, of_frames)
+    let of_frames = of_frames.collect::<PolarsResult<Vec<Option<i128>>>>()?;
+    Ok(restore_row_order(rows, of_frames.into_iter())
         .collect::<Int128Chunked>()
         .into_decimal_unchecked(DIGITS, scale)
         .into_column())

@@ -7,6 +7,8 @@ use std::io::{BufRead, Read, Result};
 const NOT_NUMBERS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
 /// Longest of [`NOT_NUMBERS`], in bytes.
 const LONGEST: usize = 9;
+/// Bytes that are taken at once.
+const PIECE: usize = 1 << 16;
 /// Begins each document of a sequence (RFC 8142).
 const RECORD_SEPARATOR: u8 = 0x1e;
 
@@ -71,7 +73,8 @@ impl<R: BufRead> Read for JsonReader<R> {
         while self.taken == self.ready.len() {
             self.ready.clear();
             self.taken = 0;
-            let bytes = self.inner.fill_buf()?.to_vec();
+            let available = self.inner.fill_buf()?;
+            let bytes = available[..available.len().min(PIECE)].to_vec();
             if bytes.is_empty() {
                 self.end_word();
                 if self.ready.is_empty() {

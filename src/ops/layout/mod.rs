@@ -365,11 +365,15 @@ fn layout_of_files(
         ))
         .at_path(source));
     }
-    if !source.is_dir() {
+    // Files of a folder are checked with their draft, except those of archives in it.
+    let is_checked_later =
+        |file: &FoundFile| source.is_dir() && matches!(file.asset, AssetPath::File(_));
+    if !files.iter().all(is_checked_later) {
         let placed: HashSet<usize> = arrangement
             .roots
             .iter()
             .flat_map(|root| root.files.iter().flatten().copied())
+            .filter(|&index| !is_checked_later(&files[index]))
             .collect();
         refuse_partial_files(&files, &|index| placed.contains(&index), source, ctx)?;
     }

@@ -242,6 +242,18 @@ impl ExpressionRewrite<'_, '_> {
                 "age_text(_0, _1)",
                 read_age_arguments(value).unwrap_or_default(),
             ),
+            // The engine reads JSON as it reads texts of lists, which have other escapes.
+            Expr::Cast {
+                expr: value,
+                data_type: SqlType::Array(_),
+                ..
+            } if self.is_json(value) => {
+                return Err(self.refuse(
+                    span,
+                    "JSON can't be cast to a list".to_owned(),
+                    "from_json(x, '[\"VARCHAR\"]')",
+                ));
+            }
             Expr::Cast {
                 kind,
                 expr: value,
