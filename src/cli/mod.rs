@@ -92,8 +92,8 @@ pub fn run(arguments: Arguments) -> Invocation {
         output::say_error(&error);
         return Invocation::Done(error.exit_code());
     }
-    crate::container::remove_abandoned_work();
     let Some(verb) = arguments.verb else {
+        crate::container::remove_abandoned_work();
         return Invocation::Window(arguments.window);
     };
     if let Verb::Doctor { json } = verb {

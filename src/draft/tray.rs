@@ -47,15 +47,6 @@ impl Edit {
         let places = find_same_paths(tray, paths.iter().map(PathBuf::as_path));
         (!places.is_empty()).then_some(Edit::RemoveFromTray { places })
     }
-
-    /// True for edits that write the list of the tray anew.
-    pub fn changes_tray(&self) -> bool {
-        match self {
-            Edit::AddToTray { .. } | Edit::RemoveFromTray { .. } => true,
-            Edit::Batch { edits, .. } => edits.iter().any(Edit::changes_tray),
-            _ => false,
-        }
-    }
 }
 
 /// The places of the tray whose files have these paths. Of other places the name alone is read: a
@@ -345,7 +336,6 @@ mod tests {
         let places = [(2, larger), (3, file("/c/x"))];
         let files = places.map(|(at, file)| TrayPlace { at, file }).into();
         assert_eq!(added, Edit::AddToTray { files });
-        assert!(added.changes_tray());
     }
 
     #[test]

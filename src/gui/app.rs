@@ -508,11 +508,11 @@ impl eframe::App for App {
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.save();
-        self.settings_writer.finish();
         // The window closes now; the caller of `run` waits for the remaining work.
         let studio = std::mem::replace(&mut self.studio, Studio::new(Jobs::quiet()));
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Ending::for_studio(studio));
+        self.settings_writer.finish();
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {

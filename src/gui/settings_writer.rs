@@ -31,10 +31,15 @@ impl SettingsWriter {
     /// # Errors
     /// When no thread can be started.
     pub fn write(&mut self, path: &Path, state: Vec<u8>, jobs: &Jobs) -> io::Result<()> {
-        let thread = match self.thread.take() {
-            Some(thread) => thread,
-            None => SettingsThread::start(path.to_owned(), jobs.clone())?,
+        // A thread that ended gives the state back.
+        let state = match &self.thread {
+            Some(thread) => match thread.sender.send(state) {
+                Ok(()) => return Ok(()),
+                Err(unsent) => unsent.0,
+            },
+            None => state,
         };
+        let thread = SettingsThread::start(path.to_owned(), jobs.clone())?;
         let sent = thread.sender.send(state);
         self.thread = Some(thread);
         sent.map_err(io::Error::other)

@@ -7,7 +7,7 @@ use super::document::{Document, DraftDocument};
 use super::project::DraftChange;
 use super::verbs::not_a_draft;
 use super::{Event, Finish, Outcome, Studio};
-use crate::draft::{Content, Draft, Edit};
+use crate::draft::{Content, Draft, Edit, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::ops;
@@ -24,17 +24,33 @@ impl Studio {
         self.apply_edit(edit).map(Outcome::Done)
     }
 
-    /// As [`Studio::edit`], as a job also where the edit writes a long tray anew. Not for the end
-    /// of a job, which waits for no other one, nor where a sample is selected right after it.
-    pub(super) fn edit_long_tray(&mut self, edit: Edit) -> Result<Outcome> {
-        let has_long_tray = self
-            .need_draft()
-            .is_ok_and(|draft| draft.tray().len() > LONG_TRAY);
-        if has_long_tray && edit.changes_tray() {
-            let label = edit.label();
-            return self.edit_later(&label, move |_, _| Ok(edit));
+    /// As [`Studio::edit`], as a job where the tray is long. When the draft changes meanwhile, the
+    /// edit is the one that `find` returns for the tray as it is then. Not for the end of a job,
+    /// which waits for no other one, nor where a sample is selected right after it.
+    pub(super) fn edit_long_tray(
+        &mut self,
+        edit: Edit,
+        find: impl FnOnce(&[Unplaced]) -> Result<Edit> + Send + 'static,
+    ) -> Result<Outcome> {
+        let draft = self.need_draft()?;
+        if draft.tray().len() <= LONG_TRAY {
+            return self.edit(edit);
         }
-        self.edit(edit)
+        let (mut content, revision) = (draft.content().clone(), draft.revision());
+        let document = self.document_id();
+        let label = edit.label();
+        Ok(self.start(&label, move |_| {
+            let inverse = edit.clone().apply_to(&mut content)?;
+            Ok(Box::new(move |studio: &mut Studio| {
+                studio.need_document(document)?;
+                let draft = studio.need_draft()?;
+                if draft.revision() != revision {
+                    let edit = find(draft.tray())?;
+                    return studio.apply_edit(edit);
+                }
+                studio.install_edit(revision, edit, content, inverse)
+            }) as Finish)
+        }))
     }
 
     /// Applies an edit at once.

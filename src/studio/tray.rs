@@ -15,6 +15,12 @@ use crate::ops::is_data;
 /// Maximum folder depth, which bounds loops of links.
 const DEEPEST: usize = 64;
 
+/// The edit that removes files from a tray.
+fn find_removal(tray: &[Unplaced], files: &[PathBuf]) -> Result<Edit> {
+    Edit::remove_paths_from_tray(tray, files)
+        .ok_or_else(|| Error::usage("none of these files is in the tray"))
+}
+
 impl Studio {
     pub(super) fn add_to_tray(&mut self, paths: Vec<PathBuf>) -> Result<Outcome> {
         if self.document.is_none() {
@@ -53,9 +59,8 @@ impl Studio {
     }
 
     pub(super) fn remove_from_tray(&mut self, files: Vec<PathBuf>) -> Result<Outcome> {
-        let edit = Edit::remove_paths_from_tray(self.need_draft()?.tray(), &files)
-            .ok_or_else(|| Error::usage("none of these files is in the tray"))?;
-        self.edit_long_tray(edit)
+        let edit = find_removal(self.need_draft()?.tray(), &files)?;
+        self.edit_long_tray(edit, move |tray| find_removal(tray, &files))
     }
 
     pub(super) fn place_unplaced(&mut self, file: &Path, slot: &Slot) -> Result<Outcome> {
@@ -73,7 +78,7 @@ impl Studio {
             "Place {name}",
             name = file.file_name().unwrap_or_default().to_string_lossy()
         );
-        self.edit_long_tray(Edit::Batch {
+        self.edit(Edit::Batch {
             label,
             edits: vec![
                 place,
