@@ -72,6 +72,7 @@ pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
     if let Some(error) = crate::files::unfetched_file_error(&bytes) {
         return Err(error.at_path(path));
     }
+    check_collection_size(bytes.len() as u64).map_err(|error| error.at_path(path))?;
     let bytes = json_in_utf8(&bytes).into_owned();
     check_json(&bytes).map_err(|error| error.at_path(path))?;
     Ok(bytes)

@@ -368,13 +368,14 @@ impl CopySources {
         }
         let range = AssetPath::range(path.clone(), offset, size);
         let file = ByteSource::open_for(&range)?;
-        let facts = match containers.closed.remove(path) {
+        let facts = match containers.closed.get(path) {
             Some((stamp, facts)) => {
-                file.expect_version(&stamp)?;
-                facts
+                file.expect_version(stamp)?;
+                facts.clone()
             }
             None => Arc::default(),
         };
+        containers.closed.remove(path);
         let container = Arc::new(OpenContainer { file, facts });
         containers.open.insert(path.clone(), container.clone());
         Ok(container)
@@ -747,11 +748,11 @@ impl CopyContainers {
             if unchanged.is_ok() {
                 unchanged = container.file.expect_unchanged();
             }
-            if let Some(left) = room.checked_sub(container.facts.count_members()) {
-                room = left;
-                let facts = container.facts.clone();
-                closed.insert(path.clone(), (container.file.stamp().clone(), facts));
-            }
+            // The version is kept in any case.
+            let left = room.checked_sub(container.facts.count_members());
+            let facts = left.map_or_else(Arc::default, |_| container.facts.clone());
+            room = left.unwrap_or(room);
+            closed.insert(path.clone(), (container.file.stamp().clone(), facts));
             false
         });
         unchanged

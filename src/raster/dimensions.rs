@@ -268,6 +268,8 @@ impl AxisStart {
             .unwrap_or(text)
             .trim();
         let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
+        // Axes of Julian days begin in the year -4713.
+        let (sign, day) = day.strip_prefix('-').map_or((1, day), |rest| (-1, rest));
         let mut numbers = day.split('-').map(|number| number.parse::<u32>().ok());
         let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
         if numbers.next().is_some() || year > 9999 {
@@ -284,7 +286,7 @@ impl AxisStart {
             }
         }
         Some(Self {
-            year: i64::from(year),
+            year: sign * i64::from(year),
             month,
             day,
             micros: (seconds * 1e6).round() as i64,

@@ -13,6 +13,8 @@ use crate::model::AssetPath;
 const HEAD: u64 = 16 << 10;
 /// Maximum length of the value of a tag in bytes.
 const VALUE_MAX: u64 = 64 << 10;
+/// Maximum length of the bytes of all tags that are compared.
+const HEADER_MAX: u64 = 1 << 20;
 /// Maximum length of the value of a tag that changes nothing; with more chunks the size of the file
 /// changes what GDAL does.
 const FREE_MAX: u64 = 4 << 20;
@@ -222,7 +224,8 @@ fn add_entry(
     if is_text || FREE.contains(&tag) {
         return Ok(length <= FREE_MAX && directory.has_value(entry, length));
     }
-    if length > VALUE_MAX {
+    // Entries may state the same bytes, and directories each other.
+    if length > VALUE_MAX || bytes.len() as u64 + length > HEADER_MAX {
         return Ok(false);
     }
     let value = directory.value_bytes(entry, length)?;

@@ -210,9 +210,7 @@ fn cell_of_folders(
                 if !text.is_empty() {
                     cell.position.push(text);
                 }
-                if whole {
-                    cell.folder_in_stem = find_folder_in_stem(&path.stem, &folder.words);
-                }
+                cell.folder_in_stem = find_folder_in_stem(&path.stem, &folder.words);
                 if cell.split.is_none() {
                     cell.split = split_text(folder);
                 }
