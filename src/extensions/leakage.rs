@@ -427,6 +427,7 @@ impl LeakFinder<'_> {
     /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are
     /// compared. Returns false when there were too many pairs.
     fn find_overlaps(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
+        let path_of = self.path_of;
         let boxes = build_boxes(grounds, self.parts);
         // The boxes of each part that reach as far east as the current one begins.
         let mut open_boxes: Vec<Vec<&SampleBox>> = self.names.iter().map(|_| Vec::new()).collect();
@@ -473,11 +474,7 @@ impl LeakFinder<'_> {
                     };
                     let days = self.days_between(a, b);
                     let key = (part.min(other_part), part.max(other_part));
-                    let example = || LeakPair {
-                        overlap: overlap.share,
-                        days,
-                        ..pair_of((self.path_of)(a), (self.path_of)(b))
-                    };
+                    let example = || example_of(path_of, [a, b], overlap.share, days);
                     add_pair(self.footprints.entry(key).or_default(), [a, b], &example);
                     if days.is_some_and(|days| days <= self.request.days) {
                         add_pair(self.times.entry(key).or_default(), [a, b], &example);
@@ -529,7 +526,7 @@ impl LeakFinder<'_> {
                     if pairs.examples.len() < EXAMPLES
                         && let (Some(&one), Some(&other)) = (ones.first(), others.first())
                     {
-                        let example = pair_of((self.path_of)(one), (self.path_of)(other));
+                        let example = example_of(self.path_of, [one, other], None, None);
                         pairs.examples.push(example);
                     }
                 }
@@ -552,11 +549,17 @@ impl LeakFinder<'_> {
     }
 }
 
-fn pair_of(one: String, other: String) -> LeakPair {
+fn example_of(
+    path_of: &dyn Fn(usize) -> String,
+    [a, b]: [usize; 2],
+    overlap: Option<f64>,
+    days: Option<f64>,
+) -> LeakPair {
     LeakPair {
-        one,
-        other,
-        ..LeakPair::default()
+        one: path_of(a),
+        other: path_of(b),
+        overlap,
+        days,
     }
 }
 

@@ -547,7 +547,8 @@ fn outside_folder_error(name: &str, archive: &Path) -> Error {
 
 /// Refuses files of an archive or a server that become samples, by their index in `files`, and that
 /// GDAL reads only together with others: packed alone, they can't be read. Files of folders, unless
-/// they are in archives, are checked with their draft. Of a server, [`REMOTE_SETS_MAX`] files are checked at most.
+/// they are in archives, are checked with their draft. Of a server, [`REMOTE_SETS_MAX`] files are
+/// checked at most.
 ///
 /// # Errors
 /// For the first such file; cancellation.

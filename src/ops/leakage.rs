@@ -238,7 +238,7 @@ pub fn leakage_of_container(
                 .cloned()
                 .flatten();
             let value = |name: &str| read_cell(&table, row, name);
-            rows_of_samples.push((level as u32, row as u32));
+            rows_of_samples.push((level, row as u32));
             samples.push(LeakSample {
                 part,
                 facts: LeakFacts::from_row_values(&location_reader, &value),
@@ -248,10 +248,7 @@ pub fn leakage_of_container(
         }
     }
     refuse_unnamed_parts(&samples, request, levels.parts)?;
-    let path_of = |at: usize| {
-        let (level, row) = rows_of_samples[at];
-        tree.archive_path(level as usize, row)
-    };
+    let path_of = |at: usize| tree.archive_path(rows_of_samples[at].0, rows_of_samples[at].1);
     leakage(&samples, &path_of, request, levels.parts, ctx)
 }
 
