@@ -46,9 +46,9 @@ pub use times::{
 };
 
 /// Rows that are projected in one call.
-const BATCH: usize = 4096;
-/// Rows of a level that are in memory as geometries at a time: one call for each of 16 threads.
-const PART: usize = 16 * BATCH;
+const BATCH: usize = 2048;
+/// Rows of a level that are in memory as geometries at a time: one call for each of 4 threads.
+const PART: usize = 4 * BATCH;
 
 /// Source columns of a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
