@@ -574,8 +574,7 @@ mod tests {
     use super::*;
 
     fn file(path: &Path) {
-        std::fs::create_dir_all(path.parent().expect("lies in a folder"))
-            .expect("makes the folder");
+        std::fs::create_dir_all(path.parent().expect("is in a folder")).expect("makes the folder");
         std::fs::write(path, b"precious").expect("writes");
     }
 

@@ -133,8 +133,8 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     }
 }
 
-/// The ZIPs that `inputs` name: those of a folder of this machine that is no FOLDER itself stand in
-/// its place, by file name.
+/// The ZIPs that `inputs` name: a folder of this machine that is no FOLDER itself is replaced by
+/// the ZIPs in it, by file name.
 ///
 /// # Errors
 /// [`Kind::Io`](crate::error::Kind::Io) when a folder can't be listed.

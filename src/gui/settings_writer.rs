@@ -92,7 +92,7 @@ fn write_states(path: &Path, states: &Receiver<Vec<u8>>, failed: &Sender<String>
     while let Ok(first) = states.recv() {
         let newest = states.try_iter().last().unwrap_or(first);
         if let Err(error) = write_state(path, &newest) {
-            // Nobody is told after the window was closed.
+            // After the window was closed nothing receives the error.
             let _ = failed.send(error.to_string());
             jobs.wake();
         }

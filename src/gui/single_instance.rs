@@ -585,7 +585,7 @@ mod tests {
         assert_ne!(
             proof("s", &["a", "bc"]),
             proof("s", &["ab", "c"]),
-            "parts are told apart"
+            "the lengths of parts are part of the proof"
         );
     }
 

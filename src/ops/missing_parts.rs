@@ -80,7 +80,7 @@ impl MissingParts {
             );
         }
         let why = if self.numbered {
-            "the others lie beside it"
+            "the others are in the same folder"
         } else {
             "its name has no number, so the others can't be found"
         };

@@ -234,7 +234,8 @@ impl Filter {
         let columns = tables.stored_columns(self.level);
         let has = |name: &&str| columns.iter().any(|field| field.name == **name);
         let names: Vec<&str> = if self.has_area() {
-            // The coordinate system stands for the grid, whose statistics no Parquet file has.
+            // The column of the coordinate system is used for the grid, of which no Parquet file
+            // has statistics.
             let grids = GRIDS.iter().map(|grid| grid.crs);
             GEOMETRY_COLUMNS
                 .into_iter()
@@ -727,7 +728,7 @@ mod tests {
         assert_eq!(
             whole("stac:time_start", ""),
             Some(1),
-            "the text of TACO 0.2"
+            "the specification of TACO 0.2"
         );
         assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
         assert_eq!(

@@ -311,7 +311,7 @@ fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
     }
     if offset.checked_add(*size).is_none_or(|end| end > length) {
         let summary = format!(
-            "bytes {offset} to {} lie outside the file, which has {length}",
+            "bytes {offset} to {} are outside the file, which has {length}",
             offset.saturating_add(*size)
         );
         return Err(Error::format(summary).at_place(asset).hint(

@@ -463,7 +463,7 @@ impl RemoteFile {
         {
             Some(end) => Ok(offset..end),
             None => Err(Error::format(format!(
-                "{size} bytes at {offset} lie outside the file, which has {} bytes",
+                "{size} bytes at {offset} are outside the file, which has {} bytes",
                 self.identity.size
             ))
             .at_place(&self.target.text)

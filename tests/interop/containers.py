@@ -163,7 +163,7 @@ def check_collection(path, collection, tables, found, sorted_names=False):
             across = box[0] > box[2]
             inside = (x >= box[0] or x <= box[2]) if across else box[0] <= x <= box[2]
             if not (inside and box[1] <= y <= box[3]):
-                fault(path, f"{x} {y} lies outside the extent {box}")
+                fault(path, f"{x} {y} is outside the extent {box}")
 
 
 def check_meta(path, tables, found, read):

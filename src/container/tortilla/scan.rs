@@ -496,7 +496,7 @@ pub(super) fn read_level(
         let integers = |name| tortilla.table.require_integers(name, "the footer");
         let (ids, formats) = (texts("tortilla:id")?, texts("tortilla:file_format")?);
         let (offsets, lengths) = (integers("tortilla:offset")?, integers("tortilla:length")?);
-        // Samples lie between header and footer.
+        // The bytes of samples are between header and footer.
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
@@ -531,7 +531,7 @@ pub(super) fn read_level(
     for (row, [offset, length], end) in bad {
         let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
         let message = tr!(
-            "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} \
+            "tortilla:offset is {offset} and tortilla:length {length}; samples are between {start} \
                 and the footer at {end}.",
             offset = shown(offset),
             length = shown(length),

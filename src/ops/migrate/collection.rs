@@ -260,8 +260,8 @@ fn plain_id(text: &str) -> String {
     }
 }
 
-/// Contacts with name, organization, email and role: the form of the text, which keeps most of what
-/// the old one says.
+/// Contacts with name, organization, email and role: the form of the specification, which keeps
+/// most of what the old one says.
 fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     let list = match old {
         Json::Array(list) => list.clone(),
@@ -336,7 +336,7 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
             FieldAction::Changed,
             old.clone(),
             new,
-            tr!("contacts in the form of the 2.0 text"),
+            tr!("contacts in the form of the 2.0 specification"),
         )
     } else {
         mapped.keep(to, new)

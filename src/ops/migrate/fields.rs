@@ -221,7 +221,7 @@ pub fn map_level(
             list.push(mapping);
             continue;
         };
-        // A type without values can't be told from any other: 2.0 readers join levels by type.
+        // Without values nothing shows the type of a column: 2.0 readers join levels by type.
         if values == 0 && *array.data_type() == DataType::Null && choice.is_none() {
             mapping.note = tr!("it has no value in any row, and no type").into();
             list.push(mapping);
