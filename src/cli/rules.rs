@@ -54,7 +54,7 @@ fn rule_text(rule: Rule) -> String {
 
 fn markdown() -> String {
     let mut text = String::from(
-        "| rule | severity | section | profile | asks for | what to do |\n\
+        "| rule | severity | section | profile | requires | what to do |\n\
             |---|---|---|---|---|---|\n",
     );
     for rule in Rule::ALL {

@@ -42,7 +42,7 @@ pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
-    /// Tells other processes that the file is being written. Dropped before `created_folders`: on
+    /// Shows other processes that the file is being written. Dropped before `created_folders`: on
     /// Windows the lock is a file in those folders.
     _lock: Option<FileLock>,
     created_folders: CreatedFolders,

@@ -44,7 +44,7 @@ const TIMES: [&str; 6] = [
     "istac:time_end",
     "istac:time_middle",
 ];
-/// The kinds of values that STAC knows (`data_type`).
+/// The kinds of values that STAC has (`data_type`).
 const DATA_TYPES: [&str; 16] = [
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "cint16", "cint32", "cfloat32", "cfloat64", "other",

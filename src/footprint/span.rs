@@ -240,8 +240,8 @@ impl Boxes {
         self.parts.iter().any(is_in) && self.polygon_touches(&Point::new(x, y))
     }
 
-    /// Whether a shape touches the box, as far as its corners tell: its edges may bend by a part of
-    /// its size. `None` where they do not tell.
+    /// Whether a shape touches the box, as far as its corners show it: its edges may bend by a part
+    /// of its size. `None` where they do not.
     pub(super) fn touch_corners(&self, shape: &Unfolded) -> Option<bool> {
         if shape.source == PlaceSource::Centroid {
             return shape

@@ -146,7 +146,7 @@ pub fn refusal(
         (Dragged::Files(_), DropTarget::Slot(_, position)) => {
             let structure = document.structure()?;
             let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
-            folder.then_some(tr!("The pattern wants a FOLDER here"))
+            folder.then_some(tr!("The pattern has a FOLDER here"))
         }
         (Dragged::Files(_), _) => None,
         (Dragged::Samples(_), DropTarget::Slot(..)) => {

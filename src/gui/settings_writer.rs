@@ -115,7 +115,7 @@ mod tests {
         writer.finish();
         let written = std::fs::read_to_string(&path).expect("is written");
         assert_eq!(written, "{\"number\": 99}");
-        // It goes on after that.
+        // It writes again after that.
         let jobs = Jobs::quiet();
         writer
             .write(&path, b"{}".to_vec(), &jobs)

@@ -212,7 +212,7 @@ rules! {
         mark!("Licences are SPDX identifiers.")
         "Choose an identifier of the SPDX list, like CC-BY-4.0.";
     CollectionTask "COL-7" Warning Both "5.5.2"
-        mark!("Tasks are those that the tools know.")
+        mark!("Tasks are those that the tools accept.")
         "Choose a task of the list, or `other`.";
     CollectionTitle "COL-8" Error Both "5.5.2"
         mark!("The title has at most 250 characters.")
@@ -253,7 +253,7 @@ rules! {
         "Write the organization as the name, too.";
     ClassCategory "COL-15" Warning Both "7.2"
         mark!("Every class of the labels has a category of its own: a mask with one value for two \
-            classes can't tell them apart.")
+            classes can't distinguish them.")
         "Give the classes categories of their own; leave it where several names are meant for one \
             value.";
     ClassName "COL-16" Error Both "7.2"
@@ -528,7 +528,7 @@ rules! {
         mark!("The archives of a TACO 3 index are there.")
         "Get the archive named, or use the others alone.";
     Taco3Task "NEXT-11" Warning Both "TACO 3"
-        mark!("Tasks of a TACO 3 dataset are among those that the tools know.")
+        mark!("Tasks of a TACO 3 dataset are among those that the tools accept.")
         "Choose a task of the list when you write the dataset again.";
     Taco3Profile "NEXT-12" Error Both "TACO 3"
         mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and \

@@ -1,4 +1,4 @@
-//! Spellings of DuckDB that the parser does not know, written with tokens that it knows.
+//! Spellings of DuckDB that the parser does not support, written with tokens that it supports.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};

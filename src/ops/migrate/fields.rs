@@ -421,7 +421,7 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
     }
 }
 
-/// `None` beyond year 9999, where no reader of times goes.
+/// `None` beyond year 9999, which no reader of times accepts.
 fn seconds_to_micros(seconds: f64) -> Option<i64> {
     let micros = (seconds * 1e6).round();
     (micros.is_finite() && micros.abs() < 2.6e17).then_some(micros as i64)

@@ -187,7 +187,7 @@ pub(super) async fn chunk(
         }
         if has < start || has > end {
             return Err(Refusal::other(format!(
-                "the store has {has} bytes of the upload, and asks for what was sent before"
+                "the store has {has} bytes of the upload, and requests bytes that were sent before"
             )));
         }
         if has > at {

@@ -37,7 +37,7 @@ fn text_of(line: &[u8]) -> Option<&[u8]> {
 pub(super) struct OpenedJournal {
     pub head: JournalHead,
     pub entries: JournalEntries,
-    /// Why the head is not the journal's own but what the files beside it tell.
+    /// Why the head is not the journal's own but made from the files beside it.
     pub damage: Option<Error>,
 }
 

@@ -252,7 +252,7 @@ pub fn ui(
     }
 }
 
-/// What the bar tells about a renaming, and the edit of its button.
+/// What the bar shows about a renaming, and the edit of its button.
 #[derive(Default)]
 struct RenamingSummary {
     notes: Vec<RenamingNote>,
