@@ -173,7 +173,7 @@ fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
 }
 
 /// Refuses a part on this machine that was replaced since its metadata was read. Servers may
-/// state another tag for the same bytes: parts there are compared at the end, which asks for the
+/// state another tag for the same bytes: parts there are compared at the end, which requests the
 /// version that was read.
 fn expect_part(path: &Path, file: &ByteSource, stamp: &Stamp) -> Result<()> {
     if is_remote(path) {

@@ -1,6 +1,6 @@
 //! The columns of level 0 as properties of STAC Items: names and types that STAC gives a meaning,
 //! in the form that both JSON and Parquet hold. A column called as one of STAC's fields, but of
-//! another type, goes under the prefix `taco:`.
+//! another type, gets the prefix `taco:`.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -610,8 +610,8 @@ pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     };
     Err(
         Error::usage(format!("the box {west},{south},{east},{north} {fault}")).hint(
-            "write west,south,east,north in degrees; west greater than east goes across the \
-            antimeridian",
+            "write west,south,east,north in degrees; a box with west greater than east \
+            crosses the antimeridian",
         ),
     )
 }

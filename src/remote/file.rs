@@ -703,10 +703,7 @@ mod tests {
         assert!(find_open_file(&old).is_some_and(|known| Arc::ptr_eq(&known, &file)));
         let new = target("https://anew.example/set/a.tif?sig=NEW");
         assert_eq!(new.text, old.text);
-        assert!(
-            find_open_file(&new).is_none(),
-            "the old link goes on being used"
-        );
+        assert!(find_open_file(&new).is_none(), "the old link is still used");
         let file = remember_test_file(&new);
         assert!(find_open_file(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
     }

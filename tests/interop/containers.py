@@ -105,7 +105,7 @@ def tree(path, tables, by_part):
                 return None
             for name in set(source):
                 of_part = [parent for parent, other in zip(parents, source) if other == name]
-                same(path, f"level{level}: children stand together", of_part, sorted(of_part))
+                same(path, f"level{level}: children are consecutive", of_part, sorted(of_part))
             above = [paths[-1][parent] for parent in parents]
         here = [f"{up}{name}{'/' if kind == 'FOLDER' else ''}" for up, name, kind in zip(above, rows["id"], rows["type"])]
         if level > 0:

@@ -42,7 +42,7 @@ const fn of_convention(convention: Convention) -> DatasetTemplate {
 }
 
 /// The kinds in the order of the interface: the conventions, then the tasks in the order of the
-/// text.
+/// specification.
 pub const TEMPLATES: [DatasetTemplate; 23] = [
     of_convention(CONVENTIONS[0]),
     of_convention(CONVENTIONS[1]),

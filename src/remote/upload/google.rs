@@ -105,7 +105,7 @@ pub(super) async fn received_of(
     object: &Object,
     upload: &UploadId,
 ) -> Result<Option<u64>, Refusal> {
-    // The token goes along, so the address has to be one of this store.
+    // The token is sent with it, so the address has to be one of this store.
     if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
         return Ok(None);
     }

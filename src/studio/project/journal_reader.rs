@@ -218,7 +218,7 @@ pub(super) struct Restored {
     pub trouble: Option<String>,
 }
 
-/// Replays a journal. The undo history goes back to the journal's base.
+/// Replays a journal. The undo history starts at the journal's base.
 ///
 /// # Errors
 /// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a
