@@ -125,6 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn folders_are_refused_from_the_maximum_depth_on() {
+        let folder = Path::new("a/b");
+        assert!(check_folder_depth(folder, FOLDER_DEPTH_MAX - 1).is_ok());
+        let error = check_folder_depth(folder, FOLDER_DEPTH_MAX).expect_err("is refused");
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
+    }
+
+    #[test]
     fn patterns_exclude_paths_and_names() {
         let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
         assert!(
