@@ -1,6 +1,7 @@
 //! Asks the official reader and the studio the same questions. The reader must give equal answers
 //! on datasets that the studio and the official tools wrote, and the studio must find the samples
-//! that the reader finds. One call of the reader's Python answers the questions about many datasets.
+//! that the reader finds. One call of the reader's Python answers the questions about several
+//! datasets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
