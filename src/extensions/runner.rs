@@ -67,7 +67,9 @@ struct TargetRow<'a> {
 /// A column that a run would compute and the dataset already has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnClash {
+    /// The level of both columns.
     pub level: usize,
+    /// Their name.
     pub column: String,
 }
 
