@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 
@@ -20,7 +18,7 @@ use crate::model::{
     SamplePath, Skeleton, Tortilla, UnitedFields, Value, check_field_name, check_sample_id,
     dtype_name, list_tortillas_below,
 };
-use crate::table::array_of;
+use crate::table::{array_of, take_rows};
 
 /// The core column of the location of a sample's data (TACO 2.0, section 5.5.1).
 pub(super) const PATH: &str = "path";
@@ -382,14 +380,8 @@ fn in_tree_order(
     path_made: bool,
     ctx: &JobContext,
 ) -> Result<RecordBatch> {
-    let batch = set
-        .columns(depth, &kept_names(&set.fields(depth), path_made), ctx)?
-        .into_batch()?;
-    if rows.len() == batch.num_rows() && is_identity(rows) {
-        return Ok(batch);
-    }
-    arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows.to_vec()))
-        .map_err(|error| Error::internal("rows can't be put in tree order").because(error))
+    let names = kept_names(&set.fields(depth), path_made);
+    take_rows(&set.columns(depth, &names, ctx)?.into_batch()?, rows)
 }
 
 /// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the

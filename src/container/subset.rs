@@ -5,13 +5,14 @@ use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, StringArray, UInt32Array};
+use arrow::array::{RecordBatch, StringArray};
 
 use super::assembly::share_ids;
 use super::{Assembly, AssemblyLevel, DatasetVersion};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Skeleton, SkeletonLevel};
+use crate::table::take_rows;
 
 /// The rows of each level in the order of [`Assembly::of_reader`]: level 0 unchanged; below it, the
 /// children of each FOLDER in the order of the FOLDERs. Rows without a parent are omitted.
@@ -156,9 +157,7 @@ fn select_rows<L: Borrow<AssemblyLevel>>(
         } else {
             above.iter().enumerate().filter_map(choice).collect()
         };
-        let batch =
-            arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
-                .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+        let batch = take_rows(&level.batch, &rows)?;
         chosen.push(AssemblyLevel {
             batch: share_ids(batch, &ids)?,
             sources,

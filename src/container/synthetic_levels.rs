@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::LevelSet;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::find_free_name;
-use crate::table::LevelTable;
+use crate::table::{LevelTable, take_rows};
 
 /// `(offset, length)` in bytes of each row's data; `None` when the file states an invalid range.
 pub type RowRanges = Vec<Option<(u64, u64)>>;
@@ -202,8 +202,7 @@ pub fn children_table(levels: &LevelSet, level: usize, row: u32) -> Result<Level
         return Err(Error::format("this sample has no children").at_place(tree.path(level, row)));
     }
     let batch = levels.table(level + 1, &ctx)?.to_batch()?;
-    let chosen = arrow::compute::take_record_batch(&batch, &UInt32Array::from(rows))
-        .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    let chosen = take_rows(&batch, &rows)?;
     Ok(LevelTable::new(chosen.schema(), vec![chosen]))
 }
 

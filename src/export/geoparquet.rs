@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, ListBuilder,
     NullBufferBuilder, RecordBatch, StringArray, StringBuilder, StructArray,
-    TimestampMicrosecondArray, UInt32Array,
+    TimestampMicrosecondArray,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::footprint::{BoxOfDegrees, enclosing_box, states_point_or_shape};
 use crate::jobs::JobContext;
 use crate::model::{SkeletonLevel, is_padding};
-use crate::table::{ParquetOptions, ParquetSink, write_wkb};
+use crate::table::{ParquetOptions, ParquetSink, take_rows, write_wkb};
 
 /// The samples of the requested level, or of the first with locations, as GeoParquet.
 ///
@@ -52,8 +52,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<CatalogueDo
     let mut file = PlacedRows::default();
     for rows in keep.chunks(described.batch_rows) {
         let places = footprint::places(described.assembly, level, rows, ctx)?;
-        let batch = arrow::compute::take_record_batch(&table, &UInt32Array::from(rows.to_vec()))
-            .map_err(unchosen)?;
+        let batch = take_rows(&table, rows)?;
         let mut columns = TableColumns::default();
         for (number, (field, column)) in batch
             .schema()

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 
 use crate::container::{ContainerReader, Physical};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result, separate_transient_error};
 use crate::jobs::JobContext;
 use crate::model::{is_padding, is_remote};
 use crate::query::QueryResult;
-use crate::table::LevelTable;
+use crate::table::{LevelTable, take_rows};
 
 /// The column with each sample's path for GDAL.
 const VSI: &str = "internal:gdal_vsi";
@@ -64,8 +64,7 @@ pub fn folder_table(
         Error::internal("rows of a table can't be chosen").because(error)
     };
     let batch = table.to_batch()?.project(&kept).map_err(failed)?;
-    let batch = arrow::compute::take_record_batch(&batch, &UInt32Array::from(shown.clone()))
-        .map_err(failed)?;
+    let batch = take_rows(&batch, &shown)?;
     let mut fields: Vec<FieldRef> = batch.schema().fields().to_vec();
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
     if !(matches!(reader.physical(), Physical::Folder(_)) && is_remote(&reader.info().path)) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder,
-    new_null_array,
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, RecordBatch,
+    StringBuilder, UInt32Array, new_null_array,
 };
 use arrow::datatypes::*;
 
@@ -266,6 +266,21 @@ pub fn infer_type(value: &Value) -> DataType {
     }
 }
 
+/// The rows `rows` of a batch, in this order; the batch itself, which shares its memory, for all of
+/// them in their order.
+///
+/// # Errors
+/// [`Kind::Internal`](crate::error::Kind::Internal) for a row that is not there.
+pub fn take_rows(batch: &RecordBatch, rows: &[u32]) -> Result<RecordBatch> {
+    let is_whole = rows.len() == batch.num_rows()
+        && rows.iter().enumerate().all(|(at, &row)| at == row as usize);
+    if is_whole {
+        return Ok(batch.clone());
+    }
+    arrow::compute::take_record_batch(batch, &UInt32Array::from(rows.to_vec()))
+        .map_err(|error| Error::internal("rows of a table can't be chosen").because(error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,5 +339,19 @@ mod tests {
         let error = array_of(&FieldSpec::new("bounds", doubles), lists.iter())
             .expect_err("a text is not a number");
         assert!(error.to_string().contains("row 2"), "{error}");
+    }
+
+    #[test]
+    fn all_rows_in_their_order_share_the_memory_of_the_batch() {
+        let column: ArrayRef = Arc::new(UInt32Array::from(vec![7, 8, 9]));
+        let batch = RecordBatch::try_from_iter([("a", column.clone())]).expect("a batch");
+        let whole = take_rows(&batch, &[0, 1, 2]).expect("all rows");
+        assert!(Arc::ptr_eq(whole.column(0), &column));
+        let some = take_rows(&batch, &[2, 0]).expect("two rows");
+        assert_eq!(
+            some.column(0).as_primitive::<UInt32Type>().values(),
+            &[9, 7]
+        );
+        assert!(take_rows(&batch, &[3]).is_err());
     }
 }

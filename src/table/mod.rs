@@ -46,7 +46,7 @@ pub use cells::{
 };
 pub use column_splice::{SplicedColumn, splice_columns};
 pub use column_stats::ColumnRange;
-pub use columns::{array_of, infer_type, value_at};
+pub use columns::{array_of, infer_type, take_rows, value_at};
 pub use footer::COLUMNS_MAX;
 pub use geojson::geojson_geometry;
 pub use key_choice::{JoinBy, JoinRequest, ShowSamples};

@@ -27,7 +27,7 @@ use crate::model::{
     AssetPath, Collection, MAX_LEVELS, is_remote, place_above, place_below, safe_relative,
 };
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
-use crate::table::{DecodeBudget, LevelTable, TableHead};
+use crate::table::{DecodeBudget, LevelTable, TableHead, take_rows};
 
 /// Table names of the sample level and the level below.
 const SAMPLE: &str = "sample";
@@ -745,12 +745,7 @@ fn join_level(
         .iter()
         .map(|&(_, part, row)| (starts[part] + row) as u32)
         .collect();
-    let own = if order.iter().enumerate().all(|(at, &row)| at as u32 == row) {
-        batch
-    } else {
-        arrow::compute::take_record_batch(&batch, &arrow::array::UInt32Array::from(order))
-            .map_err(|error| Error::internal("rows can't be put in tree order").because(error))?
-    };
+    let own = take_rows(&batch, &order)?;
     let named = LevelTable::new(own.schema(), vec![own.clone()]);
     let own_ids = named.strings("id")?.filter(|_| depth == 0);
     let is_index = parts.iter().any(|part| !part.sources.is_empty());

@@ -82,7 +82,9 @@ impl TailEdit {
         else {
             return Ok(Err(FixedTail::Header));
         };
-        let Ok(directory) = separate_transient_error(reader.directory())? else {
+        // Not that of the reader, which keeps it: a directory of a million members takes 80 MB.
+        let read = CentralDirectory::read(reader.file());
+        let Ok(directory) = separate_transient_error(read)? else {
             return Ok(Err(FixedTail::Directory));
         };
         let version = reader
@@ -99,10 +101,10 @@ impl TailEdit {
         if directory.repeated_name_indices().next().is_some() || known != directory.entries.len() {
             return Ok(Err(FixedTail::Members));
         }
-        let mut files = members_as_planned(&plan, assembly, directory);
+        let mut files = members_as_planned(&plan, assembly, &directory);
         if files.is_none() {
             plan = BuildPlan::new(assembly, Format::Zip, true, HEADER_END)?;
-            files = members_as_planned(&plan, assembly, directory);
+            files = members_as_planned(&plan, assembly, &directory);
         }
         let Some(files) = files else {
             return Ok(Err(FixedTail::Members));

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, RecordBatch, StringArray, StringBuilder, UInt32Array};
+use arrow::array::{Array, RecordBatch, StringArray, StringBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -44,7 +44,7 @@ use crate::error::{Error, Result};
 use crate::jobs::{JobContext, release, try_map};
 use crate::model::{AssetPath, Collection, Dataset, ExtentOrigin, MAX_LEVELS, Profile, Report};
 use crate::raster::{IDENTIFY_BYTES, identify};
-use crate::table::{DecodeBudget, LevelTable};
+use crate::table::{DecodeBudget, LevelTable, take_rows};
 use crate::validate;
 
 /// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other
@@ -548,11 +548,8 @@ pub(super) fn part_of(
         .iter()
         .map(|root| root.table.clone())
         .collect();
-    let chosen = arrow::compute::take_record_batch(
-        &container::join(&tables, &DecodeBudget::without_limit())?.0,
-        &UInt32Array::from(rows.clone()),
-    )
-    .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+    let joined = container::join(&tables, &DecodeBudget::without_limit())?.0;
+    let chosen = take_rows(&joined, &rows)?;
     let tree = tortilla.levels().skeleton(ctx)?;
     let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,7 @@ use crate::jobs::JobContext;
 use crate::model::{
     Finding, NameNumbers, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id,
 };
+use crate::table::take_rows;
 use crate::validate;
 
 /// Maps a dataset of another generation to 2.0, checks it, and writes it where the request says so.
@@ -363,8 +364,8 @@ fn lay_out(
         let ids = new_ids(&tree, depth, order, &parents, &mut migrated.renamed);
         let folder: Vec<bool> = order.iter().map(|&row| old.folder[row as usize]).collect();
         let table = reader.levels().table(depth, ctx)?.to_batch()?;
-        let rows = arrow::compute::take_record_batch(&table, &UInt32Array::from(order.clone()))
-            .map_err(|error| Error::internal("rows can't be put in tree order").because(error))?;
+        let rows = take_rows(&table, order)?;
+        drop(table);
         let (new, lines) = fields::map_level(depth, &rows, choices)?;
         for line in &lines {
             ctx.check()?;

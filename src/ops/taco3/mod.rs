@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow::compute::{take, take_record_batch};
+use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, Schema};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ use crate::error::{Error, IoContext as _, Result};
 use crate::extensions::Program;
 use crate::jobs::JobContext;
 use crate::model::{Finding, Report, Severity};
-use crate::table::{ParquetOptions, ParquetSink};
+use crate::table::{ParquetOptions, ParquetSink, take_rows};
 use crate::validate;
 
 /// The program that calls the library.
@@ -443,8 +443,7 @@ fn fields_of(
     ctx: &JobContext,
 ) -> Result<LevelFields> {
     let level = &assembly.levels[depth];
-    let batch =
-        take_record_batch(&level.batch, &UInt32Array::from(rows.to_vec())).map_err(not_taken)?;
+    let batch = take_rows(&level.batch, rows)?;
     // Columns that the folders of this level do not have are those of other folders of the same
     // depth.
     let parents = &assembly.tree.levels[depth].parents;
