@@ -10,7 +10,7 @@ pub fn six_digits(value: f64) -> String {
 }
 
 /// Two numbers with six significant digits, or with more where they would be the same text: one
-/// more than tells them apart.
+/// more than distinguishes them.
 pub fn six_digits_apart(values: [f64; 2]) -> [String; 2] {
     let texts = |count: usize| values.map(|value| significant_digits(value, count));
     let differ = |count: &usize| values[0] == values[1] || texts(*count)[0] != texts(*count)[1];

@@ -194,7 +194,7 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
 /// is not there.
 ///
 /// # Errors
-/// What the system reports when it can't tell, such as a folder that can't be searched: what can't
+/// What the system reports when it can't look, such as a folder that can't be searched: what can't
 /// be looked at is not absent.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match path.try_exists() {
@@ -228,8 +228,8 @@ pub fn free_bytes(target: &Path) -> Option<u64> {
     crate::windows_api::free_bytes(there)
 }
 
-/// File systems whose files other machines change, by their numbers in statfs(2): the system tells
-/// no program of such changes. FUSE is among them: most of its disks are on servers.
+/// File systems whose files other machines change, by their numbers in statfs(2): the system
+/// reports such changes to no program. FUSE is among them: most of its disks are on servers.
 #[cfg(target_os = "linux")]
 const NETWORK_FILE_SYSTEMS: [u32; 13] = [
     0x6969,      // NFS
@@ -420,7 +420,7 @@ impl LocalVersion {
     }
 
     /// True when both are the same file or folder on the disk, whatever its contents; also where
-    /// the system does not tell.
+    /// the system does not state it.
     pub fn is_same_entry(&self, now: &Self) -> bool {
         self.number.is_none() || now.number.is_none() || self.number == now.number
     }

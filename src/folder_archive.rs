@@ -18,8 +18,8 @@ use crate::zip_format::{DosTime, ZipMember, local_header_len, put_end};
 
 /// Files of a store that make it one: metadata of Zarr, versions 2 and 3.
 const STORE_FILES: [&str; 4] = [".zgroup", ".zarray", ".zmetadata", "zarr.json"];
-/// Folders below each other that are read; bounds loops.
-const DEEPEST: usize = 32;
+/// Maximum depth of folders in a store; bounds loops of links.
+const STORE_DEPTH_MAX: usize = 32;
 /// Files that are read at most.
 const FILES_MAX: usize = 10_000_000;
 /// Longest name of a member in bytes.
@@ -360,7 +360,7 @@ fn collect(folder: &Path, above: &str, depth: usize, found: &mut Vec<FolderFile>
     if let Some(job) = current() {
         job.context.check()?;
     }
-    if depth == DEEPEST {
+    if depth == STORE_DEPTH_MAX {
         return Err(Error::usage("folders of the store are nested too deep").at_path(folder));
     }
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {

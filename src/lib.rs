@@ -31,7 +31,7 @@
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
-//! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
+//! | [`export`] | what catalogues need: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
 //! | [`ops`] | operations on datasets without a session, with typed input and output |
 //! | [`binding`] | for other languages: an open dataset, operations by name |
@@ -45,24 +45,25 @@
 //! **An extension**: a file in its folder of [`extensions`] and its line in the list `ENTRIES` of
 //! that folder: in `sample/mod.rs`, with an `ENTRY` in the extension's own file; in
 //! `tortilla/entries.rs` and `collection/entries.rs`, where most entries are constants beside the
-//! list. Options and columns are declared, so the window, the command line and the help know it at
+//! list. Options and columns are declared, so the window, the command line and the help have it at
 //! once.
 //!
 //! **A rule**: a line in the table of `model/rule.rs`, the check in [`validate`], a broken dataset
 //! in `tests/rules` that gives exactly its code. Then
 //! `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `docs/RULES.md`, and
-//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes
-//! into `assets/text/es.po`. A missing translation is listed by the tests, and stops a release.
+//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish is
+//! written into `assets/text/es.po`. A missing translation is listed by the tests, and stops a
+//! release.
 //!
 //! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`,
 //! with
 //! - a variant of `Format` in `container/detect.rs`, where the format is detected from its first
 //!   bytes or its folder, and in `container/detect_remote.rs` for addresses that are folders;
 //! - a variant of `Physical` in `container/mod.rs`, for whoever needs the format behind the trait;
-//! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in
+//! - what the compiler then demands: the names of the format, `container/open.rs`, the check in
 //!   `validate/mod.rs`, the layout of its bytes in `ops/byte_map.rs`, the way GDAL reads it in
 //!   `ops/tables.rs`;
-//! - what the compiler does not ask for: its media type in `export/mod.rs`, and whether it is of a
+//! - what the compiler does not demand: its media type in `export/mod.rs`, and whether it is of a
 //!   generation that has to be moved to 2.0 in `ops/migrate/mod.rs`;
 //! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
 //!
@@ -77,9 +78,9 @@
 //!
 //! **A panel of the window**: a line with its title, icon and side in `gui/pane.rs`, a type in
 //! `gui/panels` that holds what it keeps between frames and implements `Panel`, a line of `panels!`
-//! in `gui/panels/mod.rs`, which the compiler asks for, and an `Action` that shows it, which a test
-//! asks for. What several panels share is a field of `Session`. What a panel wants of the studio or
-//! of another panel is a `Request`; it changes neither by itself.
+//! in `gui/panels/mod.rs`, which the compiler demands, and an `Action` that shows it, which a test
+//! demands. What several panels share is a field of `Session`. What a panel requests of the studio
+//! or of another panel is a `Request`; it changes neither by itself.
 //!
 //! **A menu entry**, which is also one of the palette and may have keys: an `Action` in
 //! `gui/action.rs`, its words in `gui/action_info.rs`, when it is enabled in
@@ -87,7 +88,7 @@
 //!
 //! **A column of the level table** in the window: a variant of `TableKind` in
 //! `gui/panels/table/state.rs`, its head in `refresh` and its cell in `cell` of
-//! `gui/panels/table/mod.rs`; the compiler asks for the cell.
+//! `gui/panels/table/mod.rs`; the compiler demands the cell.
 //!
 //! **An edit, what the check finds in it, a fix, and undo**: a panel calls `run` of
 //! `gui/panel_context.rs`; `gui/command_handling.rs` takes the request after the frame, and
@@ -99,7 +100,7 @@
 //! **A command**: a variant of [`studio::Command`] (plain data) for what changes the document, or
 //! of [`studio::DocumentRead`] for what scripts read of it, its arm in `studio/mod.rs` or
 //! `studio/document_read.rs`, and its paths in `visit_paths`, so that scripts find them from their
-//! folder; the compiler asks for both. What the window reads is a [`jobs::AsyncValue`].
+//! folder; the compiler demands both. What the window reads is a [`jobs::AsyncValue`].
 //!
 //! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and
 //! a section of `docs/COMMANDS.md`, which

@@ -121,7 +121,7 @@ pub fn leave_own_console() {
     let mut processes = [0; 2];
     // SAFETY: the array has the capacity that is given.
     if unsafe { GetConsoleProcessList(processes.as_mut_ptr(), 2) } == 1 {
-        // SAFETY: has no arguments; later output goes nowhere, which the standard library takes for
+        // SAFETY: has no arguments; later output is discarded, which the standard library takes for
         // success.
         unsafe { FreeConsole() };
     }

@@ -141,7 +141,10 @@ fn no_clause_is_missing_and_each_names_what_holds_it() {
         .filter(|number| !numbers.contains(&number.as_str()))
         .collect();
     assert!(missing.is_empty(), "no row for {missing:?}");
-    assert_eq!(numbers, wanted, "in the order of the texts, each once");
+    assert_eq!(
+        numbers, wanted,
+        "in the order of the specifications, each once"
+    );
     let mut wrong = Vec::new();
     for [number, section, clause, kind, held] in &rows {
         let names = holders(held);
@@ -173,7 +176,7 @@ fn no_clause_is_missing_and_each_names_what_holds_it() {
 }
 
 #[test]
-fn each_command_is_of_a_text_or_the_studio_s_own() {
+fn each_command_is_of_a_specification_or_the_studio_s_own() {
     let read = |name: &str| {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("reads")
     };
@@ -185,7 +188,7 @@ fn each_command_is_of_a_text_or_the_studio_s_own() {
     let mut known: Vec<&str> = headings.filter(|heading| !heading.contains(' ')).collect();
     let table = read("docs/CONFORMANCE.md");
     let section = table
-        .split("\n## Commands of the texts\n")
+        .split("\n## Commands of the specifications\n")
         .nth(1)
         .and_then(|rest| rest.split("\n## ").next())
         .unwrap_or_default();

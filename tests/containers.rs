@@ -161,10 +161,10 @@ fn all_that_is_written_is_as_the_specification_asks() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The text lists `path` and `internal:relative_path` for every level; the official tools write
-/// neither at level 0.
+/// The specification lists `path` and `internal:relative_path` for every level; the official tools
+/// write neither at level 0.
 #[test]
-fn the_columns_of_the_text_are_written_when_asked_and_made_again() {
+fn the_columns_of_the_specification_are_written_when_asked_and_made_again() {
     let workspace = Workspace::new();
     let golden =
         crate::support::tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip");

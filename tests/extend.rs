@@ -1581,7 +1581,7 @@ mod studio_runs {
         };
         std::thread::sleep(std::time::Duration::from_millis(200));
         let started = std::time::Instant::now();
-        studio.run(Command::Cancel { job }).expect("is told");
+        studio.run(Command::Cancel { job }).expect("cancels");
         let error = studio.wait(job, &mut |_| {}).expect_err("was stopped");
         assert!(error.is_cancelled(), "{error}");
         assert!(
@@ -1871,7 +1871,7 @@ $out"; done; printf '%s' "$out""#;
         (&collection["own:mood"], &collection["keywords"]),
         (&json!({"calm": true}), &json!(["own"]))
     );
-    let heard = std::fs::read_to_string(kept).expect("was told");
+    let heard = std::fs::read_to_string(kept).expect("reads");
     let lines: Vec<Value> = heard
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))

@@ -243,10 +243,10 @@ fn outputs_of_the_official_tools_are_valid() {
     });
 }
 
-/// The profile of the text refuses what the official writer of 0.2 makes of a COLLECTION: no
-/// curators, lists of boxes, ISO 8601, and words in its own spelling.
+/// The profile of the specification refuses what the official writer of 0.2 makes of a COLLECTION:
+/// no curators, lists of boxes, ISO 8601, and words in its own spelling.
 #[test]
-fn the_profile_of_the_text_refuses_the_forms_of_the_official_tools() {
+fn the_profile_of_the_specification_refuses_the_forms_of_the_official_tools() {
     let workspace = Workspace::new();
     let taco = golden("46_v1_taco_nested", "nested.taco");
     let checked = |path: &Path, profile: &str, code: i32| {
@@ -295,7 +295,7 @@ fn the_profile_of_the_text_refuses_the_forms_of_the_official_tools() {
     wanted.push(finding("TOR-15", "error", "curators"));
     wanted.extend(at.map(|at| finding("TOR-14", "error", at)));
     assert_eq!(checked(&taco, "spec", 1), wanted);
-    // In the form of the text the same file has no other finding in both.
+    // In the form of the specification the same file has no other finding in both.
     let copy = workspace.path("text.taco");
     fs::copy(&taco, &copy).expect("copies");
     let set = [
@@ -309,7 +309,7 @@ fn the_profile_of_the_text_refuses_the_forms_of_the_official_tools() {
     workspace.studio(call).expect_code(0);
     assert_eq!(checked(&copy, "spec", 0), empty);
     assert_eq!(checked(&copy, "tools", 0), Vec::<[String; 3]>::new());
-    // What breaks the text in both profiles is refused before anything is written.
+    // What violates the specification in both profiles is refused before anything is written.
     let before = fs::read(&copy).expect("reads");
     for (set, rule) in [
         ("task=farming", "TOR-13"),

@@ -638,7 +638,7 @@ fn a_killed_worker_leaves_nothing_and_another_builds_its_part_from_a_server() {
     );
 }
 
-/// A program that stands in for the studio: part 2 fails in it twice, as `how` says.
+/// A program that is run instead of the studio: part 2 fails in it twice, as `how` says.
 #[cfg(unix)]
 fn flaky(workspace: &Workspace, how: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;

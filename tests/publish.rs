@@ -114,7 +114,7 @@ fn a_good_dataset_passes_every_check() {
         .map(|(kind, check)| (kind, &check["level"]))
         .collect();
     assert_eq!(levels.len(), 21);
-    // Today's tools write no columns that the text lists.
+    // Today's tools write no further columns of the specification.
     assert!(
         levels
             .iter()

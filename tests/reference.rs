@@ -18,8 +18,8 @@ const COMMANDS: &str = "# Commands\n\n\
 const RULES: &str = "# Rules\n\n\
     Every rule that datasets are checked against, as `taco-studio rules --markdown` prints it: how \
     bad a finding is, the section of the\n\
-    specification, whose demand it is where the text and the official tools differ, and what to \
-    do. The table is in\n\
+    specification, whose rule it is where the specification and the official tools differ, and \
+    what to do. The table is in\n\
     `src/model/rule.rs`.\n\n";
 
 const OPERATIONS: &str = "# Operations\n\n\

@@ -178,7 +178,7 @@ fn the_cache_gives_nothing_of_an_older_version() {
     let at = bytes
         .windows(first.len())
         .position(|window| window == first)
-        .expect("the sample lies in the archive");
+        .expect("the sample is in the archive");
     bytes[at + 100] ^= 0xFF;
     let crc = crc32fast::hash(&bytes[at..at + first.len()]);
     crate::rules::patch_both(&mut bytes, &format!("DATA/{id}"), 10, &crc.to_le_bytes());
@@ -387,7 +387,9 @@ fn a_fault_while_a_directory_is_first_read_is_asked_again() {
     };
     server.forget();
     server.fail("long.tacozip", Fault::Elsewhere, 0, 1);
-    zip.directory().map(drop).expect_err("the fault is told");
+    zip.directory()
+        .map(drop)
+        .expect_err("the fault is reported");
     let directory = zip.directory().expect("the next read brings it");
     assert!(
         directory.entries.len() > 2500 && server.asked().len() >= 2,
@@ -418,7 +420,7 @@ fn a_fault_while_an_image_is_read_leaves_nothing_of_it_out_afterwards() {
         .expect("pixels");
     dataset
         .build_overviews("AVERAGE", &[2, 4, 8], &[])
-        .expect("overviews, which lie behind the pixels");
+        .expect("overviews, which are after the pixels");
     dataset.close().expect("a closed file");
     fs::create_dir_all(workspace.path("served")).expect("a folder");
     let server = Server::of(&workspace.path("served"));

@@ -264,7 +264,7 @@ fn folders_and_indexes_are_written(kind: StoreKind) {
         let ran = store
             .studio(&workspace, all.chain(["--overwrite"]))
             .expect_code(0);
-        assert!(!ran.stderr.contains("do not lie in"), "{ran}");
+        assert!(!ran.stderr.contains("are not in"), "{ran}");
         expect_same(
             &store,
             &workspace,

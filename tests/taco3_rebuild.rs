@@ -54,7 +54,7 @@ fn contents_of(path: &Path) -> BTreeMap<String, Contents> {
                     RowSource::Bytes(bytes) => bytes,
                     RowSource::Folder => panic!("a file"),
                 };
-                // Placeholders of one byte stand for padding.
+                // Placeholders of one byte are padding.
                 contents
                     .files
                     .extend((bytes.len() > 1).then(|| sha256(&bytes)));

@@ -15,7 +15,7 @@ use crate::support::{expect_generated, files_below};
 /// Context, English singular, English plural.
 type Key = (String, String, Option<String>);
 
-const TEMPLATE_HEAD: &str = "# The texts of Taco Studio. Made from the source; translations stand \
+const TEMPLATE_HEAD: &str = "# The texts of Taco Studio. Made from the source; translations are \
     beside this file.\nmsgid \"\"\nmsgstr \"\"\n\
     \"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\
     \"Plural-Forms: nplurals=2; plural=(n != 1);\\n\"\n";

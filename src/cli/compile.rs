@@ -37,8 +37,8 @@ pub struct CompileArguments {
     pub allow_missing_parts: bool,
     #[command(flatten)]
     pub stream: StreamArguments,
-    /// Which form to write: that of the official tools, or that of the text: extent in numbers,
-    /// tasks as it spells them, whole seconds, parts from 0001.
+    /// Which form to write: that of the official tools, or that of the specification: extent in
+    /// numbers, tasks as it spells them, whole seconds, parts from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
     pub profile: Profile,
     /// Replace the output if it exists.

@@ -66,7 +66,7 @@ const LOGS_KEPT: usize = 3;
 /// Set by `--quiet`: errors and failures alone go to standard error.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// What goes to standard error besides errors.
+/// What is written to standard error besides errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
     /// `--quiet`: nothing.

@@ -30,7 +30,7 @@ pub fn rules(arguments: &RulesArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
-/// The severity, and that of the profile of the text where it is another one.
+/// The severity, and that of the profile of the specification where it is another one.
 fn severity_text(rule: Rule) -> String {
     let (plain, text) = (rule.severity(), rule.severity_in(Profile::Spec));
     if rule.applies_to(Profile::Spec) && text != plain {
@@ -54,7 +54,7 @@ fn rule_text(rule: Rule) -> String {
 
 fn markdown() -> String {
     let mut text = String::from(
-        "| rule | severity | section | profile | asks for | what to do |\n\
+        "| rule | severity | section | profile | requires | what to do |\n\
             |---|---|---|---|---|---|\n",
     );
     for rule in Rule::ALL {

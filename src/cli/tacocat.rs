@@ -132,7 +132,7 @@ fn misplaced_zips_warning(options: &ConsolidateOptions) -> Option<String> {
     let count = zips_elsewhere(options);
     (count > 0).then(|| {
         format!(
-            "{count} of {} ZIPs do not lie in {}, where readers of the index look for them: write \
+            "{count} of {} ZIPs are not in {}, where readers of the index look for them: write \
                 the index into the folder that \
              holds the ZIPs, move them there, or name their folder when you open it (--base-path)",
             options.inputs.len(),

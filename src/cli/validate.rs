@@ -32,8 +32,8 @@ pub struct ValidateArguments {
     /// may be named as well.
     #[arg(long)]
     pub tog: bool,
-    /// Where the text and the tools differ: what the official reader of today opens, or what the
-    /// specification says.
+    /// Where the specification and the tools differ: what the official reader of today opens, or
+    /// what the specification says.
     #[arg(long, value_name = "NAME", default_value = "tools")]
     pub profile: Profile,
     /// Switch a rule off, or change how bad its findings are: CODE=off, CODE=warning or CODE=error,
@@ -66,7 +66,7 @@ impl ValueEnum for Profile {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
-            Self::Spec => PossibleValue::new("spec").help("The specification's text"),
+            Self::Spec => PossibleValue::new("spec").help("The specification"),
             Self::Tools => PossibleValue::new("tools").help("The official tools of today"),
         })
     }

@@ -20,10 +20,10 @@ pub struct WriteArguments {
     pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub parquet: ParquetArguments,
-    /// Which form to write: as the official tools do, or with the columns that the text lists
-    /// besides: `path` on every level and `internal:relative_path` on level 0. A .tortilla or .taco
-    /// has the form of its text: extent in numbers, tasks as it spells them, whole seconds, parts
-    /// from 0001.
+    /// Which form to write: as the official tools do, or with the columns that the specification
+    /// lists besides: `path` on every level and `internal:relative_path` on level 0. A .tortilla or
+    /// .taco has the form of its specification: extent in numbers, tasks as it spells them, whole
+    /// seconds, parts from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
     pub profile: Profile,
     /// Replace the output if it exists.

@@ -41,7 +41,7 @@ pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
-    /// Tells other processes that the file is being written. Dropped before `created_folders`: on
+    /// Shows other processes that the file is being written. Dropped before `created_folders`: on
     /// Windows the lock is a file in those folders.
     _lock: Option<FileLock>,
     created_folders: CreatedFolders,
@@ -573,8 +573,7 @@ mod tests {
     use super::*;
 
     fn file(path: &Path) {
-        std::fs::create_dir_all(path.parent().expect("lies in a folder"))
-            .expect("makes the folder");
+        std::fs::create_dir_all(path.parent().expect("is in a folder")).expect("makes the folder");
         std::fs::write(path, b"precious").expect("writes");
     }
 

@@ -133,8 +133,8 @@ fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     }
 }
 
-/// The ZIPs that `inputs` name: those of a folder of this machine that is no FOLDER itself stand in
-/// its place, by file name.
+/// The ZIPs that `inputs` name: a folder of this machine that is no FOLDER itself is replaced by
+/// the ZIPs in it, by file name.
 ///
 /// # Errors
 /// [`Kind::Io`](crate::error::Kind::Io) when a folder can't be listed.
@@ -173,7 +173,7 @@ fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
 }
 
 /// Refuses a part on this machine that was replaced since its metadata was read. Servers may
-/// state another tag for the same bytes: parts there are compared at the end, which asks for the
+/// state another tag for the same bytes: parts there are compared at the end, which requests the
 /// version that was read.
 fn expect_part(path: &Path, file: &ByteSource, stamp: &Stamp) -> Result<()> {
     if is_remote(path) {

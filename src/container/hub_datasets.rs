@@ -12,7 +12,7 @@ use crate::remote::{FIRST_OF_DATASET, RemoteFile, hub_files};
 
 /// ZIP archives whose first bytes are read: TACO 3 has no ending of its own.
 const ARCHIVES_READ_MAX: usize = 32;
-/// Bytes of an archive that tell its format.
+/// Bytes of an archive that identify its format.
 const HEAD: u64 = 256;
 
 /// The addresses of the datasets of all generations below an address of a hub, sorted; `None` on
@@ -47,7 +47,7 @@ pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
     Ok(Some(datasets.into_iter().map(PathBuf::from).collect()))
 }
 
-/// What the names of files tell.
+/// What the names of files show.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Candidates {
     /// Addresses with a name that only datasets have.

@@ -412,7 +412,7 @@ mod tests {
             part("b", ["x", "y"]),
             part("c", ["x", "__TACOPAD__1"]),
         ];
-        let sum = sum_pit_schemas(&padded, false).expect("padding stands for any id");
+        let sum = sum_pit_schemas(&padded, false).expect("padding matches any id");
         assert_eq!(sum.hierarchy["1"][0].ids, ["x", "y"]);
         let odd = [
             part("a", ["__TACOPAD__0", "y"]),

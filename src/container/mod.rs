@@ -217,7 +217,7 @@ pub trait ContainerReader: Send + Sync {
     }
     /// Checks that the dataset at its path is still the version that was opened, for a result that
     /// is made of its metadata and of data that was read later. An archive is read from one open
-    /// file, and its ranges state their version. For a remote FOLDER it asks for every table.
+    /// file, and its ranges state their version. For a remote FOLDER it requests every table.
     ///
     /// # Errors
     /// [`Kind::Changed`] when the dataset was replaced or changed meanwhile; when its files can't

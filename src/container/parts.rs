@@ -241,7 +241,7 @@ impl PartOptions {
                 "the columns to group by have {} values, and {count} parts are asked for",
                 groups.len()
             ));
-            return Err(error.hint("ask for more parts, or group by fewer columns"));
+            return Err(error.hint("choose more parts, or group by fewer columns"));
         }
         // `most` always fits: each group is one part.
         let (mut least, mut most) = (1, sizes.iter().sum::<u64>().max(1));

@@ -47,9 +47,9 @@ pub struct BuildOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
-    /// Also write the columns that the text lists and the official tools don't write: `path` on
-    /// every level (TACO 2.0, section 5.5.1), and `internal:relative_path` on level 0 (section
-    /// 8.3).
+    /// Also write the columns that the specification lists and the official tools don't write:
+    /// `path` on every level (TACO 2.0, section 5.5.1), and `internal:relative_path` on level 0
+    /// (section 8.3).
     #[serde(default)]
     pub text_columns: bool,
     /// In a ZIP, begin the data of each FILE of 64 KiB or more at a multiple of 4096 bytes, by

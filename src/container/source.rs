@@ -333,7 +333,7 @@ impl ByteSource {
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
-                "{size} bytes at {offset} lie outside the file, which has {} bytes",
+                "{size} bytes at {offset} are outside the file, which has {} bytes",
                 self.inner.stamp.size
             ))
             .at_path(&self.inner.path)
@@ -419,7 +419,7 @@ impl ByteSource {
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
             return Err(Error::format(format!(
-                "the table at {offset} with {size} bytes lies outside the file"
+                "the table at {offset} with {size} bytes is outside the file"
             ))
             .at_path(self.path()));
         }

@@ -87,9 +87,9 @@ fn remove_samples(dataset: &mut Dataset, sorted: &[NodePath]) -> Result<()> {
         let mut going = positions.into_iter().rev().peekable();
         let mut place = 0u32;
         tortilla.samples.retain(|_| {
-            let goes = going.next_if_eq(&place).is_some();
+            let is_removed = going.next_if_eq(&place).is_some();
             place += 1;
-            !goes
+            !is_removed
         });
     }
     Ok(())

@@ -102,7 +102,7 @@ fn warn_of_untyped(batch: &RecordBatch, ctx: &JobContext) {
         let name = field.name();
         ctx.warn(format!(
             "the column {name} has no value and the type null, which few readers of \
-            GeoParquet know: it is left out"
+            GeoParquet support: it is left out"
         ));
     }
 }

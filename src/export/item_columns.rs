@@ -1,6 +1,6 @@
 //! The columns of level 0 as properties of STAC Items: names and types that STAC gives a meaning,
 //! in the form that both JSON and Parquet hold. A column called as one of STAC's fields, but of
-//! another type, goes under the prefix `taco:`.
+//! another type, gets the prefix `taco:`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ const TIMES: [&str; 6] = [
     "istac:time_end",
     "istac:time_middle",
 ];
-/// The kinds of values that STAC knows (`data_type`).
+/// The kinds of values that STAC has (`data_type`).
 const DATA_TYPES: [&str; 16] = [
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "cint16", "cint32", "cfloat32", "cfloat64", "other",

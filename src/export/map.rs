@@ -83,8 +83,8 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     let near: Vec<DegreeBounds> = all.map(|one| shift_box_near(*one, bounds)).collect();
     let view = view_of(enclosing_bounds(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples \
-            lie\">\n\
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of the locations of \
+            the samples\">\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" \
             d=\"{}\"/>\n",
         land(view, ctx)?

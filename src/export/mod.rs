@@ -629,7 +629,7 @@ impl<'a> Described<'a> {
                 .any(|one| one.single && one.sha256.is_none())
         {
             ctx.warn(tr!(
-                "files on another machine have no checksum, which validators ask for; \
+                "files on another machine have no checksum, which validators require; \
                 describe a copy on this one"
             ));
         }

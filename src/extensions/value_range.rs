@@ -33,7 +33,7 @@ pub fn value_range(
         .into_par_iter()
         .map(|view| {
             ctx.check()?;
-            // The view goes with the pixels that it holds.
+            // The view is dropped with the pixels that it holds.
             let range = match compute_range_of_bands(&view, bands, ctx) {
                 Err(error) if error.is_cancelled() => return Err(error),
                 Err(error) => {

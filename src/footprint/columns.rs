@@ -58,7 +58,7 @@ pub struct GridColumns {
 }
 
 impl GridColumns {
-    /// True when a table with the columns that `has` tells has the whole grid.
+    /// True when a table with the columns that `has` accepts has the whole grid.
     pub fn are_in(&self, has: impl Fn(&str) -> bool) -> bool {
         has(self.transform) && has(self.crs) && self.shapes.iter().any(|shape| has(shape))
     }

@@ -160,8 +160,8 @@ pub struct Boxes {
 }
 
 impl Boxes {
-    /// West, south, east, north in degrees; west greater than east goes across the antimeridian,
-    /// and so does what a box has beyond 180 degrees.
+    /// West, south, east, north in degrees; with west greater than east the box crosses the
+    /// antimeridian, and so does what a box has beyond 180 degrees.
     pub fn new([west, south, east, north]: [f64; 4]) -> Self {
         let one = |west: f64, east: f64| {
             Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north })
@@ -240,8 +240,8 @@ impl Boxes {
         self.parts.iter().any(is_in) && self.polygon_touches(&Point::new(x, y))
     }
 
-    /// Whether a shape touches the box, as far as its corners tell: its edges may bend by a part of
-    /// its size. `None` where they do not tell.
+    /// Whether a shape touches the box, as far as its corners show it: its edges may bend by a part
+    /// of its size. `None` where they do not.
     pub(super) fn touch_corners(&self, shape: &Unfolded) -> Option<bool> {
         if shape.source == PlaceSource::Centroid {
             return shape

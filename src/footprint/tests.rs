@@ -480,7 +480,7 @@ fn what_has_no_place_falls_back_to_what_has() {
             _ => Value::Null,
         })
     };
-    // Metres that are called degrees, and a system that nobody knows.
+    // Metres that are called degrees, and a system that PROJ lacks.
     for crs in ["EPSG:4326", "EPSG:999999"] {
         let found = one(row(crs));
         assert_eq!(

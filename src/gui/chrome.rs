@@ -85,7 +85,7 @@ const RIGHT: f32 = 640.0;
 const RIGHT_NARROW: f32 = 480.0;
 
 /// Whether the buttons of the top bar show icons only, and how many of the first `count` fit; the
-/// rest goes into a menu.
+/// rest is in a menu.
 fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
     let room = ui.available_width();
     let full: f32 = texts.iter().map(|text| measure_entry_width(ui, text)).sum();

@@ -266,7 +266,7 @@ impl App {
         if let Some(built) = event.written_dataset() {
             self.remember_written(built);
         }
-        // What did not finish is told below.
+        // What did not finish is reported below.
         if !matches!(event, Event::Failed { .. } | Event::Cancelled { .. }) {
             let finished = DialogEvent::Finished(job, &event, &self.studio);
             if let Some(requests) = self.dialogs.send(&finished) {

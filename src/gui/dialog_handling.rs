@@ -1,4 +1,4 @@
-//! Draws the open dialog and does what it asks for.
+//! Draws the open dialog and does what it requests.
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 //! [`theme::rich_text`](super::theme::rich_text) and [`paint`](super::widgets::paint), which bring
 //! names and values of a dataset into their displayed form before they are laid out. A text that
 //! came another way (a label of egui itself, a plot) is laid out again here, in the space that it
-//! had; accessible names, which screen readers speak, are brought into that form here alone.
+//! had; accessible names, which screen readers read, are brought into that form here alone.
 
 use std::borrow::Cow;
 use std::sync::Arc;

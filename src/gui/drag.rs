@@ -146,7 +146,7 @@ pub fn refusal(
         (Dragged::Files(_), DropTarget::Slot(_, position)) => {
             let structure = document.structure()?;
             let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
-            folder.then_some(tr!("The pattern wants a FOLDER here"))
+            folder.then_some(tr!("The pattern has a FOLDER here"))
         }
         (Dragged::Files(_), _) => None,
         (Dragged::Samples(_), DropTarget::Slot(..)) => {
@@ -274,7 +274,7 @@ pub fn perform_drop(
     if refusal(document, dragged, target).is_some() {
         return;
     }
-    let Some((command, stands)) = command(document, dragged, target) else {
+    let Some((command, destination)) = command(document, dragged, target) else {
         return;
     };
     if let Dragged::Files(files) = dragged
@@ -287,7 +287,7 @@ pub fn perform_drop(
     }
     cx.session.selection.clear_marked();
     cx.run(command);
-    if let Some(node) = stands {
+    if let Some(node) = destination {
         cx.request(Request::SelectNode(node));
     }
 }

@@ -140,14 +140,14 @@ impl App {
                 Some((folder, children))
             });
         if let Some((folder, children)) = above {
-            let stands = folder.child(children);
+            let destination = folder.child(children);
             self.edit_and_select(
                 Edit::MoveMany {
                     samples,
                     to: folder,
                     at: children,
                 },
-                Some(stands),
+                Some(destination),
             );
         }
     }
@@ -166,8 +166,8 @@ impl App {
                 .filter_map(NodePath::parent)
                 .filter(|(parent, at)| *parent == to && *at <= folder);
             let at = (folder + 1).saturating_sub(leaving.count() as u32);
-            let stands = drag::after_move(&to, &samples).child(at);
-            self.edit_and_select(Edit::MoveMany { samples, to, at }, Some(stands));
+            let destination = drag::after_move(&to, &samples).child(at);
+            self.edit_and_select(Edit::MoveMany { samples, to, at }, Some(destination));
         }
     }
 
@@ -188,14 +188,14 @@ impl App {
         let id = find_free_name(GROUPED, |id| {
             !has_sample_with_id(draft.dataset(), &parent, id)
         });
-        let stands = parent.child(first);
+        let destination = parent.child(first);
         self.edit_and_select(
             Edit::Group {
                 parent,
                 positions,
                 id: id.into(),
             },
-            Some(stands),
+            Some(destination),
         );
         self.requests.push(Request::Do(Action::Rename));
     }

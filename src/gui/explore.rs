@@ -177,7 +177,7 @@ impl App {
         self.open_operation(Action::Repair, start);
     }
 
-    /// Tells the end of a migration that no dialog waits for.
+    /// Reports the end of a migration that no dialog waits for.
     pub(super) fn tell_migration(&mut self, migrated: &Migrated) {
         let text = match &migrated.built {
             Some(built) => tr!(

@@ -31,7 +31,7 @@ pub(super) enum Arrival {
     HandedOver,
 }
 
-/// What the inspection of paths knows of the window.
+/// What the inspection of paths needs of the window.
 struct WindowFacts {
     /// The selected FOLDER.
     into: NodePath,

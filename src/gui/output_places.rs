@@ -1,4 +1,4 @@
-//! Where an output could go: what the window knows of it, and the choice that needs the disk.
+//! Where an output could go: what the window has of it, and the choice that needs the disk.
 
 use std::path::{Path, PathBuf};
 

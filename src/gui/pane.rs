@@ -1,4 +1,4 @@
-//! The panels' tabs: what the window knows of a panel before it is drawn.
+//! The panels' tabs: what the window needs of a panel before it is drawn.
 
 use super::icons;
 

@@ -92,7 +92,7 @@ fn write_states(path: &Path, states: &Receiver<Vec<u8>>, failed: &Sender<String>
     while let Ok(first) = states.recv() {
         let newest = states.try_iter().last().unwrap_or(first);
         if let Err(error) = write_state(path, &newest) {
-            // Nobody is told after the window was closed.
+            // After the window was closed nothing receives the error.
             let _ = failed.send(error.to_string());
             jobs.wake();
         }
@@ -115,7 +115,7 @@ mod tests {
         writer.finish();
         let written = std::fs::read_to_string(&path).expect("is written");
         assert_eq!(written, "{\"number\": 99}");
-        // It goes on after that.
+        // It writes again after that.
         let jobs = Jobs::quiet();
         writer
             .write(&path, b"{}".to_vec(), &jobs)

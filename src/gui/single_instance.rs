@@ -336,7 +336,7 @@ fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
         .into()
 }
 
-/// Compares two proofs in a time that does not tell where they differ.
+/// Compares two proofs in a time that does not depend on where they differ.
 fn is_equal(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one
@@ -585,7 +585,7 @@ mod tests {
         assert_ne!(
             proof("s", &["a", "bc"]),
             proof("s", &["ab", "c"]),
-            "parts are told apart"
+            "the lengths of parts are part of the proof"
         );
     }
 

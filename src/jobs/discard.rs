@@ -46,9 +46,9 @@ mod tests {
     use std::time::Duration;
 
     /// Reports the thread that drops it.
-    struct Tells(SyncSender<ThreadId>);
+    struct DropReport(SyncSender<ThreadId>);
 
-    impl Drop for Tells {
+    impl Drop for DropReport {
         fn drop(&mut self) {
             let _ = self.0.send(std::thread::current().id());
         }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_value_is_dropped_once_and_on_another_thread() {
         let (sender, receiver) = sync_channel(1);
-        discard(Tells(sender));
+        discard(DropReport(sender));
         let thread = receiver
             .recv_timeout(Duration::from_secs(20))
             .expect("is dropped");

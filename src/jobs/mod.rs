@@ -1,5 +1,5 @@
 //! Work off the interface thread: jobs with progress, stages, warnings and cancel, and values that
-//! are computed by one ([`AsyncValue`]). Knows no domain and names no window type.
+//! are computed by one ([`AsyncValue`]). Depends on no domain and no window type.
 
 mod async_value;
 mod current;

@@ -17,8 +17,8 @@ thread_local! {
     static IS_QUIET_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`. The message of a panic, here or on a thread of the query engine, goes to the log
-/// instead of standard error.
+/// Runs `work`. The message of a panic, here or on a thread of the query engine, is logged
+/// instead of written to standard error.
 ///
 /// # Errors
 /// What `work` panicked with.

@@ -8,6 +8,9 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Maximum number of levels (0 to 5).
 pub const MAX_LEVELS: usize = 6;
+/// Maximum nesting of FOLDERs that is examined in memory and stored in a project, far above that of
+/// a valid dataset.
+pub const MAX_FOLDER_NESTING: usize = 64;
 /// Prefix of padding ids.
 pub const PAD_PREFIX: &str = "__TACOPAD__";
 /// Name of the file in every FOLDER with the metadata of its children (section 6.2).

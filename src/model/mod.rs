@@ -48,10 +48,10 @@ pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use hub_listing::HubListing;
 pub use ids::{
-    DistinctFileNames, IdFault, MAX_LEVELS, META_NAME, NameFault, NameNumbers, PAD_PREFIX,
-    check_dataset_id, check_field_name, check_portable_name, check_sample_id, find_free_name,
-    forms_of_name, id_matches, in_nfc, is_padding, list_numbered_names, portable_name,
-    safe_relative, without_case,
+    DistinctFileNames, IdFault, MAX_FOLDER_NESTING, MAX_LEVELS, META_NAME, NameFault, NameNumbers,
+    PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name, check_sample_id,
+    find_free_name, forms_of_name, id_matches, in_nfc, is_padding, list_numbered_names,
+    portable_name, safe_relative, without_case,
 };
 pub use level_tortillas::{UnitedFields, list_tortillas_below};
 pub use location::Location;

@@ -74,9 +74,9 @@ impl Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Makes {
     Both,
-    /// In both; an error with the profile of the text, even if files of the official tools make it
-    /// a warning by default.
-    ErrorOfText,
+    /// In both; an error with the profile of the specification, even if files of the official tools
+    /// make it a warning by default.
+    ErrorOfSpec,
     Spec,
     Tools,
 }
@@ -176,8 +176,8 @@ rules! {
             signs alone.")
         "Put a word into the id, like peru-2023.";
     IdDatasetText "ID-6" Warning Spec "5.5.2"
-        mark!("The dataset's id has no letters but a to z, as the text can be read; the tools \
-            accept those of any script.")
+        mark!("The dataset's id has no letters but a to z, as the specification can be read; \
+            the tools accept those of any script.")
         "Write the id with letters from a to z.";
     FieldName "ID-4" Error Both "7.2"
         mark!("Field names are letters, digits and _, with at most one colon.")
@@ -212,7 +212,7 @@ rules! {
         mark!("Licences are SPDX identifiers.")
         "Choose an identifier of the SPDX list, like CC-BY-4.0.";
     CollectionTask "COL-7" Warning Both "5.5.2"
-        mark!("Tasks are those that the tools know.")
+        mark!("Tasks are those that the tools accept.")
         "Choose a task of the list, or `other`.";
     CollectionTitle "COL-8" Error Both "5.5.2"
         mark!("The title has at most 250 characters.")
@@ -241,8 +241,8 @@ rules! {
             samples cover a part of it. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
-        mark!("Contacts are in the form of the text: name, organization, email, role; the tools \
-            write roles, url and links.")
+        mark!("Contacts are in the form of the specification: name, organization, email, role; the \
+            tools write roles, url and links.")
         "Write the role as `role`; leave out url and links.";
     TacoVersion "COL-13" Warning Spec "5.5.2"
         mark!("taco_version is that of this specification; the tools write 0.5.0.")
@@ -253,7 +253,7 @@ rules! {
         "Write the organization as the name, too.";
     ClassCategory "COL-15" Warning Both "7.2"
         mark!("Every class of the labels has a category of its own: a mask with one value for two \
-            classes can't tell them apart.")
+            classes can't distinguish them.")
         "Give the classes categories of their own; leave it where several names are meant for one \
             value.";
     ClassName "COL-16" Error Both "7.2"
@@ -310,9 +310,9 @@ rules! {
             dataset.")
         "Cast the column to float or to decimal128.";
     TextColumns "META-13" Warning Spec "6.2"
-        mark!("Every level has the columns path and internal:relative_path, which the text lists; \
-            the tools write no path, and the other one below level 0 alone.")
-        "Leave it, or write the dataset with `--profile spec` where readers of your data ask for \
+        mark!("Every level has the columns path and internal:relative_path, which the \
+            specification lists; the tools write no path, and the other one below level 0 alone.")
+        "Leave it, or write the dataset with `--profile spec` where readers of your data need \
             these columns.";
     TableStatistics "META-14" Error Both "6.2"
         mark!("Minimum, maximum and number of nulls in the footer and the page index of a level \
@@ -333,8 +333,8 @@ rules! {
             Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
     PlaceRange "GEO-1" Warning Both "7.1.1"
-        mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate \
-            system maps: metres called degrees do not.")
+        mark!("istac:geometry and the grid of stac:geotransform are within the area that their \
+            coordinate system maps: metres declared as degrees are not.")
         "Correct istac:crs or stac:crs, or run the stac or istac extension again.";
     PlaceRaster "GEO-2" Warning Both "7.1.1"
         mark!("The footprint of a sample is where its raster is. Found by a deep check.")
@@ -349,7 +349,7 @@ rules! {
         mark!("Members are stored: no compression, no encryption, no data descriptor.")
         "Run `repair`, which writes the archive again, or unpack it and open the folder.";
     ZipOverlap "ZIP-4" Error Both "6.3"
-        mark!("Members lie inside the file and do not overlap.")
+        mark!("Members are inside the file and do not overlap.")
         "Take the archive from another copy.";
     ZipCrc "ZIP-5" Error Both "6.3"
         mark!("Every member has its CRC-32.")
@@ -429,7 +429,8 @@ rules! {
         mark!("The header of a TORTILLA counts its parts, and its reserved bytes are zero.")
         "Write the file again with `compile`.";
     TortillaRange "TOR-2" Error Both "TORTILLA 0.5"
-        mark!("tortilla:offset and tortilla:length lie between the header and the footer.")
+        mark!("The bytes that tortilla:offset and tortilla:length state are between the header \
+            and the footer.")
         "Take the file from another copy.";
     TortillaOverlap "TOR-3" Error Both "TORTILLA 0.5"
         mark!("The samples of a tortilla have bytes of their own.")
@@ -468,21 +469,22 @@ rules! {
             the official tools.")
         "Choose a word of the list with `edit --set`.";
     TortillaTextForm "TOR-14" Error Spec "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file has the forms of the text: four numbers, \
-            milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and small \
-            letters.")
-        "Write the form of the text with `edit --set`, if the readers of your data expect it.";
-    TortillaCurators "TOR-15" Warning ErrorOfText "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the text, which \
-            the official tools leave empty.")
+        mark!("COLLECTION of a TACO 0.2 file has the forms of the specification: four \
+            numbers, milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and \
+            small letters.")
+        "Write the form of the specification with `edit --set`, if the readers of your data expect \
+            it.";
+    TortillaCurators "TOR-15" Warning ErrorOfSpec "TACO 0.2"
+        mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the \
+            specification, which the official tools leave empty.")
         "Name who converted the dataset with `edit --set`.";
-    TortillaCoreNull "TOR-16" Warning ErrorOfText "TACO 0.2"
+    TortillaCoreNull "TOR-16" Warning ErrorOfSpec "TACO 0.2"
         mark!("Every sample of a stac-tortilla has a value in the core columns stac:crs, \
             stac:geotransform, stac:tensor_shape or stac:raster_shape, and stac:time_start.")
         "Write the values with `edit`, or drop the columns where no sample has a place and a time.";
     TortillaEndNull "TOR-17" Warning Spec "TACO 0.2"
         mark!("Every sample of a stac-tortilla has a value in stac:time_end: a core column of the \
-            text, which the official tools leave empty.")
+            specification, which the official tools leave empty.")
         "Write the values with `edit`; for a single moment, that of stac:time_start.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
         mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile \
@@ -526,7 +528,7 @@ rules! {
         mark!("The archives of a TACO 3 index are there.")
         "Get the archive named, or use the others alone.";
     Taco3Task "NEXT-11" Warning Both "TACO 3"
-        mark!("Tasks of a TACO 3 dataset are among those that the tools know.")
+        mark!("Tasks of a TACO 3 dataset are among those that the tools accept.")
         "Choose a task of the list when you write the dataset again.";
     Taco3Profile "NEXT-12" Error Both "TACO 3"
         mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and \
@@ -594,7 +596,7 @@ impl Rule {
     /// True when `profile` contains this rule; most rules are in both.
     pub fn applies_to(self, profile: Profile) -> bool {
         match self.makes() {
-            Makes::Both | Makes::ErrorOfText => true,
+            Makes::Both | Makes::ErrorOfSpec => true,
             Makes::Spec => profile == Profile::Spec,
             Makes::Tools => profile == Profile::Tools,
         }
@@ -603,7 +605,7 @@ impl Rule {
     /// How bad a finding of this rule is with one profile.
     pub fn severity_in(self, profile: Profile) -> Severity {
         match (self.makes(), profile) {
-            (Makes::ErrorOfText, Profile::Spec) => Severity::Error,
+            (Makes::ErrorOfSpec, Profile::Spec) => Severity::Error,
             _ => self.severity(),
         }
     }
@@ -768,7 +770,7 @@ mod tests {
     }
 
     #[test]
-    fn a_severity_differs_where_the_tools_break_the_text() {
+    fn a_severity_differs_where_the_tools_break_the_specification() {
         let differ = Rule::ALL
             .iter()
             .filter(|rule| rule.severity_in(Profile::Spec) != rule.severity_in(Profile::Tools));

@@ -8,16 +8,14 @@ use std::sync::Arc;
 
 use super::common_shape::{ShapeChild, ShapeUse, common_shape};
 use super::{
-    Sample, Schema, Tortilla, check_portable_name, check_sample_id, find_schema, in_nfc,
-    is_padding, without_case,
+    MAX_FOLDER_NESTING, Sample, Schema, Tortilla, check_portable_name, check_sample_id,
+    find_schema, in_nfc, is_padding, without_case,
 };
 
 /// Index of a shape in its [`Shapes`].
 pub type ShapeId = u32;
 /// The shape of a FILE.
 pub const FILE_SHAPE: ShapeId = 0;
-/// Maximum depth that is examined, far more than a dataset may have.
-const DEEPEST: usize = 64;
 
 /// The contents of a FOLDER.
 struct ShapeNode {
@@ -164,7 +162,7 @@ impl Shapes {
         level: usize,
         schemas: &mut Vec<(u8, u32)>,
     ) -> ShapeId {
-        let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else {
+        let Some(tortilla) = sample.children().filter(|_| level < MAX_FOLDER_NESTING) else {
             return FILE_SHAPE;
         };
         let schema = (level as u8 + 1, self.intern_schema(&tortilla.schema));

@@ -52,7 +52,7 @@ impl StudioLink {
             .and_then(|rest| rest.split_once('?'))
             .ok_or_else(|| refused("this link names no dataset"))?;
         if !action.trim_matches('/').eq_ignore_ascii_case("open") {
-            return Err(refused("this link asks for something else than opening"));
+            return Err(refused("this link requests something else than opening"));
         }
         let (mut dataset, mut sample) = (None, None);
         for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {

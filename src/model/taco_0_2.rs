@@ -14,7 +14,7 @@ pub const CORE_FIELDS: [&str; 8] = [
     "curators",
 ];
 
-/// Tasks as the text spells them.
+/// Tasks as the specification spells them.
 pub const TASKS_0_2: [&str; 19] = [
     "Regression",
     "Classification",
@@ -37,13 +37,13 @@ pub const TASKS_0_2: [&str; 19] = [
     "General",
 ];
 
-/// Tasks that the official tools know besides, in their spelling.
+/// Further tasks that the official tools accept, in their spelling.
 pub const TASKS_OF_TOOLS_0_2: [&str; 1] = ["detection"];
 
-/// Strategies of a split as the text has them.
+/// Strategies of a split as the specification spells them.
 pub const SPLITS_0_2: [&str; 5] = ["random", "stratified", "other", "none", "unknown"];
 
-/// Strategies that the official tools know besides.
+/// Further strategies that the official tools accept.
 pub const SPLITS_OF_TOOLS_0_2: [&str; 1] = ["manual"];
 
 /// Bins of a precomputed histogram, which are the columns of its raster.

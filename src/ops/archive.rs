@@ -676,7 +676,7 @@ fn data_of_entry(
     let end = start.checked_add(stored);
     let Some(end) = end.filter(|end| *end <= directory.offset) else {
         return Err(Error::format(format!(
-            "the data of {} lies outside the archive",
+            "the data of {} are outside the archive",
             entry.name
         ))
         .at_path(file.path()));

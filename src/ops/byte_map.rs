@@ -89,7 +89,7 @@ pub struct ByteLayout {
     pub members: u64,
     /// Stretches and bytes of each kind, in the order of [`BytePart::ALL`].
     sums: [(u64, u64); 8],
-    /// True when the data of samples come before the tables, as readers over a network want it.
+    /// True when the data of samples come before the tables, as suits readers over a network.
     pub data_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Checks of datasets, drafts and rasters, as the command line and the session ask for them.
+//! Checks of datasets, drafts and rasters, as the command line and the session run them.
 
 use std::path::{Path, PathBuf};
 
@@ -125,7 +125,7 @@ fn check_dataset(
 /// GeoTIFFs.
 ///
 /// # Errors
-/// When the dataset can't be opened, or GDAL can't tell.
+/// When the dataset can't be opened, or GDAL can't check it.
 pub fn check_rasters(path: &Path, open: &OpenOptions, ctx: &JobContext) -> Result<Report> {
     if container::detect(path).is_err() {
         return validate::togs_below(path, ctx);

@@ -20,8 +20,8 @@ pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// A word for bash, zsh and other shells that know `$'…'` (POSIX.1-2024), with escapes where it has
-/// characters that show nothing.
+/// A word for bash, zsh and other shells that support `$'…'` (POSIX.1-2024), with escapes where it
+/// has characters that show nothing.
 fn quote_pasted_word(word: &str) -> String {
     let has_hidden = matches!(printable(word), Cow::Owned(_)) || word.contains(['\n', '\t']);
     if has_hidden {

@@ -1,5 +1,8 @@
 //! The files of a source that may become samples, and why others are left out.
 
+use std::path::Path;
+
+use crate::error::{Error, Result};
 use crate::model::{AssetPath, META_NAME, Modified, Payload, Sample, id_matches};
 use crate::raster::{NamesBeside, sidecar_of};
 
@@ -30,6 +33,9 @@ impl FoundFile {
     }
 }
 
+/// Maximum depth of folders in each other; bounds loops of links.
+const FOLDER_DEPTH_MAX: usize = 64;
+
 /// Names of files and folders that programs and file managers leave beside data, in lower case.
 const LEFTOVERS: [&str; 9] = [
     "__pycache__",
@@ -53,6 +59,20 @@ const LEFTOVER_ENDINGS: [&str; 8] = [
     ".filepart",
     "~",
 ];
+
+/// Checks the depth of a folder of this machine below the one that was given.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::error::Kind::Usage) from a depth of 64 on, as in a loop of links.
+pub fn check_folder_depth(folder: &Path, depth: usize) -> Result<()> {
+    if depth < FOLDER_DEPTH_MAX {
+        return Ok(());
+    }
+    Err(
+        Error::usage("folders are nested too deep; is there a link to a folder above?")
+            .at_path(folder),
+    )
+}
 
 /// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`,
 /// leftovers of programs and file managers.
@@ -103,6 +123,14 @@ pub(super) fn strip_ending(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_refused_from_the_maximum_depth_on() {
+        let folder = Path::new("a/b");
+        assert!(check_folder_depth(folder, FOLDER_DEPTH_MAX - 1).is_ok());
+        let error = check_folder_depth(folder, FOLDER_DEPTH_MAX).expect_err("is refused");
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
+    }
 
     #[test]
     fn patterns_exclude_paths_and_names() {

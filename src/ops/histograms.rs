@@ -5,7 +5,7 @@
 //! that evenly. The scale is in the columns `histogram:minimum` and `histogram:maximum`, so that
 //! [`super::percentiles`] needs no raster.
 //!
-//! Must not round what is scaled: the text would allow it, and it would only cost precision.
+//! Must not round scaled values: the specification allows it, but it only costs precision.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ const COUNT_MAX: u64 = u32::MAX as u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// All of the dataset, as the text says.
+    /// All of the dataset, as the specification says.
     #[default]
     Dataset,
     /// Those of one band of the rasters at one position: finer where bands or rasters differ in

@@ -80,7 +80,7 @@ impl MissingParts {
             );
         }
         let why = if self.numbered {
-            "the others lie beside it"
+            "the others are in the same folder"
         } else {
             "its name has no number, so the others can't be found"
         };
@@ -114,7 +114,7 @@ pub fn need_all_parts(
                 NAME.*.part.tortilla",
             )
         };
-        return Err(error.hint("--allow-missing-parts goes on with what is there"));
+        return Err(error.hint("--allow-missing-parts reads the parts that are there"));
     }
     ctx.warn(lacking.sentence());
     Ok(lacking

@@ -1,7 +1,8 @@
 //! Operations on datasets without a session: each verb has a typed request, a
 //! [`crate::jobs::JobContext`] for progress, warnings and cancel, and a typed output. A verb that
 //! opens its datasets by path is an [`Operation`]; the others are functions. The command line, the
-//! session and the window's panels use the same ones. Must not know commands, documents or windows.
+//! session and the window's panels use the same ones. Must not import commands, documents or
+//! windows.
 
 mod align_schema;
 mod archive;
@@ -93,7 +94,7 @@ pub use footprints::{
     FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of,
 };
 pub use fork::draft_of;
-pub use found_file::is_data;
+pub use found_file::{check_folder_depth, is_data};
 pub use histograms::{HistogramRequest, Scale};
 pub use import::{
     Imported, import_folder, import_paths, import_scenes, is_folder_of_folders, join_metadata,

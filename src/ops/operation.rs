@@ -1,7 +1,7 @@
 //! An operation: plain data that runs in a job and ends in an output which says what was done. The
 //! list in `operation_list` names all of them.
 //!
-//! An operation opens what it reads by path and knows no session. What needs the open document is a
+//! An operation opens what it reads by path and has no session. What needs the open document is a
 //! command of [`crate::studio`].
 
 use std::fmt::Debug;

@@ -68,7 +68,7 @@ pub struct OptimiseRequest {
     /// Tiles and compression.
     #[serde(default)]
     pub tog: TogOptions,
-    /// The container of a dataset of 2.0; told from the input's when absent.
+    /// The container of a dataset of 2.0; that of the input when absent.
     #[serde(default)]
     pub format: Option<Format>,
     /// How the level tables of a dataset are written.

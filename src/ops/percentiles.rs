@@ -34,7 +34,7 @@ pub struct PercentileRequest {
     /// The samples.
     #[serde(flatten)]
     pub rows: RowChoice,
-    /// Tell of each sample of level 0 by itself.
+    /// Report each sample of level 0 by itself.
     #[serde(default)]
     pub each: bool,
     /// Also return the summed histogram of each band.

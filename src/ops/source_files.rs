@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::archive::{Prefix, files_of_archive, files_of_server, is_archive};
-use super::found_file::{FoundFile, is_data, is_excluded, reason_left_out};
+use super::found_file::{FoundFile, check_folder_depth, is_data, is_excluded, reason_left_out};
 use super::shards::shards_among;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{IoContext, Result};
 use crate::files;
 use crate::folder_archive::{FolderArchive, archive_name, is_store, warn_of_stores};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, in_nfc, is_remote};
 use crate::raster::NamesBeside;
-
-/// Folders that are followed; bounds loops of links.
-const DEEPEST: usize = 64;
 
 /// True for a source whose files are read: a folder of this machine or of a server, or an archive
 /// that is no dataset.
@@ -83,12 +80,7 @@ struct FolderWalk<'a> {
 impl FolderWalk<'_> {
     fn folder(&mut self, folder: &Path, above: &str, depth: usize) -> Result<()> {
         self.ctx.check()?;
-        if depth == DEEPEST {
-            return Err(Error::usage(
-                "folders are nested too deep; is there a link to a folder above?",
-            )
-            .at_path(folder));
-        }
+        check_folder_depth(folder, depth)?;
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
             names.push(entry.io_at("read the folder", folder)?.file_name());

@@ -29,7 +29,7 @@ pub struct TableLayout {
     pub groups: usize,
     /// Rows of the largest row group.
     pub largest_group: usize,
-    /// The column in whose order the rows are, as far as bounds of the row groups tell, and the
+    /// The column in whose order the rows are, as far as bounds of the row groups show, and the
     /// share of its range that a row group spans on average; `None` without bounds of numbers or
     /// times.
     pub order: Option<(String, f64)>,

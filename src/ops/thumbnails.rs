@@ -369,7 +369,7 @@ fn made_anew(request: &ThumbnailRequest, ctx: &JobContext) -> Result<Thumbnail> 
 }
 
 /// The name of the cached file: a hash of what the raster holds and of what is made of it. `None`
-/// for what is not on this disk: that it did not change could only be told by asking.
+/// for what is not on this disk: only a request would show whether it changed.
 fn content_key(request: &ThumbnailRequest) -> Option<String> {
     let (path, from, size) = match request.source.asset() {
         AssetPath::File(path) => (path, 0, fs::metadata(path).ok()?.len()),
@@ -407,8 +407,8 @@ fn content_key(request: &ThumbnailRequest) -> Option<String> {
             .and_then(|data| data.modified())
             .unwrap_or(SystemTime::UNIX_EPOCH);
         hash.update(format!("{changed:?}"));
-        // The time is the container's: two samples of it that are alike in all these pieces are
-        // told apart by where they are.
+        // The time is the container's: two samples of it that are alike in all these pieces
+        // differ in their path and offset.
         hash.update(path.as_os_str().as_encoded_bytes());
         hash.update(from.to_le_bytes());
     }

@@ -112,7 +112,7 @@ pub(super) fn checked_assembly(
         ));
     }
     let mut report = validate::dataset(dataset, ctx)?;
-    // Without a cache nothing asks for the headers again, and a million take a hundred megabytes.
+    // Without a cache nothing reads the headers again, and a million take a hundred megabytes.
     let sources = match headers {
         Some(headers) => validate::sources(dataset, headers, ctx)?,
         None => validate::sources(dataset, &HeaderCache::default(), ctx)?,

@@ -89,7 +89,7 @@ pub(super) fn of_statement(
         found.push("there are no placeholders: write the value itself".into());
     }
     if pairs().any(|two| two[0].token == Token::Colon && matches!(two[1].token, Token::Word(_))) {
-        found.push(r#"names with a colon stand in double quotes: "stac:crs""#.into());
+        found.push(r#"write names with a colon in double quotes: "stac:crs""#.into());
     }
     let quoted = tokens.iter().find_map(|token| match &token.token {
         Token::Word(Word {

@@ -5,7 +5,7 @@ use polars::prelude::PolarsError;
 use super::scan::fault;
 use crate::error::Error;
 
-/// Converts an error of the engine, whose text goes to the log: it names what this program
+/// Converts an error of the engine, whose text is logged: it names what this program
 /// generated.
 pub(super) fn engine_error(error: &PolarsError) -> Error {
     if let Some(own) = Error::found_in(error) {

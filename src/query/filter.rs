@@ -234,7 +234,8 @@ impl Filter {
         let columns = tables.stored_columns(self.level);
         let has = |name: &&str| columns.iter().any(|field| field.name == **name);
         let names: Vec<&str> = if self.has_area() {
-            // The coordinate system stands for the grid, whose statistics no Parquet file has.
+            // The column of the coordinate system is used for the grid, of which no Parquet file
+            // has statistics.
             let grids = GRIDS.iter().map(|grid| grid.crs);
             GEOMETRY_COLUMNS
                 .into_iter()
@@ -609,8 +610,8 @@ pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     };
     Err(
         Error::usage(format!("the box {west},{south},{east},{north} {fault}")).hint(
-            "write west,south,east,north in degrees; west greater than east goes across the \
-            antimeridian",
+            "write west,south,east,north in degrees; a box with west greater than east \
+            crosses the antimeridian",
         ),
     )
 }
@@ -727,7 +728,7 @@ mod tests {
         assert_eq!(
             whole("stac:time_start", ""),
             Some(1),
-            "the text of TACO 0.2"
+            "the specification of TACO 0.2"
         );
         assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
         assert_eq!(

@@ -220,7 +220,7 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
                 });
                 if let ControlFlow::Break((inner, span)) = nested {
                     let error = Error::usage(format!(
-                        "{inner}() can't stand within {}()",
+                        "{inner}() is not allowed within {}()",
                         name_of(function)
                     ));
                     let hint = "compute the groups in a subquery: SELECT max(s) FROM (SELECT k, \

@@ -149,7 +149,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
             .map_err(|error| source.locate_statement(error))?;
         if statement + 1 < statements && kind != StatementKind::Rows {
             let error = Error::usage(
-                "SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only",
+                "SHOW, DESCRIBE, SUMMARIZE and EXPLAIN are allowed in the last statement only",
             );
             return Err(source.locate_statement(error));
         }

@@ -77,7 +77,7 @@ pub(super) fn without_samples(
                 _ => {
                     let hint = "SELECT id FROM data WHERE x > 1 USING SAMPLE 10 ORDER BY id";
                     return refused(
-                        "USING SAMPLE stands behind WHERE and GROUP BY, before ORDER BY and LIMIT",
+                        "USING SAMPLE comes after WHERE and GROUP BY, before ORDER BY and LIMIT",
                         hint,
                         token.span,
                     );

@@ -223,7 +223,7 @@ impl Dialect for DuckDb {
     }
 }
 
-/// An operator of DuckDB behind a value, which the parser does not know.
+/// An operator of DuckDB behind a value, which the parser does not support.
 #[derive(Clone, Copy)]
 enum Postfix {
     /// `GLOB 'pattern'`

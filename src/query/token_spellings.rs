@@ -1,4 +1,4 @@
-//! Spellings of DuckDB that the parser does not know, written with tokens that it knows.
+//! Spellings of DuckDB that the parser does not support, written with tokens that it supports.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
@@ -8,25 +8,25 @@ use super::text_patterns::{of_like, of_whole_text};
 /// Tokens of a statement, without whitespace and comments.
 pub(super) type SqlTokens = Vec<TokenWithSpan>;
 
-/// Function that stands for the number of `LIMIT 10%`.
+/// Function that is written for the number of `LIMIT 10%`.
 pub(super) const PERCENT: &str = "__percent";
 /// Condition, or name after USING, that marks an ASOF join.
 pub(super) const ASOF: &str = "__asof";
-/// Functions in FROM that stand for PIVOT and UNPIVOT statements; their clauses are their
+/// Functions in FROM that are written for PIVOT and UNPIVOT statements; their clauses are their
 /// arguments.
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
-/// Functions in FROM that stand for `(DESCRIBE …)` and `(SUMMARIZE …)`, of a subquery.
+/// Functions in FROM that are written for `(DESCRIBE …)` and `(SUMMARIZE …)`, of a subquery.
 pub(super) const DESCRIBE: &str = "__describe";
 pub(super) const SUMMARIZE: &str = "__summarize";
 
 /// Function that the dialect writes for `#1`: the column of FROM that has this number.
 pub(super) const POSITION: &str = "__position";
-/// Functions that stand for `*COLUMNS(…)` as arguments of a call, and for the columns of
+/// Functions that are written for `*COLUMNS(…)` as arguments of a call, and for the columns of
 /// `* NOT LIKE 'pattern'`.
 pub(super) const UNPACKED_COLUMNS: &str = "__unpacked_columns";
 pub(super) const OTHER_COLUMNS: &str = "__other_columns";
-/// Functions in PARTITION BY that stand for EXCLUDE of a frame.
+/// Functions in PARTITION BY that are written for EXCLUDE of a frame.
 pub(super) const EXCLUDE_ROW: &str = "__exclude_row";
 pub(super) const EXCLUDE_GROUP: &str = "__exclude_group";
 pub(super) const EXCLUDE_TIES: &str = "__exclude_ties";

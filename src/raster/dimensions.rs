@@ -1,4 +1,4 @@
-//! What the bands of a multidimensional file stand for: each has a position on the dimensions
+//! The meaning of the bands of a multidimensional file: each has a position on the dimensions
 //! besides rows and columns, such as a time, and bands of spectrometers have a wavelength. Read
 //! from the metadata of GDAL's drivers.
 

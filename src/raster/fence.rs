@@ -289,7 +289,7 @@ fn replace_mount(name: &str, mounted: &Mounted, own: &str) -> String {
         .replace(&mounted.absolute_path(), own)
 }
 
-/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its
+/// The subdataset that `source` names, with its position. Without a choice the dataset, or its
 /// first subdataset with bands if it has none. Only subdatasets of the file at `path`, which is
 /// this sample, are opened: a file can state any name.
 fn with_pixels(
@@ -429,7 +429,7 @@ fn as_netcdf(
     let variables = subdatasets(&dataset);
     let (dataset, shown) = match with_pixels(dataset, &variables, &path, source) {
         Ok(found) => found,
-        // The HDF5 driver may know the variable: it lists arrays of every shape.
+        // The HDF5 driver may have the variable: it lists arrays of every shape.
         Err(_)
             if direct
                 .as_ref()

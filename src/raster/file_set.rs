@@ -495,7 +495,7 @@ fn mount(named: &NamedAsset) -> Result<Mounted> {
         }
         (None, AssetPath::Packed(member)) => Mounted::from_packed_member(member, &named.name),
         (None, AssetPath::Vsi(_)) => Err(Error::unsupported(
-            "a path that only GDAL knows has no bytes to mount",
+            "a path that only GDAL can open has no bytes to mount",
         )
         .at_place(&named.asset)),
     }

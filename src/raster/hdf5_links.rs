@@ -37,7 +37,7 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
             allow(dead_code, reason = "of builds with the system's library")
         )]
         Err(Unread::Unknown) => Err(Error::unsupported(
-            "this build can't tell whether an HDF5 file names other files",
+            "this build can't check whether an HDF5 file names other files",
         )
         .at_place(asset)
         .hint(

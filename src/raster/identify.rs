@@ -111,7 +111,7 @@ pub fn is_raster_file(path: &Path) -> bool {
     let _turn = hdf5_lock::turn();
     let (found, _) = gdal_errors::listen(|| {
         let flags = gdal::GdalOpenFlags::GDAL_OF_RASTER.bits();
-        // Safety: a C string; null lists stand for all drivers and for siblings that GDAL looks up
+        // Safety: a C string; a null list means all drivers, and siblings that GDAL looks up
         // itself.
         let driver = unsafe {
             gdal_sys::GDALIdentifyDriverEx(path.as_ptr(), flags, std::ptr::null(), std::ptr::null())

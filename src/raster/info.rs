@@ -134,7 +134,7 @@ pub struct BandInfo {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LayerInfo {
     pub name: String,
-    /// Number of features, where the driver knows it without reading them all.
+    /// Number of features, where the driver states it without reading them all.
     pub features: Option<u64>,
 }
 

@@ -22,7 +22,7 @@ use crate::remote::FileIdentity;
 /// Maximum number of subdatasets tried when the parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
 
-/// Bytes that tell what a file is that no driver opens.
+/// Bytes that identify a file that no driver opens.
 const PAGE_HEAD: u64 = 256;
 const GZIP: &[u8] = b"\x1f\x8b";
 
@@ -253,7 +253,7 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
     let Some(path) = asset.local_file() else {
         return if source.is_fenced() {
             Err(
-                Error::unsupported("a path that only GDAL knows is no sample of a dataset")
+                Error::unsupported("a path that only GDAL can open is no sample of a dataset")
                     .at_place(asset),
             )
         } else {
@@ -311,7 +311,7 @@ fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
     }
     if offset.checked_add(*size).is_none_or(|end| end > length) {
         let summary = format!(
-            "bytes {offset} to {} lie outside the file, which has {length}",
+            "bytes {offset} to {} are outside the file, which has {length}",
             offset.saturating_add(*size)
         );
         return Err(Error::format(summary).at_place(asset).hint(
@@ -370,7 +370,8 @@ fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) ->
     }
 }
 
-/// The error of opening a file, or its cause where the file itself tells: a codec that GDAL lacks.
+/// The error of opening a file, or its cause where the file itself states it: a codec that GDAL
+/// lacks.
 fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> Error {
     if error.kind() != Kind::Format
         || (asset.local_file().is_none() && asset.remote_file().is_none())
@@ -531,7 +532,7 @@ fn driver_of(dataset: &Dataset) -> String {
     dataset.driver().short_name()
 }
 
-/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its
+/// The subdataset that `source` names, with its position. Without a choice the dataset, or its
 /// first subdataset with bands if it has none.
 fn with_pixels(
     dataset: Dataset,

@@ -6,9 +6,9 @@ use crate::model::AssetPath;
 use crate::text::PrintableLine;
 
 /// Maximum number of names listed.
-const TOLD: usize = 8;
+const LISTED_NAMES_MAX: usize = 8;
 /// Maximum characters per name; longer names are cut.
-const TOLD_LENGTH: usize = 200;
+const LISTED_NAME_CHARACTERS: usize = 200;
 
 /// The files and addresses to which a file without pixels refers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +89,8 @@ pub fn find_references(head: &[u8]) -> Option<References> {
             }
         }
     }
-    let more = names.len().saturating_sub(TOLD);
-    names.truncate(TOLD);
+    let more = names.len().saturating_sub(LISTED_NAMES_MAX);
+    names.truncate(LISTED_NAMES_MAX);
     Some(References {
         kind,
         names: names.into_iter().map(truncate_name).collect(),
@@ -169,10 +169,13 @@ fn unescape_xml(text: &str) -> String {
 
 fn truncate_name(name: String) -> String {
     let name = name.printable_line();
-    if name.chars().count() <= TOLD_LENGTH {
+    if name.chars().count() <= LISTED_NAME_CHARACTERS {
         name.into_owned()
     } else {
-        name.chars().take(TOLD_LENGTH).chain(['…']).collect()
+        name.chars()
+            .take(LISTED_NAME_CHARACTERS)
+            .chain(['…'])
+            .collect()
     }
 }
 
@@ -279,12 +282,12 @@ mod tests {
             .map(|i| format!("<SourceFilename>{i}{}</SourceFilename>", "x".repeat(999)))
             .collect();
         let found = find_references(format!("<VRTDataset>{text}").as_bytes()).expect("is one");
-        assert_eq!((found.names.len(), found.more), (TOLD, 12));
+        assert_eq!((found.names.len(), found.more), (LISTED_NAMES_MAX, 12));
         assert!(
             found
                 .names
                 .iter()
-                .all(|name| name.chars().count() == TOLD_LENGTH + 1)
+                .all(|name| name.chars().count() == LISTED_NAME_CHARACTERS + 1)
         );
     }
 }

@@ -364,7 +364,7 @@ impl RasterScan<'_> {
     /// Reads a window into `buffer`, band-sequential.
     fn read<T: GdalType>(&self, window: Window, bands: &[c_int], buffer: &mut [T]) -> Result<()> {
         let (status, said) = gdal_errors::listen(|| {
-            // Safety: the buffer has room for every band's window of this type; the numbers lie
+            // Safety: the buffer has room for every band's window of this type; the numbers are
             // inside the raster, whose size fits an int.
             unsafe {
                 gdal_sys::GDALDatasetRasterIOEx(

@@ -7,7 +7,7 @@ use gdal::raster::RasterBand;
 use super::{RasterSource, budget, pool};
 use crate::error::{Error, Kind, Result};
 
-/// GDAL's number of a band's data type. The `gdal` crate knows neither complex types nor half
+/// GDAL's number of a band's data type. The `gdal` crate has neither complex types nor half
 /// floats.
 pub(super) fn ordinal(band: &RasterBand<'_>) -> gdal_sys::GDALDataType::Type {
     // Safety: the band lives as long as its dataset.

@@ -130,7 +130,7 @@ impl<'a> TiffSource<'a> {
     fn bytes(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         if at.checked_add(length).is_none_or(|end| end > self.size) {
             return Err(Error::format(format!(
-                "{length} bytes at {at} lie outside the TIFF, which has {}",
+                "{length} bytes at {at} are outside the TIFF, which has {}",
                 self.size
             )));
         }

@@ -156,7 +156,7 @@ fn have_prefix(subdatasets: &[Subdataset], prefix: &str) -> bool {
         .all(|one| one.name.to_ascii_uppercase().starts_with(prefix))
 }
 
-/// Which of the subdatasets `source` asks for; `None` without a choice, or where the file is a
+/// Which of the subdatasets `source` names; `None` without a choice, or where the file is a
 /// single raster of that name or of none.
 ///
 /// # Errors

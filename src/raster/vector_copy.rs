@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 
 /// Copies the layer of a vector file to a FlatGeobuf: shapes, coordinate system and fields.
-/// Polygons and lines become those of several parts, because a Shapefile does not tell both apart
+/// Polygons and lines become those of several parts, because a Shapefile does not distinguish both
 /// and a FlatGeobuf has one type. The file appears under its name when complete.
 ///
 /// # Errors

@@ -620,7 +620,7 @@ unsafe extern "C" fn read_dir(
         return std::ptr::null_mut();
     };
     let names = store.names_in(&folder).unwrap_or_default();
-    // GDAL asks for one more than it wants; 0 and less are all.
+    // GDAL requests one more than it needs; 0 and less are all.
     let most = usize::try_from(most).ok().filter(|most| *most > 0);
     let mut list = std::ptr::null_mut();
     for name in names.iter().take(most.map_or(usize::MAX, |most| most + 1)) {

@@ -384,7 +384,7 @@ mod tests {
             Blocks::open_in(root.path(), "https://h/a", &identity("older")).expect("opens");
         assert!(
             older.get(0).is_some(),
-            "the oldest that nobody uses goes first"
+            "the oldest that nobody uses is removed first"
         );
         assert_eq!(
             trim(root.path(), 0),

@@ -623,7 +623,7 @@ pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Erro
             "the file is empty, or shorter than its index says: compare its size with the original"
         }
         RequestFault::Status(429, _) => {
-            "the server wants fewer requests: wait a little, or lower --connections"
+            "the server limits the rate of requests: wait a little, or lower --connections"
         }
         RequestFault::Status(500.., _) => "this is a problem of the server: try again later",
         RequestFault::Status(..)

@@ -467,7 +467,7 @@ impl RemoteFile {
         {
             Some(end) => Ok(offset..end),
             None => Err(Error::format(format!(
-                "{size} bytes at {offset} lie outside the file, which has {} bytes",
+                "{size} bytes at {offset} are outside the file, which has {} bytes",
                 self.identity.size
             ))
             .at_place(&self.target.text)
@@ -707,10 +707,7 @@ mod tests {
         assert!(find_open_file(&old).is_some_and(|known| Arc::ptr_eq(&known, &file)));
         let new = target("https://anew.example/set/a.tif?sig=NEW");
         assert_eq!(new.text, old.text);
-        assert!(
-            find_open_file(&new).is_none(),
-            "the old link goes on being used"
-        );
+        assert!(find_open_file(&new).is_none(), "the old link is still used");
         let file = remember_test_file(&new);
         assert!(find_open_file(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
     }

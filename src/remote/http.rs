@@ -153,7 +153,7 @@ impl Counting {
             {
                 attempt.state_size(size);
             }
-            // A part of a file is read by the caller, who knows its maximum length.
+            // A part of a file is read by the caller, which has its maximum length.
             if response.status().is_success() {
                 return normalize_answer(response, attempt).await;
             }

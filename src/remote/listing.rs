@@ -14,10 +14,10 @@ use crate::model::{Address, HubListing};
 
 /// Longest list of a repository, and longest page of a folder, in bytes.
 const LIST_MAX: u64 = 64 << 20;
-/// Files that are listed, pages that are asked for, and folders in each other, at most.
+/// Maximum number of files that are listed and of pages that are requested, and depth of folders.
 const FILES_MAX: usize = 2_000_000;
 const PAGES_MAX: usize = 10_000;
-const DEEPEST: usize = 32;
+const SERVER_FOLDER_DEPTH_MAX: usize = 32;
 
 /// A file of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
     while let Some((below, depth)) = folders.pop() {
         ctx.check()?;
         pages += 1;
-        if pages > PAGES_MAX || depth > DEEPEST || files.len() > FILES_MAX {
+        if pages > PAGES_MAX || depth > SERVER_FOLDER_DEPTH_MAX || files.len() > FILES_MAX {
             return Err(too_many(folder));
         }
         // With a slash: the page of the folder.

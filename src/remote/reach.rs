@@ -92,7 +92,7 @@ impl Reach {
 }
 
 /// Resolves names of hosts, and keeps the addresses of those that were redirected to: the
-/// connection goes to the addresses that were looked at.
+/// connection is made to the addresses that were checked.
 #[derive(Clone, Default)]
 pub(super) struct Hosts {
     known: Arc<Mutex<HashMap<String, KnownHost>>>,

@@ -1,4 +1,4 @@
-//! The state of one request: which part of a file it asks for, and what its answer says or lacks.
+//! The state of one request: which part of a file it requests, and what its answer says or lacks.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use object_store::GetRange;
 
 use super::purpose::Purpose;
 
-/// Maximum pause before a retry that a server may ask for.
+/// Maximum pause before a retry that a server may request.
 const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);
 
 /// A part of a file.
@@ -177,13 +177,13 @@ impl RequestAttempt {
         Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
     }
 
-    /// The pause before a retry that the server asks for, at most 30 s: a header cannot make a job
+    /// The pause before a retry that the server requests, at most 30 s: a header cannot make a job
     /// wait for an hour.
     pub fn pause_asked(&self) -> Duration {
         Duration::from_secs(self.retry_after_s.load(Ordering::Relaxed)).min(PAUSE_ASKED_MAX)
     }
 
-    /// Seconds to wait before a retry that the server asks for, where that is longer than the
+    /// Seconds to wait before a retry that the server requests, where that is longer than the
     /// program waits.
     pub fn long_pause_asked_s(&self) -> Option<u64> {
         Some(self.retry_after_s.load(Ordering::Relaxed))

@@ -62,7 +62,7 @@ fn run_requests(sender: &SyncSender<Result<Handle, String>>) {
     }
 }
 
-/// A request that runs while its sender goes on. Dropped before its end, it is aborted.
+/// A request that runs while its sender continues. Dropped before its end, it is aborted.
 pub struct Task<T> {
     answer: Receiver<T>,
     handle: AbortHandle,

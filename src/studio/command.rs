@@ -66,7 +66,7 @@ pub enum Command {
     /// Adds the samples of a dataset of any generation to the draft, or to a new one, with their
     /// metadata.
     ImportDataset {
-        /// The dataset, where it goes, and what it becomes.
+        /// The dataset, its destination, and what it becomes.
         #[serde(flatten)]
         request: ops::DatasetImport,
     },

@@ -252,8 +252,8 @@ impl DraftDocument {
     }
 }
 
-/// The fields of each level. They are asked for after each edit: no sample is visited, as the
-/// structure knows the schemas.
+/// The fields of each level. They are read after each edit: no sample is visited, as the
+/// structure has the schemas.
 fn level_fields(dataset: &Dataset, structure: &Structure, levels: usize) -> Vec<Vec<FieldSpec>> {
     let below = structure.level_schemas();
     let schemas = std::iter::once(vec![&dataset.root.schema]).chain(below);

@@ -82,7 +82,7 @@ impl RunningJob {
     }
 }
 
-/// What a job works on, where other code asks for such a job.
+/// What a job works on, where other code looks for such a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobTopic {
     /// Extensions over the draft.
@@ -119,7 +119,7 @@ pub struct LogLine {
 pub struct JobView {
     /// Id, for [`Command::Cancel`].
     pub id: JobId,
-    /// What it works on, where other code asks for that.
+    /// What it works on, where other code looks for that.
     pub topic: Option<JobTopic>,
     /// Label for the user, in the interface language.
     pub label: String,

@@ -230,7 +230,7 @@ impl<'de> Deserialize<'de> for ScriptLine {
 fn removed_command_error(command: &str) -> Option<String> {
     let instead = match command {
         "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => {
-            "the window asks for it by itself"
+            "the window computes it by itself"
         }
         "check_togs" => "use `taco-studio validate --tog`",
         "pool_statistics" => "use `taco-studio stats`",

@@ -10,10 +10,7 @@ use crate::draft::{
 use crate::error::{Error, IoContext, Result};
 use crate::folder_archive::{FolderArchive, is_store};
 use crate::jobs::JobContext;
-use crate::ops::is_data;
-
-/// Maximum folder depth, which bounds loops of links.
-const DEEPEST: usize = 64;
+use crate::ops::{check_folder_depth, is_data};
 
 /// The edit that removes files from a tray.
 fn find_removal(tray: &[Unplaced], files: &[PathBuf]) -> Result<Edit> {
@@ -168,12 +165,7 @@ pub(super) fn collect(
         });
         return Ok(());
     }
-    if depth == DEEPEST {
-        return Err(Error::usage(
-            "folders are nested too deep; is there a link to a folder above?",
-        )
-        .at_path(path));
-    }
+    check_folder_depth(path, depth)?;
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(path).io_at("read the folder", path)? {
         entries.push(entry.io_at("read the folder", path)?);

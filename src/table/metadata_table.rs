@@ -152,8 +152,8 @@ fn type_of_categories(field: &Field, arrays: &[ArrayRef]) -> Option<DataType> {
     (bytes <= DICTIONARY_MAX).then(|| values.as_ref().clone())
 }
 
-/// The table with types that readers of datasets know, and the same values: half floats as floats,
-/// views of lists as lists.
+/// The table with types that readers of datasets support, and the same values: half floats as
+/// floats, views of lists as lists.
 ///
 /// # Errors
 /// [`crate::error::Kind::Format`] for lists that can't be read.

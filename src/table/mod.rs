@@ -1,4 +1,4 @@
-//! Parquet bytes ⇄ level tables. Knows columns and values; the meaning of `internal:*` columns is
+//! Parquet bytes ⇄ level tables. Has columns and values; the meaning of `internal:*` columns is
 //! up to the containers.
 
 mod avro;

@@ -164,7 +164,7 @@ fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages>
         at = data
             .checked_add(header.stored)
             .filter(|next| *next <= end)
-            .ok_or_else(|| Error::format("a page lies outside its column chunk"))?;
+            .ok_or_else(|| Error::format("a page is outside its column chunk"))?;
         if header.unpacked > PAGE_MAX {
             let (claimed, most) = (size_text(header.unpacked), size_text(PAGE_MAX));
             let name = chunk.column_path().string();

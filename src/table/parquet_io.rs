@@ -188,7 +188,7 @@ impl TableHead {
     }
 }
 
-/// Checks that the row counts of the row groups sum up to the file's, and that column chunks lie
+/// Checks that the row counts of the row groups sum up to the file's, and that column chunks are
 /// inside the file. Queries rely on both without further checks.
 fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
     let mut groups = metadata
@@ -216,7 +216,7 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
             {
                 let name = chunk.column_path().string();
                 return Err(Error::format(format!(
-                    "the Parquet footer says that column {name} lies outside the file"
+                    "the Parquet footer says that column {name} is outside the file"
                 )));
             }
         }

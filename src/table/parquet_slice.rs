@@ -103,7 +103,7 @@ impl ParquetSlice {
             .is_some_and(|end| end <= self.size);
         if !inside {
             return Err(ParquetError::EOF(format!(
-                "{length} bytes at {start} lie outside the {} bytes of the file",
+                "{length} bytes at {start} are outside the {} bytes of the file",
                 self.size
             )));
         }

@@ -1,7 +1,7 @@
 //! The structures of the Parquet format as they are stored (parquet.thrift): field numbers and
 //! types. The decoder of footers and page headers does not compare the type of a field that it
-//! knows with the stored one: it would go on at another byte. So every known field is compared
-//! before.
+//! reads with the stored one: it would continue at another byte. So the type of every field that is
+//! read is compared before.
 
 use super::thrift::ThriftType::{self, Boolean, List, Scalar, Struct};
 use super::thrift::kind;

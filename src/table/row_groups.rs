@@ -353,7 +353,7 @@ impl FetchedChunks {
         });
         let nothing = || (length == Some(0)).then(Bytes::new);
         found.or_else(nothing).ok_or_else(|| {
-            parquet::errors::ParquetError::EOF(format!("{start} lies outside the column"))
+            parquet::errors::ParquetError::EOF(format!("byte {start} is outside the column"))
         })
     }
 }

@@ -126,8 +126,8 @@ impl<'a> Iterator for XmlEvents<'a> {
     }
 }
 
-/// The text that a reference stands for: of those of XML itself their character, else the reference
-/// as it is written.
+/// The text that replaces a reference: its character where XML itself defines it, else the
+/// reference as it is written.
 fn resolve_reference(reference: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character.into());

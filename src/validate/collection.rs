@@ -84,7 +84,7 @@ fn check_id(collection: &Collection, report: &mut Report) {
             let allowed =
                 |c: char| matches!(c, '_' | '-') || c.is_alphanumeric() && !c.is_uppercase();
             match check_dataset_id(id) {
-                // The text asks for no letter.
+                // The specification demands no letter.
                 Err(fault) => {
                     let rule = if id.chars().all(allowed) {
                         Rule::IdDatasetLetter
@@ -218,8 +218,8 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
             .find(|name| fields.get(*name).is_some_and(|v| !v.is_null()))
         {
             let message = tr!(
-                "{name} is a field of the tools; a contact of the text has name, organization, \
-                    email and role.",
+                "{name} is a field of the tools; a contact of the specification has name, \
+                    organization, email and role.",
                 name
             );
             report.add(
@@ -363,9 +363,9 @@ fn check_extent(collection: &Collection, report: &mut Report) {
         let message = match numbers.as_deref() {
             Some(&[west, south, east, north]) => {
                 if west.abs() > 180.0 || east.abs() > 180.0 {
-                    Some(tr!("Longitudes lie between -180 and 180 degrees."))
+                    Some(tr!("Longitudes are between -180 and 180 degrees."))
                 } else if south.abs() > 90.0 || north.abs() > 90.0 {
-                    Some(tr!("Latitudes lie between -90 and 90 degrees."))
+                    Some(tr!("Latitudes are between -90 and 90 degrees."))
                 } else if south > north {
                     Some(tr!("South is greater than north. Swap them."))
                 } else {

@@ -70,7 +70,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report) -> bool {
                 Rule::TextColumns,
                 Location::Level(level),
                 tr!(
-                    "level{level} lacks what the text lists: {names}.",
+                    "level{level} lacks columns that the specification lists: {names}.",
                     level,
                     names
                 ),

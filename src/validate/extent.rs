@@ -209,7 +209,7 @@ fn check_spatial(
             return report.add(Rule::ExtentHemisphere, at(), message);
         }
         let message = tr!(
-            "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it \
+            "{outside} of {seen} centroids of level {level} are outside the extent. Compute it \
                 again from the data.",
             outside,
             seen,
@@ -231,7 +231,7 @@ fn check_spatial(
             own.filter(|own| measure_width(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0)
         {
             let message = tr!(
-                "The extent is the whole world; the samples of level {level} lie in {own}.",
+                "The extent is the whole world; the samples of level {level} are in {own}.",
                 level,
                 own = text_of(own)
             );
@@ -242,8 +242,8 @@ fn check_spatial(
     {
         // The least and the greatest longitude of samples on both sides of the antimeridian.
         let message = tr!(
-            "The extent goes {width}° around the Earth; the samples of level {level} lie in {own}, \
-                across the antimeridian.",
+            "The extent is {width}° wide; the samples of level {level} are in {own}, across the \
+                antimeridian.",
             width = format!("{:.0}", measure_width(extent)),
             level,
             own = text_of(own)

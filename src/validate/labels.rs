@@ -55,8 +55,8 @@ fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
     }
     for (category, index, names) in shared {
         let message = tr!(
-            "The classes {names} share the category {category}: a mask with this value can't tell \
-                them apart.",
+            "The classes {names} share the category {category}: a mask with this value can't \
+                distinguish them.",
             names = names.join(", ").printable_line(),
             category = category.printable_line()
         );
@@ -131,7 +131,7 @@ mod tests {
             { "name": "River", "category": "1" }, { "name": "Sea", "category": 1 },
             { "name": "Unknown", "category": null }]);
         let message = "The classes Lake, River, Sea share the category 1: a mask with this value \
-            can't tell them apart.";
+            can't distinguish them.";
         for (fields, at) in [
             (json!({ "labels:classes": classes }), "labels:classes"),
             (

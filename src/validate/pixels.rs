@@ -583,7 +583,7 @@ fn footprint_fault(
     let text = |bbox: [f64; 4]| bbox.map(|number| format!("{number:.4}")).join(", ");
     let (stated, own) = (text(stated.bbox), text(raster.bbox));
     Ok(Some(tr!(
-        "the footprint lies in {stated}, the raster in {own}",
+        "the footprint is in {stated}, the raster in {own}",
         stated,
         own
     )))

@@ -1,8 +1,8 @@
 //! Checks COLLECTION of TACO 0.2 files (TACO 0.2, table 2 and "TACO-level Semantic Description"):
 //! core fields, types, words, persons, addresses, and the extent in both of its forms: that of the
-//! text (four numbers, milliseconds) and that of the official tools (lists of boxes, ISO 8601).
-//! Extensions may have the keys of the tools (`optical_data`, `labels`, `scientific`) or stand
-//! among the other fields, as the tables of the text can be read.
+//! specification (four numbers, milliseconds) and that of the official tools (lists of boxes,
+//! ISO 8601). Extensions may have the keys of the tools (`optical_data`, `labels`, `scientific`) or
+//! be among the other fields, as the tables of the specification can be read.
 
 use std::collections::HashSet;
 
@@ -235,7 +235,7 @@ impl CoreField<'_> {
             } else if listed {
                 self.form(
                     "extent/spatial",
-                    tr!("The text has four numbers: xmin, ymin, xmax, \
+                    tr!("The specification has four numbers: xmin, ymin, xmax, \
                     ymax. This is a list of boxes."),
                 );
             }
@@ -257,15 +257,16 @@ impl CoreField<'_> {
                 })
             {
                 let message = tr!(
-                    "The text has two whole numbers, milliseconds since 1970. This is another form."
+                    "The specification has two whole numbers, milliseconds since 1970. This is \
+                        another form."
                 );
                 self.form("extent/temporal", message);
             }
         }
     }
 
-    /// A word of the text in any spelling, or one of the tools. The field may be an object that has
-    /// it.
+    /// A word of the specification in any spelling, or one of the tools. The field may be an object
+    /// that has it.
     fn word(&mut self, value: Option<&Json>, at: &str, known: &[&str], tools: &[&str]) {
         let Some(value) = non_null_value(value) else {
             return;
@@ -294,7 +295,8 @@ impl CoreField<'_> {
             self.form(
                 at,
                 tr!(
-                    "{key} is {found}, a word of the official tools, which the text does not have.",
+                    "{key} is {found}, a word of the official tools, which the specification does \
+                        not have.",
                     key = at,
                     found
                 ),
@@ -303,7 +305,7 @@ impl CoreField<'_> {
             self.form(
                 at,
                 tr!(
-                    "{key} is {found}, which the text does not have in this spelling.",
+                    "{key} is {found}, which the specification does not have in this spelling.",
                     key = at,
                     found
                 ),
@@ -462,9 +464,9 @@ fn box_fault(value: &Json) -> Option<&'static str> {
         }
     };
     if west.abs() > 180.0 || east.abs() > 180.0 {
-        Some(tr!("Longitudes lie between -180 and 180 degrees."))
+        Some(tr!("Longitudes are between -180 and 180 degrees."))
     } else if south.abs() > 90.0 || north.abs() > 90.0 {
-        Some(tr!("Latitudes lie between -90 and 90 degrees."))
+        Some(tr!("Latitudes are between -90 and 90 degrees."))
     } else {
         (south > north).then(|| tr!("South is greater than north. Swap them."))
     }
@@ -572,12 +574,12 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_in_the_form_of_the_text_is_clean() {
+    fn a_collection_in_the_form_of_the_specification_is_clean() {
         assert_eq!(findings(|_| {}), []);
     }
 
     #[test]
-    fn the_form_of_the_tools_is_clean_and_differs_from_the_text() {
+    fn the_form_of_the_tools_is_clean_and_differs_from_the_specification() {
         let found = findings(|fields| {
             let range = ["2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"];
             fields.insert(

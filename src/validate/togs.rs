@@ -14,8 +14,8 @@ use crate::model::{
 };
 use crate::raster::{self, RasterSource};
 
-/// Maximum depth of folders.
-const DEEPEST: usize = 32;
+/// Maximum depth of folders of which the rasters are checked.
+const CHECKED_FOLDER_DEPTH_MAX: usize = 32;
 
 /// Checks every FILE of a dataset that is a raster.
 ///
@@ -138,7 +138,7 @@ pub fn files_below(folder: &Path, ctx: &JobContext) -> Result<Vec<String>> {
                 continue;
             }
             let path = format!("{prefix}{name}");
-            if kind.is_dir() && depth < DEEPEST {
+            if kind.is_dir() && depth < CHECKED_FOLDER_DEPTH_MAX {
                 waiting.push((entry.path(), format!("{path}/"), depth + 1));
             } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
                 found.push(path);

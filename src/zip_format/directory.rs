@@ -140,7 +140,7 @@ impl CentralDirectory {
         }
         if !file.contains(offset, size) {
             return Err(bad(&format!(
-                "lies outside the file: it claims {size} bytes at {offset} of {}",
+                "is outside the file: it claims {size} bytes at {offset} of {}",
                 file.size_bytes()
             )));
         }

@@ -21,7 +21,7 @@ AGAINST_DUCKDB = 1.3
 OPEN_AND_FILTER_SECONDS = 0.3
 BOX = (-80.0, -20.0, -60.0, 5.0)
 
-# name, the statement for both (T is the table), filters of the studio, what stands for them in DuckDB
+# name, the statement for both (T is the table), filters of the studio, their equivalent in DuckDB
 CASES = [
     ("two predicates", "SELECT id, cloud_cover FROM T WHERE cloud_cover < 5 AND quality > 0.9", [], ""),
     ("two predicates, counted", "SELECT count(*) AS n FROM T WHERE cloud_cover < 5 AND quality > 0.9", [], ""),

@@ -17,7 +17,7 @@ pub struct Operation {
     pub is_dataset: bool,
 }
 
-/// Arguments; a leading `@` stands for the workspace.
+/// Arguments; a leading `@` is the path of the workspace.
 fn with(workspace: &Workspace, arguments: &[&str]) -> Vec<OsString> {
     let whole = |text: &&str| {
         text.strip_prefix('@')

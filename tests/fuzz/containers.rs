@@ -112,7 +112,7 @@ pub fn tacocat(bytes: &[u8]) {
                 .levels
                 .iter()
                 .all(|level| file.contains(level.offset, level.size)),
-            "levels lie inside the file"
+            "levels are inside the file"
         );
     }
     dataset(&path);

@@ -53,7 +53,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
             .query_all_by_label_contains("lower-case")
             .next()
             .is_some(),
-        "the fault stands below the field"
+        "the fault is below the field"
     );
     click(&mut harness, "Write dataset…");
     assert!(harness.query_by_label_contains("block writing").is_some());

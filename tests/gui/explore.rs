@@ -226,7 +226,7 @@ fn one_filter_is_in_every_view_and_can_be_written_into_the_statement() {
     });
     settle(&mut harness);
     let told = harness.query_all_by_label_contains("no_such").count();
-    assert!(told > 0, "the reason stands beside the chip");
+    assert!(told > 0, "the reason is beside the chip");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn every_description_is_written_from_the_export_menu() {
             .get_by_label("Write description")
             .accesskit_node()
             .is_disabled(),
-        "something lies there"
+        "the output exists"
     );
     // Errors are shown in the dialog, which keeps its input.
     let below = card.join("below.html");
@@ -375,10 +375,7 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
         &blocked.display().to_string(),
     );
     let button = harness.get_by_label("Export now");
-    assert!(
-        button.accesskit_node().is_disabled(),
-        "something lies there"
-    );
+    assert!(button.accesskit_node().is_disabled(), "the output exists");
     let target = folder.path().join("all.tacozip");
     fill(
         &mut harness,

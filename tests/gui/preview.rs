@@ -181,7 +181,7 @@ fn siblings_are_linked_under_one_view() {
     );
     assert!(
         harness.query_all_by_label_contains("row ").next().is_some(),
-        "the pixel under the pointer is told"
+        "the pixel under the pointer is named"
     );
     choose(&mut harness, "Compare", "Off");
     assert_eq!(
@@ -255,7 +255,7 @@ fn the_chunks_of_a_streamable_dataset_are_read_one_by_one() {
             .query_all_by_label_contains("Chunk 0: 4 × 128 × 128")
             .next()
             .is_some(),
-        "its shape is told"
+        "its shape is shown"
     );
 }
 

@@ -138,7 +138,7 @@ fn the_pattern_can_come_from_another_root() {
     assert_eq!(
         broken(&harness),
         roots - 1,
-        "the findings are told beside the same root"
+        "the findings are shown beside the same root"
     );
     harness.state_mut().act(Action::Validate);
     settle(&mut harness);
@@ -155,7 +155,7 @@ fn extensions_show_an_example_before_they_run() {
     click(&mut harness, "Run Histogram");
     assert!(
         harness.query_by_label_contains("low: Needed").is_some(),
-        "what is missing is told"
+        "the missing value is named"
     );
     fill(&mut harness, "low of Histogram", "0");
     fill(&mut harness, "high of Histogram", "1000");

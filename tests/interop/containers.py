@@ -105,7 +105,7 @@ def tree(path, tables, by_part):
                 return None
             for name in set(source):
                 of_part = [parent for parent, other in zip(parents, source) if other == name]
-                same(path, f"level{level}: children stand together", of_part, sorted(of_part))
+                same(path, f"level{level}: children are consecutive", of_part, sorted(of_part))
             above = [paths[-1][parent] for parent in parents]
         here = [f"{up}{name}{'/' if kind == 'FOLDER' else ''}" for up, name, kind in zip(above, rows["id"], rows["type"])]
         if level > 0:
@@ -163,7 +163,7 @@ def check_collection(path, collection, tables, found, sorted_names=False):
             across = box[0] > box[2]
             inside = (x >= box[0] or x <= box[2]) if across else box[0] <= x <= box[2]
             if not (inside and box[1] <= y <= box[3]):
-                fault(path, f"{x} {y} lies outside the extent {box}")
+                fault(path, f"{x} {y} is outside the extent {box}")
 
 
 def check_meta(path, tables, found, read):

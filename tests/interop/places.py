@@ -54,7 +54,7 @@ def check(name, made, expected):
         off = numpy.abs(turns(own) - [x, y]).max(axis=1).min()
         if off > DEGREES and not (degrees and abs(abs(x) - 180) < DEGREES):
             problems.append(f"{name}: corner {x}, {y} is off by {off}")
-    # Every vertex that is not made by cutting lies on an edge.
+    # Every vertex that is not made by cutting is on an edge.
     size = max(source.bounds[2] - source.bounds[0], source.bounds[3] - source.bounds[1], 1e-9)
     edge = source.exterior if expected["type"] == "Polygon" else source
     for x, y in own:

@@ -248,7 +248,7 @@ class Tortillas(Writer):
             folder = folder / name
         suffix = container.split()[0]
         output = folder / f"{name}.{suffix}"
-        # The files of folders are kept apart, so that only the dataset lies beside expected.json.
+        # The files of folders are kept apart, so that only the dataset is beside expected.json.
         samples = self.samples(items, folder.parent / "sources" / f"{name}_tortillas")
         self.create(samples, output, chunk_size=f"{split_size(items) / 1000}KB" if container.endswith("parts") else "1GB")
         yield folder if container.endswith("parts") else output, items

@@ -943,10 +943,10 @@ fn tortilla_files_among_the_sources_are_nested() {
     assert_eq!(formats, json!([{ "f": "TORTILLA" }, { "f": "BYTES" }]));
 }
 
-/// `--profile spec` gives a .taco the form of the text, and numbers parts from 1; options that
-/// these files have no use for are refused.
+/// `--profile spec` gives a .taco the form of the specification, and numbers parts from 1; options
+/// that these files have no use for are refused.
 #[test]
-fn the_form_of_the_text_is_written_when_asked() {
+fn the_form_of_the_specification_is_written_when_asked() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 4);
     let check = |path: &Path| {
@@ -961,7 +961,7 @@ fn the_form_of_the_text_is_written_when_asked() {
     check(&tools).expect_code(1);
     let text = create(&workspace, "text.taco", &["--profile", "spec"]);
     check(&text).expect_code(0);
-    // The text computes statistics by itself, the tools when they are asked.
+    // The specification demands statistics; the tools compute them on request.
     let columns = |path: &Path| official(&workspace, &[path])["samples"][0]["columns"].clone();
     for name in ["stats:mean", "stats:min", "stats:max", "stats:std"] {
         let of_bands = columns(&text)[name].clone();
@@ -1028,10 +1028,10 @@ fn the_form_of_the_text_is_written_when_asked() {
     }
 }
 
-/// Statistics of a dataset of 2.0 get the columns of the text in a TACO 0.2 file; where there are
-/// none, this is said.
+/// Statistics of a dataset of 2.0 get the columns of the specification in a TACO 0.2 file; where
+/// there are none, this is said.
 #[test]
-fn statistics_have_the_columns_of_the_text_in_a_taco() {
+fn statistics_have_the_columns_of_the_specification_in_a_taco() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 3);
     let zip = create(&workspace, "plain.tacozip", &[]);

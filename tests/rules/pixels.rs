@@ -116,7 +116,7 @@ fn a_deep_check_finds_contradictions_to_rasters_and_repair_fixes_statistics() {
             0.0,
             "GEO-2",
             "tile_0.tif",
-            "the footprint lies in",
+            "the footprint is in",
         ),
     ] {
         let mut files = Files::of_zip(&good);

@@ -1,5 +1,5 @@
-//! Expressions, aggregates and windows as templates: `{}` stands for an argument, `<<a|b>>` for one
-//! of several texts, `@K` for a key that no two rows share.
+//! Expressions, aggregates and windows as templates: `{}` is an argument, `<<a|b>>` one
+//! of several texts, `@K` a key that no two rows share.
 
 use super::tree::Ty::{self, *};
 

@@ -57,7 +57,7 @@ impl Node {
         }
     }
 
-    /// A node from a template, in which `{}` stands for the next child.
+    /// A node from a template, in which `{}` is the next child.
     pub fn of(ty: Ty, template: &str, children: Vec<Node>) -> Self {
         let mut parts = Vec::new();
         let mut children = children.into_iter();

@@ -90,7 +90,7 @@ def _function(description: dict) -> Callable[..., Output]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = []
     for field, schema in fields:
-        # The dataset comes first and needs no name, also where a default stands for it in the type.
+        # The dataset comes first and needs no keyword, also where its field has a default.
         is_first = field in required or (field in ("input", "source") and not parameters)
         default: Any = inspect.Parameter.empty if is_first else schema.get("default")
         parameters.append(inspect.Parameter(field, positional if is_first else keyword, default=default))

@@ -33,7 +33,7 @@ class Samples:
     ``positions`` are paths below each sample of level 0, such as ``"after.tif"`` or ``"s2/t02"``; without them the samples of level 0 are
     FILEs, and the array is called ``image``. ``bands`` are numbers from 1, for all positions or by position. ``size`` is the side of
     square windows, or (rows, columns); without it whole rasters are read. Windows are drawn at random, one for each sample and epoch;
-    with ``grid=True`` they cover each raster, the last ones of a row and column moved to lie inside. ``where`` is a condition on the
+    with ``grid=True`` they cover each raster, the last ones of a row and column moved to be inside. ``where`` is a condition on the
     samples of level 0, ``ids`` chooses them by name. ``dtype`` converts the arrays, ``transform`` takes and returns the dictionary.
 
     The same ``seed`` and epoch (:meth:`set_epoch`) give the same windows, in any number of processes.

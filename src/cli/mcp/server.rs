@@ -235,7 +235,7 @@ impl Drop for RunningTool {
 /// Serves on standard input and output until the input ends.
 ///
 /// # Errors
-/// [`Kind::Io`] when the client does not speak the protocol, or a stream fails.
+/// [`Kind::Io`] when the client does not follow the protocol, or a stream fails.
 pub fn serve(server: OperationServer) -> Result<()> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
         Error::new(Kind::Io, "the client can't be served").because(error)

@@ -58,7 +58,7 @@ fn hidden_names(folder: &Path) -> Vec<String> {
 }
 
 fn put(path: &Path, text: &str) {
-    std::fs::create_dir_all(path.parent().expect("lies in a folder")).expect("makes the folder");
+    std::fs::create_dir_all(path.parent().expect("is in a folder")).expect("makes the folder");
     std::fs::write(path, text).expect("writes");
 }
 

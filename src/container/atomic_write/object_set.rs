@@ -1,6 +1,6 @@
 //! Files that are sent to a folder of a store in the order of the caller, where an interrupted call
-//! goes on at the next one: what was sent stays, and is not sent again where the store has the same
-//! bytes. The caller sends last what makes the others visible.
+//! is continued at the next one: what was sent stays, and is not sent again where the store has the
+//! same bytes. The caller sends last what makes the others visible.
 
 use std::collections::BTreeSet;
 use std::io::Read;

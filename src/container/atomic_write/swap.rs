@@ -27,7 +27,8 @@ struct SwapEntry {
     /// Number of the new output on its disk, where available.
     new: Option<u64>,
     /// The existing output is deleted without replacement.
-    goes: bool,
+    #[serde(rename = "goes")]
+    is_deletion: bool,
 }
 
 /// Journal: the outputs renamed together.
@@ -71,7 +72,7 @@ impl SwapEntry {
     /// True when the new output has its name.
     fn is_placed(&self, places: &OutputPaths) -> bool {
         match self.new {
-            _ if self.goes => !is_there(&places.target),
+            _ if self.is_deletion => !is_there(&places.target),
             Some(number) => number_of(&places.target) == Some(number),
             None => !is_there(&places.new) && is_there(&places.target),
         }
@@ -82,7 +83,7 @@ impl SwapEntry {
         let OutputPaths { target, old, .. } = places;
         // An interrupted rollback may have left the new output here.
         let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
-        let placed = !self.goes && self.is_placed(places);
+        let placed = !self.is_deletion && self.is_placed(places);
         if kept && !placed && is_there(target) {
             let error = Error::usage("another file or folder has this name by now").at_path(target);
             return Err(error.hint(format!("the previous version is {}", old.display())));
@@ -125,13 +126,13 @@ impl SwapJournal {
                 OutputPaths::for_output(&name.name, scratch, parent);
             let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
             if !is_there(&target) {
-                if !name.goes {
+                if !name.is_deletion {
                     failed(rename(&new, &target))?;
                 }
                 continue;
             }
             check(&new, &target)?;
-            if name.goes {
+            if name.is_deletion {
                 rename(&target, &old).io_at("move the old output aside", &target)?;
             } else if exchange(&new, &target).io_at("rename the output", &target)? {
                 rename(&new, &old).io_at("move the old output aside", &target)?;
@@ -147,14 +148,14 @@ impl SwapJournal {
         let new = names.iter().map(|name| SwapEntry {
             name: name.clone(),
             new: number_of(&scratch.join(NEW).join(name)),
-            goes: false,
+            is_deletion: false,
         });
-        let goes = gone.iter().map(|name| SwapEntry {
+        let deleted = gone.iter().map(|name| SwapEntry {
             name: name.clone(),
             new: None,
-            goes: true,
+            is_deletion: true,
         });
-        Self(new.chain(goes).collect())
+        Self(new.chain(deleted).collect())
     }
 
     pub(super) fn write(&self, scratch: &Path) -> Result<()> {
@@ -204,7 +205,7 @@ impl SwapJournal {
         self.0.iter().all(|name| {
             let places = OutputPaths::for_output(&name.name, scratch, parent);
             name.is_placed(&places)
-                && (name.goes || !is_there(&places.new) || is_there(&places.old))
+                && (name.is_deletion || !is_there(&places.new) || is_there(&places.old))
         })
     }
 
@@ -244,7 +245,8 @@ impl SwapJournal {
     pub fn has_old_copy(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().any(|entry| {
             let places = OutputPaths::for_output(&entry.name, scratch, parent);
-            let is_exchanged = !entry.goes && entry.is_placed(&places) && is_there(&places.new);
+            let is_exchanged =
+                !entry.is_deletion && entry.is_placed(&places) && is_there(&places.new);
             is_there(&places.old) || is_exchanged
         })
     }
@@ -252,7 +254,8 @@ impl SwapJournal {
     /// True when a new output has its name.
     pub fn has_placed(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().any(|entry| {
-            !entry.goes && entry.is_placed(&OutputPaths::for_output(&entry.name, scratch, parent))
+            !entry.is_deletion
+                && entry.is_placed(&OutputPaths::for_output(&entry.name, scratch, parent))
         })
     }
 
@@ -264,7 +267,7 @@ impl SwapJournal {
         if self.is_done(scratch, parent) {
             return None;
         }
-        let exchanged = !known.goes && known.is_placed(&places) && is_there(&places.new);
+        let exchanged = !known.is_deletion && known.is_placed(&places) && is_there(&places.new);
         if is_there(&places.old) {
             Some(places.old)
         } else {

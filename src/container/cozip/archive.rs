@@ -1,6 +1,6 @@
 //! The archive of a TACO 3 dataset. A local one is read by its central directory; of a remote one,
 //! whose directory lists every file, only the index is read where it can be trusted, and the
-//! directory when something asks for it.
+//! directory when something needs it.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -421,7 +421,7 @@ fn tables_of_remote_folder(
         );
         if names.len() > TABLES_MAX {
             let error = Error::format(format!(
-                "the collection speaks of more than {TABLES_MAX} tables"
+                "the collection names more than {TABLES_MAX} tables"
             ));
             return Err(error.at_path(path));
         }

@@ -65,8 +65,8 @@ pub struct TortillaOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
-    /// Write the forms of the text where the official tools have others: parts are numbered from 1
-    /// (TORTILLA 0.5, "The Data Partition").
+    /// Write the forms of the specification where the official tools have others: parts are
+    /// numbered from 1 (TORTILLA 0.5, "The Data Partition").
     #[serde(default)]
     pub text_form: bool,
 }

@@ -153,7 +153,7 @@ impl TortillaReader {
             .copied()
             .filter(|&(offset, size)| file.contains(offset, size));
         let (offset, size) =
-            place.ok_or_else(|| Error::format(format!("chunk {index} lies outside the file")))?;
+            place.ok_or_else(|| Error::format(format!("chunk {index} is outside the file")))?;
         Ok((chunk, file.range(offset, size)))
     }
 

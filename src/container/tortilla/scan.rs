@@ -21,8 +21,8 @@ use crate::table::{DecodeBudget, LevelTable, ParquetSlice, TableHead};
 
 /// The Parquet metadata key of the link to the next table of a chain.
 pub const POINTER: &str = "pointer";
-/// Levels below this one are not read; the format does not limit nesting.
-const DEEPEST: usize = MAX_LEVELS * 2;
+/// Maximum number of levels that are read; the format does not limit nesting.
+const LEVELS_READ_MAX: usize = MAX_LEVELS * 2;
 /// Maximum rows per byte of file, and of any file.
 const ROWS_PER_BYTE: u64 = 1;
 const ROWS_FREE: u64 = 1 << 19;
@@ -334,10 +334,10 @@ pub fn scan(
             .collect();
         scan.levels.push(level);
         tortillas = Vec::new();
-        if depth + 1 == DEEPEST && !nested.is_empty() {
+        if depth + 1 == LEVELS_READ_MAX && !nested.is_empty() {
             let message = tr!(
                 "Tortillas are nested more than {levels} deep; what is below is not read.",
-                levels = DEEPEST
+                levels = LEVELS_READ_MAX
             );
             scan.findings.push(Finding::new(
                 Rule::TortillaNested,
@@ -496,7 +496,7 @@ pub(super) fn read_level(
         let integers = |name| tortilla.table.require_integers(name, "the footer");
         let (ids, formats) = (texts("tortilla:id")?, texts("tortilla:file_format")?);
         let (offsets, lengths) = (integers("tortilla:offset")?, integers("tortilla:length")?);
-        // Samples lie between header and footer.
+        // The bytes of samples are between header and footer.
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
@@ -531,7 +531,7 @@ pub(super) fn read_level(
     for (row, [offset, length], end) in bad {
         let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
         let message = tr!(
-            "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} \
+            "tortilla:offset is {offset} and tortilla:length {length}; samples are between {start} \
                 and the footer at {end}.",
             offset = shown(offset),
             length = shown(length),

@@ -156,7 +156,7 @@ mod tests {
             "05_nested3_zip/stack.tacozip",
         ] {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
-            assert!(is_archive(&file).expect("is told"));
+            assert!(is_archive(&file).expect("reads"));
             let directory = CentralDirectory::read(&file).expect("reads");
             let checksums = Checksums::read(&file).expect("reads");
             for entry in &directory.entries {
@@ -165,31 +165,31 @@ mod tests {
                 assert_eq!(
                     checksums
                         .stored_crc(&file, data, entry.size)
-                        .expect("is told"),
+                        .expect("reads"),
                     Some(entry.crc),
                     "{name}"
                 );
                 assert_eq!(
-                    crc_in_header_before(&file, data, entry.size).expect("is told"),
+                    crc_in_header_before(&file, data, entry.size).expect("reads"),
                     Some(entry.crc),
                     "{name}"
                 );
                 assert_eq!(
                     checksums
                         .stored_crc(&file, data + 1, entry.size)
-                        .expect("is told"),
+                        .expect("reads"),
                     None,
                     "{name}"
                 );
                 assert_eq!(
                     checksums
                         .stored_crc(&file, data, entry.size + 1)
-                        .expect("is told"),
+                        .expect("reads"),
                     None,
                     "{name}"
                 );
                 assert_eq!(
-                    crc_in_header_before(&file, data, entry.size + 1).expect("is told"),
+                    crc_in_header_before(&file, data, entry.size + 1).expect("reads"),
                     None,
                     "{name}"
                 );

@@ -205,7 +205,7 @@ impl RezippedDataset {
         let (local, stored) = ranges.last().copied().unwrap_or_default();
         if ranges.windows(2).any(members_overlap) || !file.contains(local, stored) {
             return Err(
-                Error::format("members of this ZIP overlap, or lie outside of it")
+                Error::format("members of this ZIP overlap, or are outside of it")
                     .at_path(file.path()),
             );
         }

@@ -20,7 +20,7 @@ use crate::model::is_remote;
 use crate::remote::ObjectWriter;
 use crate::zip_format::{DosTime, HEADER_NAME, ZipMember, local_header_len, put_end};
 
-/// Maximum size in bytes of encoded metadata kept in memory; more goes to a temporary file.
+/// Maximum size in bytes of encoded metadata kept in memory; more is written to a temporary file.
 const METADATA_IN_MEMORY: usize = 32 << 20;
 /// Number of `__meta__` tables encoded in parallel.
 const META_BATCH: usize = 1024;

@@ -240,7 +240,7 @@ fn cell_of_folders(
 
 /// Where a stem repeats the words of its position folder, of which single ones may also be in the
 /// name of the dataset: `geojson_buildings` in `SN2_buildings_Vegas_geojson_buildings_img1`. Empty
-/// for folders of one word, which [`own_words`] finds, and of words that tell scenes or splits.
+/// for folders of one word, which [`own_words`] finds, and of words that identify scenes or splits.
 fn find_folder_in_stem(stem: &[TextToken], folder: &[TextToken]) -> Range<usize> {
     let is_plain = |word: &TextToken| !word.is_identifier() && !word.is_split();
     if folder.len() < 2 || folder.len() >= stem.len() || !folder.iter().all(is_plain) {
@@ -797,7 +797,7 @@ fn date_ids(count: usize) -> Vec<String> {
     (0..count).map(|at| format!("t{at:0width$}")).collect()
 }
 
-/// Ids of positions: the last parts of their names that tell them apart.
+/// Ids of positions: the last parts of their names that distinguish them.
 fn position_ids(texts: &[String]) -> Vec<String> {
     let parts: Vec<Vec<&str>> = texts
         .iter()
@@ -808,7 +808,8 @@ fn position_ids(texts: &[String]) -> Vec<String> {
                 .collect()
         })
         .collect();
-    // What all of them end with tells nothing: T1 of the product in `blue/T1`, `red/T1`.
+    // The part that all of them end with distinguishes nothing: T1 of the product in `blue/T1`,
+    // `red/T1`.
     let shortest = parts.iter().map(Vec::len).min().unwrap_or(0);
     let shared = (0..shortest.saturating_sub(1))
         .take_while(|at| {
@@ -860,7 +861,7 @@ fn choose_position_id(parts: &[&str], ends: &HashMap<String, usize>) -> String {
     join_last_parts(parts, parts.len())
 }
 
-/// Names of the roots: the folder's or the stem's alone where that tells them apart, else all
+/// Names of the roots: the folder's or the stem's alone where that distinguishes them, else all
 /// parts.
 fn root_names(
     by_root: &BTreeMap<&str, Vec<usize>>,

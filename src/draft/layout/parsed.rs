@@ -101,7 +101,7 @@ impl ParsedPath {
     }
 
     /// Parses all paths. Where stems in one folder share a beginning that ends with a number, what
-    /// follows tells products apart, though it may have numbers in some of them; and what all of
+    /// follows distinguishes products, though it may have numbers in some of them; and what all of
     /// them repeat after it belongs to the scene.
     pub fn from_paths(paths: &[String]) -> Vec<Self> {
         Self::settle_parts_by_folder(
@@ -145,7 +145,7 @@ impl ParsedPath {
     }
 }
 
-/// Number of words up to the last that tells scenes apart.
+/// Number of words up to the last that identifies scenes.
 fn scene_words(stem: &[TextToken]) -> usize {
     stem.iter()
         .rposition(TextToken::is_identifier)

@@ -422,7 +422,7 @@ struct Tried {
     score: f64,
     /// Evidence from the names that there are positions.
     has_products: bool,
-    /// Positions of which nothing but equal numbers tells.
+    /// Positions that only equal numbers show.
     is_weak: bool,
     /// As `is_weak`, and stems repeat the folder: `forest/forest_1`.
     repeats_folder: bool,
@@ -678,7 +678,7 @@ fn choose(
     let Some(best) = tried.iter().find(fits) else {
         return Err(none_fits(&tried, paths));
     };
-    // Nothing but equal numbers speaks for positions: classes and products look the same.
+    // Only equal numbers show positions: classes and products look the same.
     let weak = tried.iter().find(|found| {
         found.is_weak
             && !found.repeats_folder
@@ -944,8 +944,8 @@ fn each_file(found: &Tried) -> LayoutReading {
     }
 }
 
-/// Patterns that leave out all of `folders` and none of `others`; `None` where no folder tells them
-/// apart.
+/// Patterns that leave out all of `folders` and none of `others`; `None` where no folder
+/// distinguishes them.
 fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<Vec<String>> {
     if folders.is_empty() || folders.contains("") || !folders.is_disjoint(others) {
         return None;

@@ -164,7 +164,7 @@ pub(super) struct TextToken {
     pub part: WordPart,
 }
 
-/// Whether a word tells scenes apart.
+/// Whether a word identifies scenes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordPart {
     /// As the word itself says.
@@ -247,7 +247,7 @@ impl TextToken {
         SPLIT_WORDS.contains(&self.lower.as_str())
     }
 
-    /// True for what tells scenes apart: numbers, dates, tiles, words with digits.
+    /// True for what identifies scenes: numbers, dates, tiles, words with digits.
     pub fn is_identifier(&self) -> bool {
         match self.part {
             WordPart::Scene => return true,

@@ -111,8 +111,8 @@ fn all_find_their_place(files: &Files, examples: &[Example]) {
         );
     }
     assert_eq!(standing.len() + placed.tray.len(), files.len());
-    let told = report.alternatives[0].nearly.len() + report.alternatives[0].left_over.len();
-    assert_eq!(told, placed.tray.len(), "what stays is told");
+    let reported = report.alternatives[0].nearly.len() + report.alternatives[0].left_over.len();
+    assert_eq!(reported, placed.tray.len(), "what stays is reported");
     let shapes: Vec<Vec<&str>> = placed
         .dataset
         .root

@@ -42,7 +42,7 @@ const fn of_convention(convention: Convention) -> DatasetTemplate {
 }
 
 /// The kinds in the order of the interface: the conventions, then the tasks in the order of the
-/// text.
+/// specification.
 pub const TEMPLATES: [DatasetTemplate; 23] = [
     of_convention(CONVENTIONS[0]),
     of_convention(CONVENTIONS[1]),
@@ -98,7 +98,7 @@ pub const TEMPLATES: [DatasetTemplate; 23] = [
     of_task("style-transfer", "style-transfer", &["style transfer"]),
     of_task("deblurring", "deblurring", &["deblurring"]),
     of_task("dehazing", "dehazing", &["dehazing"]),
-    // The text calls it General; 2.0 has no such task.
+    // TACO 0.2 calls it General; 2.0 has no such task.
     of_task("general", "other", &[]),
 ];
 
@@ -170,7 +170,7 @@ mod tests {
     use crate::model::{TASKS, TASKS_0_2};
 
     #[test]
-    fn every_task_of_the_text_has_a_template_with_a_task_of_2_0() {
+    fn every_task_of_the_specification_has_a_template_with_a_task_of_2_0() {
         for task in TASKS_0_2 {
             let kind = task.to_lowercase().replace(' ', "-");
             let found = template(&json!({ "kind": kind }))

@@ -123,7 +123,7 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     let mut neighbours = tiles.iter().zip(&tiles[1..]);
     if neighbours.any(|((at, size), (next, _))| at + size + BETWEEN_TILES != *next) {
         return Err(not_tacotiff_error(
-            "its tiles do not lie one after the other with eight bytes between them",
+            "its tiles are not consecutive with eight bytes between them",
         ));
     }
     let mut bytes = Vec::with_capacity(35 + 4 * tiles.len());

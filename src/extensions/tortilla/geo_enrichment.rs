@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nine_fields_of_rai_have_the_types_of_the_text() {
+    fn the_nine_fields_of_rai_have_the_types_of_the_specification() {
         let wanted = [
             ("elevation", DataType::Int64),
             ("cisi", DataType::Float32),

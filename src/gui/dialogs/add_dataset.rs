@@ -101,7 +101,7 @@ pub struct AddDataset {
 }
 
 impl AddDataset {
-    /// For a dataset and where it goes; `as_file` adds its file, where it is one.
+    /// For a dataset and its destination; `as_file` adds its file, where it is one.
     pub fn new(request: DatasetImport, as_file: Option<Command>) -> Self {
         Self {
             request,

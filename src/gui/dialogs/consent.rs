@@ -85,7 +85,8 @@ impl Consent {
         Self {
             title: tr!("Watch these folders?").into(),
             what: tr!(
-                "The project asks for it: files that appear there come into its tray by themselves."
+                "The project is set to watch them: files that appear there are added to its tray \
+                 automatically."
             )
             .into(),
             lines,

@@ -343,8 +343,9 @@ impl LayoutDialog {
                         ui,
                         &FieldNote::Warning(tr_n!(
                             proposal.left_over.len(),
-                            "{n} file has no position and goes to the unplaced files: {names}",
-                            "{n} files have no position and go to the unplaced files: {names}",
+                            "{n} file has no position and is added to the unplaced files: {names}",
+                            "{n} files have no position and are added to the unplaced files: \
+                             {names}",
                             n,
                             names
                         )),

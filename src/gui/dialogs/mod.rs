@@ -129,7 +129,7 @@ impl Dialogs {
         }
     }
 
-    /// Draws the open dialog, closes it when it is over, and returns what it asks for.
+    /// Draws the open dialog, closes it when it is over, and returns what it requests.
     pub fn show(&mut self, ctx: &Context, cx: &mut PanelContext<'_>) -> Next {
         let Some(dialog) = &mut self.current else {
             return Next::Stay;

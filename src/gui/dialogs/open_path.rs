@@ -138,7 +138,7 @@ impl AccessForm {
                 .secret();
             field
                 .hint(tr!(
-                    "only where the server asks for one; kept until the program ends"
+                    "only where the server requires one; kept until the program ends"
                 ))
                 .show(ui);
         }

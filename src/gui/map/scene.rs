@@ -149,7 +149,7 @@ pub(super) fn visit_placed_rows(
     Ok(())
 }
 
-/// A function that tells whether the filter keeps a row. The rows have to be asked in ascending
+/// A function that returns whether the filter keeps a row. The rows have to be asked in ascending
 /// order.
 fn make_row_filter(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
     let kept = request

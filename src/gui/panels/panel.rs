@@ -7,7 +7,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::Tone;
 
 /// A panel with the state that it keeps between frames. No other panel changes that state: what a
-/// panel wants of another is a `Request`.
+/// panel requests of another is a `Request`.
 pub trait Panel {
     /// Draws the panel.
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>);

@@ -6,7 +6,7 @@ use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, ThemeTokens, font};
 
-/// Meaning of a badge's colour. Icon or text have to tell it too.
+/// Meaning of a badge's colour. Icon or text have to show it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Kinds of containers, counts, rules.

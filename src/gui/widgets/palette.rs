@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(
             rank_entries("verify", &all),
             [3, 1],
-            "a synonym goes before a description"
+            "a synonym comes before a description"
         );
         assert_eq!(all[3].found_as(&["verify"]).as_deref(), Some("verify"));
         assert_eq!(all[3].found_as(&["valid"]), None, "the text has it");

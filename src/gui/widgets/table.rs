@@ -770,7 +770,7 @@ mod tests {
         assert_eq!(harness.get_by_label("Column c0").rect(), first);
         assert!(
             harness.query_by_label("Column c2").is_none(),
-            "c2 lies under the sticky columns"
+            "c2 is under the sticky columns"
         );
         assert!(harness.query_by_label("Column c4").is_some());
     }

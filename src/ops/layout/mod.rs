@@ -804,7 +804,7 @@ impl LayoutProposal {
         })
     }
 
-    /// The proposal as a table of positions, and what goes with it.
+    /// The proposal as a table of positions, and what belongs to it.
     pub fn to_text(&self) -> String {
         let mut text = format!("layout {}\n", self.reading.patterns().join(", "));
         let first = self.examples.join(", ");

@@ -1,5 +1,5 @@
 //! Statistics of GeoTIFFs, which "are computed automatically" (TACO 0.2, section STATS): in the
-//! form of the text a TACO has them without being asked.
+//! form of the specification a TACO has them without an option.
 
 use std::borrow::Cow;
 use std::path::Path;

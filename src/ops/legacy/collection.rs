@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::error::{Error, Result};
 use crate::model::{EXTENT_ORIGIN, SPLITS_0_2, TASKS_0_2, missing_of_taco_0_2, parse_utc_time};
 
-/// The version of the text that is followed.
+/// The version of the specification that is followed.
 const VERSION: &str = "0.2.0";
 /// Name of an unnamed sensor: the official tools refuse bands without a sensor.
 const UNKNOWN_SENSOR: &str = "unknown";
@@ -86,9 +86,9 @@ fn version_of(value: &Json) -> Json {
 }
 
 impl OldCollection {
-    /// Gives the fields the form of the text where that of the official tools differs: an extent of
-    /// four numbers and two times in milliseconds, words as the text spells them, sensor and bands
-    /// among the other fields.
+    /// Gives the fields the form of the specification where that of the official tools differs: an
+    /// extent of four numbers and two times in milliseconds, words as the specification spells
+    /// them, sensor and bands among the other fields.
     pub fn put_text_form(&mut self) {
         if let Some(extent) = self.fields.get_mut("extent").and_then(Json::as_object_mut) {
             for (key, value) in extent.iter_mut() {
@@ -112,8 +112,8 @@ impl OldCollection {
         }
     }
 
-    /// Writes a word of the text as it spells it; words of the official tools that it lacks become
-    /// others.
+    /// Writes a word of the specification as it spells it; words of the official tools that it
+    /// lacks become others.
     fn spell(&mut self, key: &str, words: &[&str], others: &[(&str, &str)]) {
         let Some(given) = self.fields.get(key).and_then(Json::as_str) else {
             return;
@@ -131,9 +131,8 @@ impl OldCollection {
             return;
         };
         if spelled.is_none() {
-            self.notes.push(format!(
-                "the text of TACO 0.2 has no {key} {given}: {word} is written"
-            ));
+            self.notes
+                .push(format!("TACO 0.2 has no {key} {given}: {word} is written"));
         }
         self.fields.insert(key.to_owned(), json!(word));
     }
@@ -193,7 +192,7 @@ impl OldCollection {
             .collect();
         if !without.is_empty() {
             self.notes.push(format!(
-                "TACO 0.2 wants a category for each class: that of {} is its name",
+                "TACO 0.2 requires a category for each class: that of {} is its name",
                 without.join(", ")
             ));
         }
@@ -207,7 +206,8 @@ impl OldCollection {
         self.fields.insert("labels".into(), Json::Object(labels));
     }
 
-    /// `optical_data`, as the official tools call what the text describes as `sensor` and `bands`.
+    /// `optical_data`, as the official tools call what the specification describes as `sensor` and
+    /// `bands`.
     fn put_optical(&mut self, fields: &Map<String, Json>) {
         let sensor = fields
             .get("optical:sensor")
@@ -330,7 +330,7 @@ fn read_text_or_empty(value: Option<&Json>) -> Json {
     json!(value.and_then(Json::as_str).unwrap_or_default())
 }
 
-/// A time as the text has it: milliseconds since 1970.
+/// A time as the specification has it: milliseconds since 1970.
 fn to_milliseconds(time: &Json) -> Option<Json> {
     let time = time.as_str().and_then(parse_utc_time)?;
     Some(json!(time.and_utc().timestamp_millis()))
@@ -364,7 +364,7 @@ fn extent(value: &Json) -> Json {
 }
 
 fn write_utc_time(time: &Json) -> Json {
-    // The text has milliseconds since 1970.
+    // The specification has milliseconds since 1970.
     let of_text = || Some(chrono::DateTime::from_timestamp_millis(time.as_i64()?)?.naive_utc());
     match time.as_str().and_then(parse_utc_time).or_else(of_text) {
         Some(time) => json!(time.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()),
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_the_text_has_numbers_its_words_and_no_objects_of_the_tools() {
+    fn the_form_of_the_specification_has_numbers_its_words_and_no_objects_of_the_tools() {
         let mut old = mapped(json!({
             "tasks": ["semantic-segmentation"], "split:strategy": "manual",
             "extent": {

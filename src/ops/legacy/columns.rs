@@ -46,7 +46,7 @@ pub struct Losses {
 pub struct FooterForm {
     /// TACO 0.2; otherwise TORTILLA 0.5.
     pub taco: bool,
-    /// The form of the text, where that of the official tools differs.
+    /// The form of the specification, where that of the official tools differs.
     pub text: bool,
 }
 
@@ -85,7 +85,8 @@ impl Losses {
         self.unreadable.push((path.to_owned(), reason.sentence()));
     }
 
-    /// Refuses samples without a value in a core column where the form of the text is asked for.
+    /// Refuses samples without a value in a core column where the form of the specification is
+    /// written.
     ///
     /// # Errors
     /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the columns.
@@ -99,7 +100,7 @@ impl Losses {
             .map(|(name, count)| format!("{name} ({count} samples)"))
             .collect();
         Err(Error::invalid(format!(
-            "the text wants a value for each sample in its core columns; there is none in {}",
+            "TACO 0.2 requires a value for each sample in its core columns; there is none in {}",
             columns.join(", ")
         ))
         .hint("fill them, or write the form of the official tools: `--profile tools`"))
@@ -126,8 +127,8 @@ impl Losses {
         for (name, count) in &self.fractions {
             ctx.warn(format!(
                 "{count} values of {name} have fractions of a second: the column holds numbers \
-                    with a fraction, where the text has \
-                 whole seconds"
+                    with a fraction, where the \
+                 specification has whole seconds"
             ));
         }
         for (path, reason) in self.unreadable.iter().take(MAX_NAMES) {
@@ -154,7 +155,8 @@ impl Losses {
                 "samples have"
             };
             ctx.warn(format!(
-                "{count} {samples} no value in {name}, a core column of the text"
+                "{count} {samples} no value in {name}, a core column of the \
+                    specification"
             ));
         }
         if self.without_statistics > 0 {
@@ -350,11 +352,11 @@ fn statistics_of(column: &ArrayRef, losses: &mut Losses) -> Vec<(String, ArrayRe
         .collect()
 }
 
-/// Timestamps and dates as whole seconds since 1970, as the text has them. Where a value of the
-/// column has a fraction, all are numbers with a fraction, as the official writer makes them. Other
-/// columns stay.
+/// Timestamps and dates as whole seconds since 1970, as the specification has them. Where a value
+/// of the column has a fraction, all are numbers with a fraction, as the official writer makes
+/// them. Other columns stay.
 ///
-/// In the form of the text they are whole: ends are rounded up, other times down.
+/// In the form of the specification they are whole: ends are rounded up, other times down.
 fn seconds(name: &str, array: &ArrayRef, text: bool, losses: &mut Losses) -> ArrayRef {
     if !matches!(
         array.data_type(),
@@ -659,7 +661,7 @@ mod tests {
     }
 
     #[test]
-    fn continuous_statistics_get_the_columns_of_the_text() {
+    fn continuous_statistics_get_the_columns_of_the_specification() {
         let band = |numbers: &[f64]| {
             Value::List(numbers.iter().map(|number| Value::Float(*number)).collect())
         };

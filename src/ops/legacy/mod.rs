@@ -364,7 +364,7 @@ fn draft_of(
 /// `tortilla:file_format` of a nested tortilla.
 const NESTED_FORMAT: &str = "TORTILLA";
 
-/// The format of a sample, as its bytes tell.
+/// The format of a sample, by its bytes.
 struct FoundFormat {
     /// Value for `tortilla:file_format`.
     name: String,
@@ -387,7 +387,7 @@ impl FoundFormat {
 
 /// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO
 /// of the first generation; else what GDAL calls the file, as far as its first bytes and its ending
-/// tell.
+/// show it.
 fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFormat> {
     ctx.check()?;
     let of_head = |head: &[u8]| identify(head, id).unwrap_or_else(|| "BYTES".to_owned());

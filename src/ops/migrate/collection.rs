@@ -65,7 +65,7 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
         .iter()
         .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
     for (key, value) in others.filter(|(key, _)| !is_mapped_at_top_level(key, &get)) {
-        let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
+        let note = tr!("2.0 has no such field; it is kept as one that tools do not read");
         mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), note);
     }
     finish(mapped, path)
@@ -141,7 +141,7 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
                     FieldAction::Changed,
                     other.clone(),
                     json!(other.to_string()),
-                    tr!("2.0 wants text"),
+                    tr!("2.0 requires text"),
                 ),
             }
         }
@@ -181,7 +181,7 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
                 FieldAction::Changed,
                 value.clone(),
                 json!([value]),
-                tr!("2.0 wants a list"),
+                tr!("2.0 requires a list"),
             ),
         }
     }
@@ -229,7 +229,7 @@ fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
     if old.trim().is_empty() {
         mapped.fill("id", json!(new), tr!("made from the name of the file"))
     } else {
-        let note = tr!("2.0 wants lower-case letters, digits, _ and -");
+        let note = tr!("2.0 requires lower-case letters, digits, _ and -");
         mapped.put(
             "id",
             "id",
@@ -260,8 +260,8 @@ fn plain_id(text: &str) -> String {
     }
 }
 
-/// Contacts with name, organization, email and role: the form of the text, which keeps most of what
-/// the old one says.
+/// Contacts with name, organization, email and role: the form of the specification, which keeps
+/// most of what the old one says.
 fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     let list = match old {
         Json::Array(list) => list.clone(),
@@ -336,7 +336,7 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
             FieldAction::Changed,
             old.clone(),
             new,
-            tr!("contacts in the form of the 2.0 text"),
+            tr!("contacts in the form of the 2.0 specification"),
         )
     } else {
         mapped.keep(to, new)
@@ -371,7 +371,7 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
                 .map(|s| s.as_str())
                 .collect::<Vec<_>>()
                 .join(", ");
-            tr!("the tools of 2.0 don't know {tasks}", tasks)
+            tr!("the tools of 2.0 don't accept {tasks}", tasks)
         }
     };
     if from == "tasks" && json!(new) == *old {

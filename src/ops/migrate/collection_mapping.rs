@@ -34,7 +34,7 @@ pub enum FieldAction {
     Renamed,
     /// Another form of the value.
     Changed,
-    /// Made up, because 2.0 asks for it and the old file does not say.
+    /// Made up, because 2.0 requires it and the old file does not state it.
     Filled,
     /// 2.0 has no field for it.
     Dropped,

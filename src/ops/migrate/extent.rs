@@ -37,7 +37,7 @@ pub fn cover_samples(
             action: FieldAction::Changed,
             old: json!(old),
             new: json!(wide),
-            note: tr!("widened: samples lie outside the old box").into(),
+            note: tr!("widened: samples are outside the old box").into(),
         });
     }
 }

@@ -221,7 +221,7 @@ pub fn map_level(
             list.push(mapping);
             continue;
         };
-        // A type without values can't be told from any other: 2.0 readers join levels by type.
+        // Without values nothing shows the type of a column: 2.0 readers join levels by type.
         if values == 0 && *array.data_type() == DataType::Null && choice.is_none() {
             mapping.note = tr!("it has no value in any row, and no type").into();
             list.push(mapping);
@@ -421,7 +421,7 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
     }
 }
 
-/// `None` beyond year 9999, where no reader of times goes.
+/// `None` beyond year 9999, which no reader of times accepts.
 fn seconds_to_micros(seconds: f64) -> Option<i64> {
     let micros = (seconds * 1e6).round();
     (micros.is_finite() && micros.abs() < 2.6e17).then_some(micros as i64)

@@ -269,7 +269,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
         .filter(|title| !title.trim().is_empty())
         .unwrap_or(collection.id());
     let mut text = format!("---\npretty_name: {}\n", quote_yaml(title));
-    // The Hub knows licences by their SPDX identifiers in lower case; others have a name.
+    // The Hub names licences by their SPDX identifiers in lower case; others have a name.
     let licences = texts(collection, "licenses");
     match licences.as_slice() {
         [] => {}

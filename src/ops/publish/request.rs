@@ -20,7 +20,7 @@ use crate::text::PrintableLine;
 /// # Errors
 /// Those of [`preflight`](super::preflight()); when a file can't be read or sent, or the job is
 /// cancelled: files that were sent stay at a store, and the next publication to the same target
-/// goes on from there. A folder of this machine appears whole or not at all.
+/// sends the others. A folder of this machine appears whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishRequest {
     /// The dataset: a ZIP, a FOLDER, or the index over parts.

@@ -201,7 +201,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let mut counts = SentCounts::default();
     let opened = if is_remote(&request.target) {
         let set = ObjectSet::new(&request.target, request.overwrite)?;
-        // What is opened first refers to the data: it comes last, and goes before data that it
+        // What is opened first refers to the data: it is sent last, and deleted before data that it
         // refers to is replaced. Data of new names is sent before that, so that the published
         // dataset stays whole for as long as possible.
         let refers = prepared.opened_first();
@@ -471,7 +471,7 @@ fn copy(file: &NewFile, target: &Path, ctx: &JobContext) -> Result<()> {
     output.sync_all().io_at("write", target)
 }
 
-/// What tells a file of this machine from its earlier and later versions: path, size and
+/// What identifies a version of a file of this machine: path, size and
 /// modification time.
 fn identity_of(path: &Path) -> Option<[u8; 32]> {
     if is_remote(path) {

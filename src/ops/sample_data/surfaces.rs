@@ -31,7 +31,7 @@ const CLOUD: Reflectance = [7_300.0, 7_400.0, 7_500.0, 7_700.0];
 /// Columns and rows from a shadow to its cloud: it falls to the north-west.
 const SHADOW: [usize; 2] = [9, 15];
 
-/// What covers a pixel, as far as the label tells it apart.
+/// What covers a pixel, as far as the label distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cover {
     Land,

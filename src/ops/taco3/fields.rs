@@ -21,7 +21,7 @@ pub const OWN_NAMESPACE: &str = "meta";
 const RESERVED: [&str; 10] = [
     "cozip", "internal", "taco", "rumi", "stac", "spatial", "temporal", "majortom", "name", "self",
 ];
-/// Parts of a dataset that the library's model of splits knows.
+/// Parts of a dataset that the library's model of splits has.
 const SPLITS: [&str; 3] = ["train", "test", "validation"];
 /// What becomes of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

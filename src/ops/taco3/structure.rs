@@ -1,7 +1,7 @@
 //! The tree of 2.0 → `taco:structure`: the files that every sample has, by path, and the rows of
 //! each level of TACO 3. Pure.
 //!
-//! TACO 3 knows no padding: a file is in every sample, or it is one of a sequence
+//! TACO 3 has no padding: a file is in every sample, or it is one of a sequence
 //! `prefix*[least,most].ext`, numbered from 0 without gaps. Padding at the end of numbered files
 //! becomes a sequence; other padding is a placeholder of one byte, as no file may be empty, or its
 //! sample is left out.

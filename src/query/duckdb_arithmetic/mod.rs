@@ -766,7 +766,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             (DataType::String, Some(DataType::Binary)) => {
                 let bytes = value_texts::bytes_reader(!options.is_strict())
                     .call(vec![expr.as_ref().clone()]);
-                // DuckDB refuses a written text that stands for no bytes before it reads a row.
+                // DuckDB refuses a written text that is no BLOB before it reads a row.
                 if matches!(**expr, Expr::Literal(_)) {
                     constant_folding::value_of(bytes.clone())?;
                 }

@@ -59,7 +59,7 @@ impl Semantics<'_> {
                 "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)",
             );
         }
-        // Rows of several values are told apart by their texts.
+        // Rows of several values are compared by their texts.
         if name == "count"
             && call.distinct
             && let [Expr::Tuple(parts)] = call.arguments.as_slice()

@@ -415,7 +415,7 @@ impl ExpressionRewrite<'_, '_> {
                 let Some(column_name) = self.0.schema.iter_names().next() else {
                     return Ok(None);
                 };
-                // Calls are told apart by their position in the statement.
+                // Calls are identified by their position in the statement.
                 let number = span.start.line * 1_000_000 + span.start.column;
                 if let (Some(seed), "random") = (self.0.seed, name.as_str()) {
                     let called = self.extra("__random", |called| {
@@ -526,7 +526,7 @@ impl ExpressionRewrite<'_, '_> {
             "unnest" => {
                 let hint =
                     "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
-                return Err(self.refuse(span, "UNNEST can't stand within an expression", hint));
+                return Err(self.refuse(span, "UNNEST is not allowed within an expression", hint));
             }
             _ => {
                 let spelled = SPELLED
@@ -598,9 +598,9 @@ impl ExpressionRewrite<'_, '_> {
             return Ok(());
         }
         let mut error = if is_aggregate_name(name) {
-            let hint = "aggregations stand in SELECT, HAVING, QUALIFY and ORDER BY; compare with \
-                one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
-            Error::usage(format!("{name}() can't stand here")).hint(hint)
+            let hint = "aggregations are allowed in SELECT, HAVING, QUALIFY and ORDER BY; \
+                compare with one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
+            Error::usage(format!("{name}() is not allowed here")).hint(hint)
         } else if WINDOWS.contains(&name) {
             Error::usage(format!("{name}() needs OVER"))
                 .hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))

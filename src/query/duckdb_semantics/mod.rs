@@ -3,7 +3,7 @@
 //! columns are those of one frame.
 //!
 //! Operators are rewritten here, calls in `function_calls` and `aggregates`, constants in
-//! `written_values`; `operand_types` tells which types an operator has.
+//! `written_values`; `operand_types` finds the types of operands.
 
 mod aggregates;
 mod call_clauses;

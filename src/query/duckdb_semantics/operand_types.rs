@@ -1,4 +1,4 @@
-//! Types of operands, as far as columns, constants and functions tell them before the engine does.
+//! Types of operands, as far as columns, constants and functions state them before the engine does.
 
 use polars::prelude::DataType;
 use sqlparser::ast::{

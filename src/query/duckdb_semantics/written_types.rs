@@ -1,4 +1,4 @@
-//! Types of values that a statement tells without its rows, where the engine computes with others:
+//! Types of values that a statement states without its rows, where the engine computes with others:
 //! decimal numbers, which are fractions to it, JSON and UUID, which are texts to it, and null.
 
 use sqlparser::ast::{
@@ -41,7 +41,7 @@ pub(super) fn written_type(expr: &Expr) -> Option<String> {
     type_of_column(expr)
 }
 
-/// The type of an expression that tells it without its rows, where the engine has another one.
+/// The type of an expression that states it without its rows, where the engine has another one.
 fn type_of_column(expr: &Expr) -> Option<String> {
     type_of_call(expr)
         .map(str::to_owned)
@@ -101,7 +101,7 @@ fn type_of_decimals(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The types of the columns of a query that tell them without its rows, where the engine has
+/// The types of the columns of a query that state them without its rows, where the engine has
 /// others; `None` for other columns. Empty for queries that are no plain list of expressions.
 pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String>> {
     let SetExpr::Select(select) = query.body.as_ref() else {

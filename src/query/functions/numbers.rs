@@ -110,7 +110,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         Ok(wholes_column(of_wholes(columns, shifted_right)?))
     }),
     scalar("random_number", (2, 2), double, |columns| {
-        // The second argument tells the calls of one statement apart, which the engine would
+        // The second argument distinguishes the calls of one statement, which the engine would
         // compute once.
         Ok(doubles_column(
             (0..columns[0].len()).map(|_| Some(rand_number())).collect(),

@@ -151,7 +151,7 @@ impl Planner<'_> {
             TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
                 let name = name.to_string().to_lowercase();
                 let hint = advice::of_function(&name).unwrap_or("tables are listed by SHOW TABLES");
-                refused(format!("{name}() can't stand in FROM"), hint)
+                refused(format!("{name}() is not allowed in FROM"), hint)
             }
             // LATERAL without a table before it.
             TableFactor::Derived {
@@ -162,7 +162,7 @@ impl Planner<'_> {
                 "PIVOT data ON split USING count(*) GROUP BY river",
             ),
             _ => refused(
-                "this can't stand in FROM".into(),
+                "this is not allowed in FROM".into(),
                 "name a table, or a subquery with a name: (SELECT …) AS t",
             ),
         }

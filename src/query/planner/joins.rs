@@ -530,7 +530,7 @@ impl Planner<'_> {
             let empty = self.query(&without_rows(subquery), ctes, Some(&scope))?;
             if !empty.keys.is_empty() {
                 let error = Error::usage(
-                    "an aggregate of LATERAL can't stand beside a column of the query around it",
+                    "an aggregate of LATERAL is not allowed beside a column of the query around it",
                 );
                 return Err(self.source.locate(
                     error.hint("compute with the column outside of LATERAL"),

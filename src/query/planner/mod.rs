@@ -126,7 +126,7 @@ impl<'a> Planner<'a> {
         if sum <= most {
             return Ok(());
         }
-        let error = Error::too_large("the names of the query stand for too much text");
+        let error = Error::too_large("the aliases of the query expand to too much text");
         Err(self
             .source
             .locate_statement(error.hint("compute step by step in subqueries")))

@@ -291,7 +291,7 @@ impl Planner<'_> {
                 Value::Boolean(truth) => Some(truth.to_string()),
                 _ => None,
             },
-            // A name stands for its text.
+            // A name is read as its text.
             Expr::Identifier(name) => Some(name.value.clone()),
             Expr::UnaryOp { .. } => Some(value.expr.to_string()),
             _ => None,

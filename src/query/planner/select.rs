@@ -577,7 +577,7 @@ impl Planner<'_> {
         });
         match found {
             ControlFlow::Break((name, span)) => Err(self.source.locate(
-                Error::usage(format!("{name}() can't stand in {clause}")).hint(hint),
+                Error::usage(format!("{name}() is not allowed in {clause}")).hint(hint),
                 span,
             )),
             ControlFlow::Continue(()) => Ok(()),

@@ -90,7 +90,7 @@ impl Planner<'_> {
         let name = self.only_column(&empty, query.span())?;
         if !empty.keys.is_empty() {
             let error = Error::usage(
-                "an aggregate of a subquery can't stand beside a column of the query around it",
+                "an aggregate of a subquery is not allowed beside a column of the query around it",
             );
             let hint = "compute with the column outside: (SELECT count(*) FROM level1 AS b WHERE \
                 b.k = a.k) + a.n";

@@ -198,7 +198,7 @@ fn a_range_of_a_container_reads_like_the_file() {
     );
     let beyond = describe(&range(1234, 1 << 40)).expect_err("beyond the end");
     assert!(
-        beyond.to_string().contains("lie outside the file") && !beyond.hints().is_empty(),
+        beyond.to_string().contains("are outside the file") && !beyond.hints().is_empty(),
         "{beyond}"
     );
     assert!(describe(&range(u64::MAX, 5)).is_err());

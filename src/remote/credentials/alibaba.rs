@@ -28,7 +28,7 @@ pub(super) fn configure_alibaba(bucket: &str, access: &Access) -> SignedBuilder<
         Some(name.trim_end_matches("-internal").to_owned())
     });
     // The provider accepts names of buckets as part of the host alone; other servers with this
-    // interface may want them in the path.
+    // interface may require them in the path.
     let in_host = read_variable(&["OSS_VIRTUAL_HOSTING"])
         .map_or(host.ends_with("aliyuncs.com"), |text| is_yes(Some(text)));
     let host = if host.starts_with("oss-") && host.ends_with("aliyuncs.com") {

@@ -62,7 +62,7 @@ impl ObjectComparison {
     }
 
     /// True when the bytes written are those of the object; false when they differ, or the store
-    /// has no checksum that tells.
+    /// has no checksum to compare.
     pub fn is_same(mut self) -> bool {
         let checksum = if self.part_bytes == u64::MAX {
             Some(whole_checksum(

@@ -105,7 +105,7 @@ pub(super) async fn received_of(
     object: &Object,
     upload: &UploadId,
 ) -> Result<Option<u64>, Refusal> {
-    // The token goes along, so the address has to be one of this store.
+    // The token is sent with it, so the address has to be one of this store.
     if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
         return Ok(None);
     }
@@ -187,7 +187,7 @@ pub(super) async fn chunk(
         }
         if has < start || has > end {
             return Err(Refusal::other(format!(
-                "the store has {has} bytes of the upload, and asks for what was sent before"
+                "the store has {has} bytes of the upload, and requests bytes that were sent before"
             )));
         }
         if has > at {

@@ -210,7 +210,7 @@ impl Object {
         }
     }
 
-    /// One try; a failure comes with the pause that the server asks for.
+    /// One try; a failure comes with the pause that the server requests.
     pub(super) async fn try_once(
         &self,
         ask: &Ask,
@@ -296,7 +296,7 @@ impl Object {
     }
 
     /// True when a signature covers the body, which takes its SHA-256: without encryption. With it
-    /// the transport protects the body, and a checksum goes along.
+    /// the transport protects the body, and a checksum is sent with it.
     pub(super) fn signs_body(&self) -> bool {
         matches!(self.bucket.signer, Signer::S3 { signs: true, .. })
             && Address::parse(&self.bucket.url)

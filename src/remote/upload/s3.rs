@@ -124,7 +124,7 @@ pub(super) async fn begin(object: &Object) -> Result<UploadId, Refusal> {
         .request(&ask().with_header("x-amz-checksum-algorithm", "SHA256"))
         .await
     {
-        // Stores that do not know the header, and say so.
+        // Stores that do not support the header, and say so.
         Err(refusal) if matches!(refusal.status(), Some(400 | 501)) => {
             object.request(&ask()).await?
         }

@@ -340,7 +340,7 @@ impl ObjectWriter {
     /// Gives an upload up; false when the store may still have it.
     fn give_up(&self, object: Arc<Object>, upload: UploadId) -> bool {
         let is_here = match &object.bucket.signer {
-            // Its name is an address, to which the token goes.
+            // Its name is an address, to which the token is sent.
             Signer::Google { .. } => upload.id.starts_with(&format!("{}/", object.bucket.url)),
             Signer::S3 { .. } | Signer::Azure { .. } => true,
         };

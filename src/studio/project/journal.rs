@@ -599,7 +599,7 @@ mod tests {
         (folder, path)
     }
 
-    /// Whatever bit of a journal flips, it is restored up to there, and what is lost is told.
+    /// Whatever bit of a journal flips, it is restored up to there, and the loss is reported.
     #[test]
     fn a_journal_with_a_damaged_byte_is_restored_up_to_there_and_says_so() {
         let (folder, path) = titled(false);
@@ -621,7 +621,10 @@ mod tests {
                     // A digit of a checksum in upper case is the same number, and without its
                     // newline the last line is incomplete.
                     let is_same = bytes[at].eq_ignore_ascii_case(&whole[at]) && text == "four";
-                    assert!(is_same || at == whole.len() - 1, "{at}.{bit} is not told");
+                    assert!(
+                        is_same || at == whole.len() - 1,
+                        "{at}.{bit} is not reported"
+                    );
                 }
                 if at < head {
                     assert_eq!(text, "four", "{at}.{bit}: the changes after a damaged head");

@@ -37,7 +37,7 @@ fn text_of(line: &[u8]) -> Option<&[u8]> {
 pub(super) struct OpenedJournal {
     pub head: JournalHead,
     pub entries: JournalEntries,
-    /// Why the head is not the journal's own but what the files beside it tell.
+    /// Why the head is not the journal's own but made from the files beside it.
     pub damage: Option<Error>,
 }
 
@@ -218,7 +218,7 @@ pub(super) struct Restored {
     pub trouble: Option<String>,
 }
 
-/// Replays a journal. The undo history goes back to the journal's base.
+/// Replays a journal. The undo history starts at the journal's base.
 ///
 /// # Errors
 /// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a

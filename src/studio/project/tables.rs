@@ -17,13 +17,11 @@ use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{
-    AssetPath, FieldSpec, PackedMember, Payload, Sample, Schema, Stamp, Tortilla, Value,
-    find_schema,
+    AssetPath, FieldSpec, MAX_FOLDER_NESTING, PackedMember, Payload, Sample, Schema, Stamp,
+    Tortilla, Value, find_schema,
 };
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
-/// Maximum nesting of FOLDERs, far above that of a valid dataset.
-const DEEPEST: usize = 64;
 /// Maximum number of distinct strings that are shared between rows.
 const SHARED_MAX: usize = 4096;
 /// Prefix of columns stored as JSON because not all values fit their type.
@@ -74,9 +72,9 @@ impl<'a> FlatSamples<'a> {
 
     fn walk(&mut self, tortilla: &'a Tortilla, depth: usize, ctx: &JobContext) -> Result<u32> {
         ctx.check()?;
-        if depth > DEEPEST {
+        if depth > MAX_FOLDER_NESTING {
             return Err(Error::usage(format!(
-                "FOLDERs are nested more than {DEEPEST} deep"
+                "FOLDERs are nested more than {MAX_FOLDER_NESTING} deep"
             )));
         }
         let own = self.schema(&tortilla.schema);
@@ -522,7 +520,7 @@ impl TableReading<'_> {
             .get(schema as usize)
             .cloned()
             .ok_or_else(|| damaged_project_error("a list of fields is missing"))?;
-        if depth > DEEPEST || self.row + count as usize > self.columns.ids.len() {
+        if depth > MAX_FOLDER_NESTING || self.row + count as usize > self.columns.ids.len() {
             return Err(damaged_project_error(
                 "a FOLDER has more children than there are samples",
             ));

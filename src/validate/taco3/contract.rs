@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::model::MAX_LEVELS;
 
-/// Names that a path may have; readers know no tables of deeper folders. The tables of a path take
+/// Names that a path may have; readers read no tables of deeper folders. The tables of a path take
 /// memory by the square of its depth.
 const PATH_NAMES_MAX: usize = MAX_LEVELS + 1;
 

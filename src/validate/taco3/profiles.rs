@@ -195,7 +195,7 @@ fn grid_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
     // The extent of the grid along longitudes.
     let turns = (a * width).abs() + (b * rows).abs();
     (&*code == "EPSG:4326" && turns > 360.0 + DEGREES)
-        .then(|| tr!("the grid goes around the Earth more than once"))
+        .then(|| tr!("the grid is wider than 360 degrees"))
 }
 
 fn is_code_word(text: &str) -> bool {

@@ -502,7 +502,7 @@ impl Form<'_, '_> {
             tr!("Chosen by people"),
             tr!("Another way; say it in the description"),
             tr!("There is no split"),
-            tr!("Nobody knows any more"),
+            tr!("It was not recorded"),
         ];
         for (strategy, why) in STRATEGIES.iter().zip(why) {
             let t = theme::tokens(ui);

@@ -773,6 +773,6 @@ mod tests {
             choice.typed.insert("low".to_owned(), "-5".to_owned());
         });
         assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("-5"));
-        assert!(panel.range_error.is_some(), "and the user is told");
+        assert!(panel.range_error.is_some(), "and the range has an error");
     }
 }

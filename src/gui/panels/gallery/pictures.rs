@@ -26,7 +26,7 @@ const KEPT: usize = 768;
 /// Most texture uploads a frame.
 const UPLOADS: usize = 8;
 /// Thumbnails that determine the shared stretch.
-const TELL: usize = 24;
+const STRETCH_SAMPLES_MAX: usize = 24;
 /// One of this many pictures may differ from the others under a shared stretch.
 const UNLIKE: usize = 8;
 /// Bytes of a file without a picture that are read.
@@ -119,7 +119,7 @@ pub struct Pictures {
     frame: u64,
     uploads: usize,
     shared: Option<Vec<StretchLimits>>,
-    told_from: usize,
+    stretch_samples: usize,
     stretch: u64,
     is_shared: bool,
     /// True when the pictures have similar values, so that one stretch suits them all.
@@ -208,7 +208,10 @@ impl Pictures {
         });
         let ready: Vec<&Thumbnail> = rasters.collect();
         // Recomputed whenever the number of thumbnails has doubled.
-        if ready.is_empty() || self.told_from >= TELL || ready.len() < 2 * self.told_from {
+        if ready.is_empty()
+            || self.stretch_samples >= STRETCH_SAMPLES_MAX
+            || ready.len() < 2 * self.stretch_samples
+        {
             return;
         }
         let bands = ready.iter().map(|thumb| thumb.bands()).max().unwrap_or(1);
@@ -231,7 +234,7 @@ impl Pictures {
             .count();
         self.is_alike = unlike * UNLIKE <= ready.len();
         self.shared = Some(limits);
-        self.told_from = ready.len();
+        self.stretch_samples = ready.len();
         self.stretch += 1;
     }
 

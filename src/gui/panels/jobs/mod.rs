@@ -243,7 +243,7 @@ mod tests {
         look(&mut rates, 2.0, 30, 4000);
         assert_eq!((rates.of_bytes, rates.points[1]), (true, (2.0, 4000.0)));
         look(&mut rates, 100.0, 0, 4000);
-        assert_eq!(rates.points.len(), 1, "what is long ago goes");
+        assert_eq!(rates.points.len(), 1, "old points are removed");
     }
 
     #[test]

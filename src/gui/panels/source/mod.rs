@@ -139,8 +139,8 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
                 );
                 let text = tr_n!(
                     server.files,
-                    "{n} file of the project lies on {host}, which is asked without a token",
-                    "{n} files of the project lie on {host}, which is asked without a token",
+                    "{n} file of the project is on {host}, which is read without a token",
+                    "{n} files of the project are on {host}, which is read without a token",
                     n,
                     host
                 );

@@ -369,7 +369,7 @@ impl ShownTree<'_> {
     }
 }
 
-/// What menus and drags of the rows ask for in this frame.
+/// What menus and drags of the rows request in this frame.
 #[derive(Default)]
 struct TreeActions {
     requests: Vec<Request>,

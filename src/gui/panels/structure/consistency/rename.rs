@@ -160,7 +160,7 @@ pub fn ui(
                         .color(t.tx2),
                 );
                 let tip = tr!(
-                    "{n} stands for digits, {date} for a date, any other name for text",
+                    "{n} matches digits, {date} a date, any other name text",
                     n = "{n}",
                     date = "{date}"
                 );
@@ -252,7 +252,7 @@ pub fn ui(
     }
 }
 
-/// What the bar tells about a renaming, and the edit of its button.
+/// What the bar shows about a renaming, and the edit of its button.
 #[derive(Default)]
 struct RenamingSummary {
     notes: Vec<RenamingNote>,
