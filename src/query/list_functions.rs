@@ -490,6 +490,11 @@ pub(super) struct DecimalSum {
 }
 
 impl DecimalSum {
+    /// The sum of numbers whose upper and lower halves have these sums.
+    pub(super) fn from_halves(high: i128, low: i128) -> Self {
+        Self { high, low }
+    }
+
     /// The sum with one more number.
     pub(super) fn with_number(self, digits: i128) -> Self {
         Self {

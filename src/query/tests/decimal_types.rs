@@ -379,6 +379,14 @@ fn sums_of_long_decimal_numbers_are_refused_and_depend_on_no_order() {
             numbers(4)
         ),
         format!("SELECT list_sum([{}]) AS s", numbers(4)),
+        format!(
+            "SELECT sum(x) AS s FROM (SELECT unnest([{}]) AS x)",
+            numbers(2)
+        ),
+        format!(
+            "SELECT sum(x) AS s FROM (SELECT unnest([{}]) AS x)",
+            numbers(4)
+        ),
     ] {
         let text = report(&sql);
         assert!(text.contains("38 digits"), "{sql}: {text}");
@@ -391,4 +399,14 @@ fn sums_of_long_decimal_numbers_are_refused_and_depend_on_no_order() {
         numbers(2)
     );
     assert_eq!(rows(&windowed), [sum]);
+    let all = format!("(SELECT unnest([{}, -({number})]) AS x)", numbers(2));
+    let three = format!(
+        "SELECT sum(x)::VARCHAR, typeof(sum(x)), (sum(x) FILTER (WHERE x < 0))::VARCHAR, \
+            sum(DISTINCT x)::VARCHAR FROM {all}"
+    );
+    let digits = "99000000000000000000000000000000000000";
+    let wanted = json!([digits, "DECIMAL(38,0)", format!("-{digits}"), "0"]);
+    assert_eq!(rows(&three), [wanted]);
+    let grouped = format!("SELECT x > 0 AS k, count(*) FROM {all} GROUP BY k HAVING sum(x) < 0");
+    assert_eq!(rows(&grouped), [json!([false, 1])]);
 }
