@@ -17,7 +17,7 @@ use taco_studio::validate::HeaderCache;
 use taco_studio::zip_format::CentralDirectory;
 
 use crate::rules::options;
-use crate::support::{Ran, Workspace, fixtures, geotiff, nested_scenes, sha256_of};
+use crate::support::{Ran, Workspace, fixtures, geotiff, nested_scenes, sha256_of, zips_in};
 
 /// Roots whose files have equal sizes, so that ranges of different files coincide.
 fn scenes(workspace: &Workspace, ids: &[&str]) -> Dataset {
@@ -588,13 +588,7 @@ fn damage_in_a_part_of_a_tacocat_and_in_an_archive_of_another_generation_stops_a
             fs::read(from.join(&name)).expect("reads"),
         );
     }
-    let part = fs::read_dir(&to)
-        .expect("lists")
-        .map(|entry| entry.expect("is there").path());
-    let mut part: Vec<PathBuf> = part
-        .filter(|path| path.extension().is_some_and(|ending| ending == "tacozip"))
-        .collect();
-    part.sort();
+    let part = zips_in(&to);
     let directory =
         CentralDirectory::read(&ByteSource::open(&part[1]).expect("opens")).expect("reads");
     let mut names = directory.entries.iter().map(|entry| entry.name.to_string());

@@ -1,12 +1,12 @@
-//! Datasets in several archives: an index over them gives access to the data of its parts, wherever
-//! the parts are.
+//! Datasets in several ZIPs: the index over them (TACOCAT) in both forms, the folder `.tacocat` and
+//! the file `__TACOCAT__`, and the list of them (TACOLLECTION.json).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Workspace, entries, fixtures, sha256_of};
+use crate::support::{Workspace, copy_folder, copy_zips, fixtures, sha256_of, zips_in};
 
 /// The folder of a golden set.
 fn golden(name: &str) -> PathBuf {
@@ -16,50 +16,35 @@ fn golden(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no golden set {name}"))
 }
 
-fn expected(folder: &Path) -> Value {
+fn read_expected(folder: &Path) -> Value {
     let text = fs::read_to_string(folder.join("expected.json")).expect("expected.json");
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Copies a golden set's files and its index into the workspace.
-fn copied(workspace: &Workspace, set: &str) -> PathBuf {
+/// Copies a golden set with its index into the workspace.
+fn copy_golden(workspace: &Workspace, set: &str) -> PathBuf {
     let target = workspace.path("set");
     copy_folder(&golden(set), &target);
     target
 }
 
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copies");
-        }
-    }
-}
-
 #[test]
-fn an_index_reads_to_the_bytes_of_its_parts() {
+fn samples_read_through_an_index_have_the_bytes_in_its_parts() {
     let workspace = Workspace::new();
     let out = workspace.path("bytes");
-    let mut seen = 0;
+    let mut compared = 0;
     for (set, index) in [
         ("09_split_tacocat", ".tacocat"),
         ("27_v018_parts_tacocat", "__TACOCAT__"),
     ] {
         let folder = golden(set);
-        let parts = expected(&folder);
-        let parts = parts
+        let expected = read_expected(&folder);
+        let parts = expected
             .as_object()
             .expect("an object")
-            .iter()
-            .filter(|(_, part)| part["kind"] == "zip");
-        for (member, wanted) in
-            parts.flat_map(|(_, part)| part["files"].as_object().expect("files"))
-        {
+            .values()
+            .filter(|part| part["kind"] == "zip");
+        for (member, wanted) in parts.flat_map(|part| part["files"].as_object().expect("files")) {
             let id = member.strip_prefix("DATA/").expect("a file under DATA");
             let dataset = folder.join(index);
             let arguments = [
@@ -72,10 +57,10 @@ fn an_index_reads_to_the_bytes_of_its_parts() {
             workspace.studio(arguments).expect_code(0);
             assert_eq!(sha256_of(&out), wanted["sha256"], "{set}: bytes of {id}");
             fs::remove_file(&out).expect("the file just written");
-            seen += 1;
+            compared += 1;
         }
     }
-    assert!(seen >= 36, "only {seen} files");
+    assert!(compared >= 36, "only {compared} files");
 }
 
 #[test]
@@ -94,7 +79,7 @@ fn flat_views_join_within_a_part() {
     };
     let rows = query(&golden("09_split_tacocat"));
     assert_eq!((&rows["n"], &rows["roots"]), (&18.into(), &6.into()));
-    // Without internal:current_id, and with padding.
+    // This set has no internal:current_id, and padding.
     let rows = query(&golden("27_v018_parts_tacocat").join("__TACOCAT__"));
     assert_eq!((&rows["n"], &rows["roots"]), (&24.into(), &6.into()));
 }
@@ -102,7 +87,7 @@ fn flat_views_join_within_a_part() {
 #[test]
 fn an_index_with_a_missing_part_lists_samples_and_names_the_part() {
     let workspace = Workspace::new();
-    let set = copied(&workspace, "09_split_tacocat");
+    let set = copy_golden(&workspace, "09_split_tacocat");
     let part = set.join("parts_part0003.tacozip");
     fs::remove_file(&part).expect("removes");
     let listed = workspace
@@ -122,7 +107,7 @@ fn an_index_with_a_missing_part_lists_samples_and_names_the_part() {
     );
     assert!(
         ran.stderr.contains(&*part.to_string_lossy()),
-        "where it was looked for: {ran}"
+        "the path of the missing part: {ran}"
     );
     workspace
         .studio([
@@ -136,14 +121,21 @@ fn an_index_with_a_missing_part_lists_samples_and_names_the_part() {
 #[test]
 fn damaged_indexes_are_errors() {
     let workspace = Workspace::new();
-    let set = copied(&workspace, "27_v018_parts_tacocat");
+    let set = copy_golden(&workspace, "27_v018_parts_tacocat");
     let index = set.join("__TACOCAT__");
-    let whole = fs::read(&index).expect("reads");
-    let mut far = whole.clone();
-    far[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
-    let mut deep = whole.clone();
-    deep[12] = 200;
-    for bytes in [&whole[..127], &whole[..2000], &far, &deep] {
+    let valid = fs::read(&index).expect("reads");
+    // The layout is that of `the_header_of_an_index_has_the_layout_of_the_official_file`.
+    let mut offset_outside_of_file = valid.clone();
+    offset_outside_of_file[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
+    let mut too_many_levels = valid.clone();
+    too_many_levels[12] = 200;
+    let (cut_header, cut_section) = (&valid[..127], &valid[..2000]);
+    for bytes in [
+        cut_header,
+        cut_section,
+        &offset_outside_of_file,
+        &too_many_levels,
+    ] {
         fs::write(&index, bytes).expect("writes");
         workspace
             .studio(["inspect".as_ref(), index.as_os_str()])
@@ -151,67 +143,51 @@ fn damaged_indexes_are_errors() {
     }
 }
 
-/// Copies the ZIPs of a golden set, and writes an index over them.
-fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
+/// Copies the ZIPs of a golden set, and writes an index over the copies into their folder, which is
+/// returned.
+fn index_copied_zips(workspace: &Workspace, set: &str, options: &[&str]) -> PathBuf {
     let folder = workspace.path("ours");
-    fs::create_dir_all(&folder).expect("a folder");
-    let mut zips: Vec<PathBuf> = fs::read_dir(golden(set))
-        .expect("a set")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    zips.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "tacozip")
-    });
-    zips.sort();
-    let inputs: Vec<PathBuf> = zips
-        .iter()
-        .map(|zip| folder.join(zip.file_name().expect("a name")))
-        .collect();
-    for (from, to) in zips.iter().zip(&inputs) {
-        fs::copy(from, to).expect("copies");
-    }
+    let zips = copy_zips(&golden(set), &folder);
     let mut arguments = vec!["tacocat".into()];
-    arguments.extend(inputs.into_iter().map(PathBuf::into_os_string));
+    arguments.extend(zips.into_iter().map(PathBuf::into_os_string));
     arguments.extend(["-o".into(), folder.clone().into_os_string()]);
-    arguments.extend(more.iter().map(Into::into));
+    arguments.extend(options.iter().map(Into::into));
     workspace.studio(arguments).expect_code(0);
     folder
 }
 
 #[test]
-fn an_index_over_a_folder_is_that_over_its_zips() {
+fn an_index_over_a_folder_equals_one_over_its_zips() {
     let workspace = Workspace::new();
-    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    let folder = index_copied_zips(&workspace, "09_split_tacocat", &[]);
     let table = folder.join(".tacocat/level0.parquet");
-    let named = fs::read(&table).expect("a table");
-    // The folder that has an index already, to write it again.
-    let (of, into) = (folder.as_os_str(), folder.as_os_str());
-    workspace
-        .studio([
-            "tacocat".as_ref(),
-            of,
-            "-o".as_ref(),
-            into,
-            "--overwrite".as_ref(),
-        ])
-        .expect_code(0);
-    assert_eq!(fs::read(&table).expect("a table"), named);
-    // A folder without an index says how to make one.
-    fs::remove_dir_all(folder.join(".tacocat")).expect("removes");
-    fs::rename(
-        folder.join("parts_part0001.tacozip"),
-        folder.join("other.tacozip"),
-    )
-    .expect("renames");
-    let opened = workspace.studio(["validate".as_ref(), of]);
+    let over_zips = fs::read(&table).expect("a table");
+    let arguments = [
+        "tacocat".as_ref(),
+        folder.as_os_str(),
+        "-o".as_ref(),
+        folder.as_os_str(),
+        "--overwrite".as_ref(),
+    ];
+    workspace.studio(arguments).expect_code(0);
+    assert_eq!(fs::read(&table).expect("a table"), over_zips);
+}
+
+#[test]
+fn a_folder_of_zips_without_an_index_names_the_command_that_writes_one() {
+    let workspace = Workspace::new();
+    let folder = workspace.path("zips");
+    let zips = copy_zips(&golden("09_split_tacocat"), &folder);
+    // A folder whose ZIPs all have the names of parts opens as one dataset without an index.
+    fs::rename(&zips[0], folder.join("other.tacozip")).expect("renames");
+    let opened = workspace.studio(["validate".as_ref(), folder.as_os_str()]);
     assert!(opened.stderr.contains("taco-studio tacocat"), "{opened}");
 }
 
 #[test]
 fn an_index_that_would_not_find_its_parts_is_warned_of() {
     let workspace = Workspace::new();
-    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    let folder = index_copied_zips(&workspace, "09_split_tacocat", &[]);
     let write = |verb: &str, target: &Path| {
         let mut arguments = vec![
             verb.into(),
@@ -219,9 +195,7 @@ fn an_index_that_would_not_find_its_parts_is_warned_of() {
             target.as_os_str().to_owned(),
             "--overwrite".into(),
         ];
-        let zips = entries(&folder)
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|ending| ending == "tacozip"));
+        let zips = zips_in(&folder).into_iter();
         arguments.extend(zips.map(PathBuf::into_os_string));
         workspace.studio(arguments).expect_code(0)
     };
@@ -240,22 +214,18 @@ fn an_index_that_would_not_find_its_parts_is_warned_of() {
 #[test]
 fn the_index_equals_that_of_the_official_tools() {
     let workspace = Workspace::new();
-    for more in [&[][..], &["--single-file"]] {
-        let folder = indexed(&workspace, "09_split_tacocat", more);
-        let index = folder.join(if more.is_empty() {
-            ".tacocat"
-        } else {
-            "__TACOCAT__"
-        });
-        let inspected = |path: &Path| {
+    let forms: [(&[&str], &str); 2] = [(&[], ".tacocat"), (&["--single-file"], "__TACOCAT__")];
+    for (options, name) in forms {
+        let index = index_copied_zips(&workspace, "09_split_tacocat", options).join(name);
+        let inspect = |path: &Path| {
             workspace
                 .studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()])
                 .expect_code(0)
                 .json()
         };
         let (ours, theirs) = (
-            inspected(&index),
-            inspected(&golden("09_split_tacocat").join(".tacocat")),
+            inspect(&index),
+            inspect(&golden("09_split_tacocat").join(".tacocat")),
         );
         assert_eq!(
             ours["levels"], theirs["levels"],
@@ -264,7 +234,7 @@ fn the_index_equals_that_of_the_official_tools() {
         for key in ["taco:field_schema", "extent", "id"] {
             assert_eq!(ours["collection"][key], theirs["collection"][key], "{key}");
         }
-        if more.is_empty() {
+        if name == ".tacocat" {
             assert_eq!(
                 ours["collection"]["taco:sources"],
                 theirs["collection"]["taco:sources"]
@@ -285,7 +255,7 @@ fn the_index_equals_that_of_the_official_tools() {
         assert_eq!(
             rows(&index),
             rows(&golden("09_split_tacocat")),
-            "{more:?}: rows of level 1"
+            "{name}: rows of level 1"
         );
     }
 }
@@ -294,7 +264,8 @@ fn the_index_equals_that_of_the_official_tools() {
 fn the_header_of_an_index_has_the_layout_of_the_official_file() {
     let workspace = Workspace::new();
     let ours = fs::read(
-        indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__"),
+        index_copied_zips(&workspace, "27_v018_parts_tacocat", &["--single-file"])
+            .join("__TACOCAT__"),
     )
     .expect("reads");
     let theirs = fs::read(golden("27_v018_parts_tacocat").join("__TACOCAT__")).expect("reads");
@@ -305,10 +276,11 @@ fn the_header_of_an_index_has_the_layout_of_the_official_file() {
     );
     assert_eq!(ours[..16], theirs[..16]);
     for (whose, index) in [("ours", &ours), ("theirs", &theirs)] {
-        let number =
+        let number_at =
             |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().expect("eight bytes"));
+        // Offset and size of each section; both are 0 for levels that the dataset does not have.
         let entries: Vec<(u64, u64)> = (0..7)
-            .map(|entry| (number(16 + entry * 16), number(24 + entry * 16)))
+            .map(|entry| (number_at(16 + entry * 16), number_at(24 + entry * 16)))
             .collect();
         let used: Vec<(u64, u64)> = entries
             .iter()
@@ -352,7 +324,7 @@ fn the_header_of_an_index_has_the_layout_of_the_official_file() {
 #[test]
 fn an_index_has_the_parquet_settings_that_were_asked_for() {
     let workspace = Workspace::new();
-    let index = indexed(
+    let index = index_copied_zips(
         &workspace,
         "09_split_tacocat",
         &["--compression", "snappy", "--row-group", "2"],
@@ -365,9 +337,9 @@ fn an_index_has_the_parquet_settings_that_were_asked_for() {
 }
 
 #[test]
-fn the_official_reader_reads_an_index_of_ours_as_the_tools_own() {
+fn the_official_reader_reads_our_index_as_that_of_the_official_tools() {
     let workspace = Workspace::new();
-    let ours = indexed(&workspace, "09_split_tacocat", &[]).join(".tacocat");
+    let ours = index_copied_zips(&workspace, "09_split_tacocat", &[]).join(".tacocat");
     let theirs = golden("09_split_tacocat").join(".tacocat");
     super::interop::expect_ok(
         workspace.python("check_index.py", [ours.as_os_str(), theirs.as_os_str()]),
@@ -377,26 +349,26 @@ fn the_official_reader_reads_an_index_of_ours_as_the_tools_own() {
 #[test]
 fn older_parts_get_the_row_numbers_that_the_official_reader_needs() {
     let workspace = Workspace::new();
-    let ours = indexed(&workspace, "27_v018_parts_tacocat", &[]).join(".tacocat");
+    let ours = index_copied_zips(&workspace, "27_v018_parts_tacocat", &[]).join(".tacocat");
     super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
-    let single =
-        indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__");
+    let single = index_copied_zips(&workspace, "27_v018_parts_tacocat", &["--single-file"])
+        .join("__TACOCAT__");
     for index in [ours, single] {
         let found = workspace
             .studio(["inspect".as_ref(), index.as_os_str(), "--json".as_ref()])
             .expect_code(0)
             .json();
         for level in 0..2 {
-            let said = found["collection"]["taco:field_schema"][format!("level{level}")]
+            let schema = &found["collection"]["taco:field_schema"][format!("level{level}")];
+            let columns: Vec<&str> = schema
                 .as_array()
-                .expect("columns");
-            let said: Vec<&str> = said
+                .expect("columns")
                 .iter()
                 .filter_map(|column| column[0].as_str())
                 .collect();
             assert!(
-                said.contains(&"internal:current_id"),
-                "{} level {level}: {said:?}",
+                columns.contains(&"internal:current_id"),
+                "{} level {level}: {columns:?}",
                 index.display()
             );
         }
@@ -406,22 +378,19 @@ fn older_parts_get_the_row_numbers_that_the_official_reader_needs() {
 #[test]
 fn an_index_has_the_right_positions_where_a_part_has_wrong_ones() {
     let workspace = Workspace::new();
-    let ours = indexed(&workspace, "13_refbug_unsorted_ids", &[]).join(".tacocat");
+    let ours = index_copied_zips(&workspace, "13_refbug_unsorted_ids", &[]).join(".tacocat");
     super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
 }
 
 #[test]
 fn parts_that_differ_are_refused_and_nothing_is_left() {
     let workspace = Workspace::new();
-    let (one, other) = (
-        golden("09_split_tacocat").join("parts_part0001.tacozip"),
-        golden("27_v018_parts_tacocat"),
-    );
-    let other = other.join("parts_part0002.tacozip");
+    let first = golden("09_split_tacocat").join("parts_part0001.tacozip");
+    let other = golden("27_v018_parts_tacocat").join("parts_part0002.tacozip");
     let out = workspace.path("none");
     let arguments = [
         "tacocat".as_ref(),
-        one.as_os_str(),
+        first.as_os_str(),
         other.as_os_str(),
         "-o".as_ref(),
         out.as_os_str(),
@@ -434,8 +403,8 @@ fn parts_that_differ_are_refused_and_nothing_is_left() {
     );
     assert!(ran.stderr.contains("timestamp[us]"), "{ran}");
     assert!(!out.join(".tacocat").exists());
-    // An existing index is not changed.
-    let folder = indexed(&workspace, "09_split_tacocat", &[]);
+    // An existing index is not changed without `--overwrite`.
+    let folder = index_copied_zips(&workspace, "09_split_tacocat", &[]);
     let before = fs::read(folder.join(".tacocat/level0.parquet")).expect("reads");
     let part = folder.join("parts_part0001.tacozip");
     workspace
@@ -453,7 +422,7 @@ fn parts_that_differ_are_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn a_tacollection_is_the_tools_but_for_its_shape() {
+fn a_tacollection_equals_that_of_the_official_tools_except_for_its_shape() {
     let workspace = Workspace::new();
     let folder = golden("27_v018_parts_tacocat");
     let parts: Vec<PathBuf> = (1..=3)
@@ -468,6 +437,7 @@ fn a_tacollection_is_the_tools_but_for_its_shape() {
         serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON")
     };
     let (mut ours, theirs) = (read(&out), read(&folder.join("TACOLLECTION.json")));
+    // The official tools write no shape.
     let shape = ours["taco:pit_schema"]
         .as_object_mut()
         .expect("an object")
@@ -503,9 +473,9 @@ fn a_tacollection_goes_into_a_folder_and_over_datasets_that_differ_when_asked() 
         &["--overwrite", "--no-schema-check"],
     )
     .expect_code(0);
-    let made = read();
+    let written = read();
     assert_eq!(
-        made["taco:sources"]["files"],
+        written["taco:sources"]["files"],
         serde_json::json!(["parts_part0001.tacozip", "parts_part0002.tacozip"])
     );
     let first = workspace
@@ -513,7 +483,7 @@ fn a_tacollection_goes_into_a_folder_and_over_datasets_that_differ_when_asked() 
         .expect_code(0)
         .json();
     assert_eq!(
-        made["taco:field_schema"], first["collection"]["taco:field_schema"],
-        "that of the first"
+        written["taco:field_schema"], first["collection"]["taco:field_schema"],
+        "the schema of the first dataset"
     );
 }

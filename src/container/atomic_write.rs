@@ -82,7 +82,7 @@ fn begin(target: &Path, overwrite: bool) -> Result<()> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`].
-pub(super) fn refuse_existing(target: &Path, overwrite: bool) -> Result<()> {
+pub fn refuse_existing(target: &Path, overwrite: bool) -> Result<()> {
     // Renaming over a device would replace it by a regular file.
     if target
         .metadata()

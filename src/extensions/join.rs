@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 use serde_json::{Value as Json, json};
 
 use super::tortilla::columns::MAX_NAMES;
-use super::typed_text::{TextType, text_type};
+use super::typed_text::{DetectedType, detect_type};
 use super::{CallTarget, ExtensionCall};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -107,7 +107,8 @@ pub struct ProposedType {
     /// True when dates such as `03/04/2020` are read day first, and no cell shows that this is
     /// right.
     pub assumes_day_first: bool,
-    /// True when leading zeros are lost, as that of the code `06075`.
+    /// True when numbers lose leading or trailing zeros that may have a meaning, as that of the code
+    /// `06075`.
     pub loses_zeros: bool,
 }
 
@@ -433,7 +434,7 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
 
 /// The type that most texts can be read as; `None` when they stay text.
 fn propose_type(texts: &StringArray) -> Option<ProposedType> {
-    let TextType {
+    let DetectedType {
         dtype,
         values,
         missing,
@@ -441,7 +442,7 @@ fn propose_type(texts: &StringArray) -> Option<ProposedType> {
         examples,
         assumes_day_first,
         loses_zeros,
-    } = text_type(texts.iter())?;
+    } = detect_type(texts.iter())?;
     Some(ProposedType {
         type_name: dtype_name(&dtype),
         values,

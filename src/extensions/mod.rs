@@ -50,8 +50,8 @@ pub use program::Program;
 pub use registry::{ExtensionRegistry, builtin};
 pub use run_report::RunNote;
 pub use runner::{
-    ExtensionRun, Failure, clashes, count_kept_failures, has_targets, make_extensions,
-    may_be_raster, run,
+    ColumnClash, ExtensionRun, Failure, count_kept_failures, find_column_clashes, has_targets,
+    make_extensions, may_be_raster, run,
 };
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};

@@ -64,15 +64,31 @@ struct TargetRow<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Columns that the calls would compute and the dataset already has, as `level0 split`.
+/// A column that a run would compute and the dataset already has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnClash {
+    /// The level of both columns.
+    pub level: usize,
+    /// Their name.
+    pub column: String,
+}
+
+impl std::fmt::Display for ColumnClash {
+    /// As `level0 split`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "level{} {}", self.level, self.column)
+    }
+}
+
+/// Columns that the calls would compute and the dataset already has, each once.
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub fn clashes(
+pub fn find_column_clashes(
     dataset: &Dataset,
     calls: &[ExtensionCall],
     registry: &ExtensionRegistry,
-) -> Result<Vec<String>> {
+) -> Result<Vec<ColumnClash>> {
     let mut found = Vec::new();
     for call in calls {
         let schema = match registry.make(&call.extension, &call.options)? {
@@ -80,16 +96,30 @@ pub fn clashes(
             Extension::Tortilla(extension) => extension.schema(),
             Extension::Collection(_) => continue,
         };
-        let rows = rows_of(dataset, call.target.level);
-        let known = |name: &str| rows.iter().any(|row| row.tortilla.field(name).is_some());
-        for field in schema.iter().filter(|field| known(&field.name)) {
-            let name = format!("level{} {}", call.target.level, field.name);
-            if !found.contains(&name) {
-                found.push(name);
+        let level = call.target.level;
+        for field in schema {
+            let clash = ColumnClash {
+                level,
+                column: field.name,
+            };
+            if !found.contains(&clash) && has_column_below(&dataset.root, level, &clash.column) {
+                found.push(clash);
             }
         }
     }
     Ok(found)
+}
+
+/// True when one of the samples `depth` levels below those of a tortilla has this column.
+fn has_column_below(tortilla: &Tortilla, depth: usize, name: &str) -> bool {
+    if depth == 0 {
+        return !tortilla.samples.is_empty() && tortilla.field(name).is_some();
+    }
+    tortilla
+        .samples
+        .iter()
+        .filter_map(Sample::children)
+        .any(|children| has_column_below(children, depth - 1, name))
 }
 
 /// The extensions of calls, with their options.

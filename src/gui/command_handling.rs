@@ -126,7 +126,7 @@ impl App {
                 self.ask_for_programs(programs, Request::Show(Pane::Extensions))
             }
             Request::Extension(name) => {
-                self.panels.extensions.show(name);
+                self.panels.extensions.select_extension(name);
                 self.view.dock.show(Pane::Extensions);
             }
             Request::Language(language) => {
@@ -784,7 +784,7 @@ impl App {
             Action::FixProblem => self.fix_problem(false),
             Action::FixAlike => self.fix_problem(true),
             Action::RunExtensions => {
-                self.panels.extensions.run_asked = true;
+                self.panels.extensions.run_when_ready = true;
                 self.view.dock.show(Pane::Extensions);
             }
             Action::FixSafe => self.requests.push(Request::Run(Command::FixSafe)),

@@ -11,7 +11,7 @@ use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;
 use crate::extensions::{ExtensionEntry, ExtensionScope};
 use crate::gui::outline::matches;
-use crate::ops::command_line;
+use crate::ops::join_for_shell;
 use crate::studio::{Document, RowRef};
 use crate::text::Language;
 
@@ -402,9 +402,9 @@ fn make_command_line_entry(action: Action, input: Option<&str>) -> Option<(Palet
 /// may have named it, and never an option.
 fn file_word(name: &str) -> String {
     if name.starts_with('-') {
-        command_line([&*format!("./{name}")])
+        join_for_shell([&*format!("./{name}")])
     } else {
-        command_line([name])
+        join_for_shell([name])
     }
 }
 

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 
 use crate::text::{PrintableLine, printable};
 
-/// Joins words into a command line to copy, quoted where the shell of this system needs it. It has
-/// no control characters, which a terminal or the line editor of a shell obeys when they are
-/// pasted: a POSIX shell gets them as escapes. The shells of Windows have no common escapes, and
-/// its names of files have no control characters: there, they are shown as escapes.
-pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+/// Joins words into a command line for the user to copy, quoted where a shell of this system needs
+/// it.
+///
+/// The result has no control characters: a terminal or the line editor of a shell would act on them
+/// when they are pasted. For POSIX shells they are written as escapes that give the same word. The
+/// shells of Windows have no escapes in common, and file names of Windows have no control
+/// characters; there the escapes are only shown.
+pub fn join_for_shell<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     if cfg!(windows) {
         join_for_windows(words)
     } else {
@@ -20,8 +23,8 @@ pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// A word for bash, zsh and other shells that support `$'…'` (POSIX.1-2024), with escapes where it
-/// has characters that show nothing.
+/// Quotes a word for bash, zsh and other shells that support `$'…'` (POSIX.1-2024), which is used for
+/// words with invisible characters.
 fn quote_pasted_word(word: &str) -> String {
     let has_hidden = matches!(printable(word), Cow::Owned(_)) || word.contains(['\n', '\t']);
     if has_hidden {
@@ -31,7 +34,9 @@ fn quote_pasted_word(word: &str) -> String {
     }
 }
 
-/// Bytes outside of printable ASCII become octal escapes, which all of these shells read as bytes.
+/// Writes a word as `$'…'`. Bytes outside of printable ASCII become octal escapes, which all of
+/// these shells read as bytes. So does `!`: an old bash takes the quote of `\'` for the end, and
+/// expands what follows `!` from its history.
 fn escape_word(word: &str) -> String {
     let mut quoted = "$'".to_owned();
     for byte in word.bytes() {
@@ -40,7 +45,7 @@ fn escape_word(word: &str) -> String {
                 quoted.push('\\');
                 quoted.push(char::from(byte));
             }
-            b' '..=b'~' => quoted.push(char::from(byte)),
+            b' '..=b'~' if byte != b'!' => quoted.push(char::from(byte)),
             _ => quoted.push_str(&format!("\\{byte:03o}")),
         }
     }
@@ -48,8 +53,8 @@ fn escape_word(word: &str) -> String {
     quoted
 }
 
-/// The words quoted where a POSIX shell needs it: for scripts that begin with `#!/bin/sh`, whatever
-/// system writes them.
+/// Joins words, quoted where a POSIX shell needs it: for scripts that begin with `#!/bin/sh`, on
+/// whatever system they are written. Unlike [`join_for_shell`] it keeps control characters.
 pub fn join_for_posix<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     // A word with a zero byte can't be given to any program; the text is only shown.
     shlex::Quoter::new()
@@ -66,9 +71,10 @@ fn join_for_windows<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
         .join(" ")
 }
 
-/// In double quotes, which the command prompt and PowerShell both take. A word with `$`, a backtick
-/// or quotes gets single quotes, which PowerShell alone takes: in double quotes it would run a part
-/// of the word or end them.
+/// Quotes a word with double quotes, which the command prompt and PowerShell both know. A word with
+/// `$`, a backtick or double quotes gets single quotes, which only PowerShell knows: between double
+/// quotes, PowerShell would evaluate a part of the word or take it for the end of the quotes. The
+/// command prompt replaces `%NAME%` in any quotes.
 fn quote_windows_word(word: &str) -> String {
     if is_plain_windows_word(word) {
         return word.to_owned();
@@ -92,7 +98,9 @@ fn quote_windows_word(word: &str) -> String {
 }
 
 fn is_plain_windows_word(word: &str) -> bool {
+    // PowerShell replaces a leading `~` by the home folder.
     !word.is_empty()
+        && !word.starts_with('~')
         && word
             .chars()
             .all(|c| c.is_alphanumeric() || r"-_.\/:=+%~*?".contains(c))
@@ -126,9 +134,11 @@ mod tests {
             "",
             "https://host/x%20y?z=1",
             "say \"hi\"",
+            r"~\a.tif",
+            r"C:\PROGRA~1",
         ];
         let line = "C:\\data\\a.tif \"C:\\my data\" \"D:\\my data\\\\\" \"it's\" \
-            \"a&b\" \"\" https://host/x%20y?z=1 'say \"hi\"'";
+            \"a&b\" \"\" https://host/x%20y?z=1 'say \"hi\"' \"~\\a.tif\" C:\\PROGRA~1";
         assert_eq!(join_for_windows(words), line);
         assert_eq!(
             join_for_windows(["$(calc)", "a`b", "it's $x", "“;calc;“"]),
@@ -148,7 +158,7 @@ mod tests {
             "a\u{1b}[201~;touch x\n",
             "docs\u{202e}fdp.sh",
             "tab\there",
-            "it's \\ \u{3}",
+            "it's \\ !x \u{3}",
             "plain é",
             "a;b",
             "\u{9b}",
@@ -158,6 +168,7 @@ mod tests {
             !line.contains(|letter: char| letter.is_control() || letter == '\u{202e}'),
             "{line:?}"
         );
+        assert!(!line.contains('!'), "{line}");
         assert!(line.ends_with("'plain é' 'a;b' $'\\302\\233'"), "{line}");
         if let Ok(run) = std::process::Command::new("bash")
             .args(["-c", &format!("printf '%s\\0' {line}")])

@@ -142,7 +142,10 @@ pub fn extend_draft(
 ) -> Result<Extended<Vec<Edit>>> {
     let registry = builtin();
     if !replace {
-        let clashes = extensions::clashes(dataset, calls, &registry)?;
+        let clashes: Vec<String> = extensions::find_column_clashes(dataset, calls, &registry)?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         if !clashes.is_empty() {
             let error = Error::usage(format!(
                 "these columns are there already: {}",

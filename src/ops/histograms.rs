@@ -113,9 +113,7 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
                 .at_path(&request.output),
         );
     }
-    if !request.overwrite && request.output.symlink_metadata().is_ok() {
-        return Err(Error::output_exists().at_path(&request.output));
-    }
+    container::refuse_existing(&request.output, request.overwrite)?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     let assembly = assembly_of(reader.as_ref(), ctx)?;
     let dataset = draft_of_assembly(&assembly, ctx)?;

@@ -77,7 +77,7 @@ pub use chunk::{
     ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk,
     read_requested_chunk, save_chunk, split_chunk,
 };
-pub use command_line::{command_line, join_for_posix};
+pub use command_line::{join_for_posix, join_for_shell};
 pub use consolidate::ConsolidateRequest;
 pub use convert::ConvertRequest;
 pub use copy_as::{copy_as, lacks_tables_for};

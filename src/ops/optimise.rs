@@ -236,9 +236,7 @@ fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
             .at_path(output)
             .hint("choose another name"));
     }
-    if !request.overwrite && output.symlink_metadata().is_ok() {
-        return Err(Error::output_exists().at_path(output));
-    }
+    container::refuse_existing(output, request.overwrite)?;
     let is_folder = !is_remote(input) && input.is_dir();
     match container::detect(input) {
         Ok(_) if request.variable.is_some() => {

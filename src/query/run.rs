@@ -348,9 +348,9 @@ fn collect_statements(
             return match kind {
                 StatementKind::Describe => {
                     let written = duckdb_semantics::written_column_types(&tree);
-                    duckdb_arithmetic::typed_columns_of_result(frame).and_then(|(schema, wide)| {
-                        catalogue::describe_columns(&schema, &written, wide)
-                    })
+                    duckdb_arithmetic::typed_columns_of_result(frame).and_then(
+                        |(schema, planned)| catalogue::describe_columns(&schema, &written, planned),
+                    )
                 }
                 StatementKind::TableInfo => duckdb_arithmetic::schema_of_result(frame)
                     .and_then(|schema| catalogue::table_info(&schema)),

@@ -17,7 +17,7 @@ pub enum ColourMap {
     RedYellowGreen,
     /// Blue over green and brown to white, for elevation.
     Terrain,
-    /// Blue over white to red, for values below and above a middle.
+    /// Blue over white to red: a diverging map, for values below and above a middle.
     BlueWhiteRed,
 }
 
@@ -44,15 +44,15 @@ impl ColourMap {
         }
     }
 
-    /// RGB at `at` from 0 (low) to 1 (high), clamped.
-    pub fn colour(self, at: f32) -> [u8; 3] {
+    /// RGB of a value from 0 (low) to 1 (high), clamped; black for NaN.
+    pub fn colour(self, value: f32) -> [u8; 3] {
         let anchors = self.anchors();
-        let place = at.clamp(0.0, 1.0) * (anchors.len() - 1) as f32;
-        let below = (place as usize).min(anchors.len() - 2);
-        let part = place - below as f32;
-        let (low, high) = (anchors[below], anchors[below + 1]);
+        let position = value.clamp(0.0, 1.0) * (anchors.len() - 1) as f32;
+        let index = (position as usize).min(anchors.len() - 2);
+        let fraction = position - index as f32;
+        let (low, high) = (anchors[index], anchors[index + 1]);
         std::array::from_fn(|i| {
-            (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * part).round() as u8
+            (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * fraction).round() as u8
         })
     }
 
@@ -63,6 +63,7 @@ impl ColourMap {
             .collect()
     }
 
+    /// Anchor colours at equal distances from low to high; at least two.
     fn anchors(self) -> &'static [[u8; 3]] {
         match self {
             ColourMap::Grey => &[[0, 0, 0], [255, 255, 255]],
@@ -121,8 +122,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_the_anchors_and_grey_is_even() {
+    fn colours_are_those_of_the_anchors_at_both_ends_and_linear_between() {
         assert_eq!(ColourMap::Grey.colour(0.5), [128, 128, 128]);
+        assert_eq!(ColourMap::BlueWhiteRed.colour(0.5), [247, 247, 247]);
         for map in ColourMap::ALL {
             let table = map.table();
             assert_eq!(table.len(), 256);
@@ -131,6 +133,10 @@ mod tests {
                 (map.anchors()[0], map.anchors()[map.anchors().len() - 1])
             );
         }
-        assert_eq!(ColourMap::Viridis.colour(f32::NAN).len(), 3);
+        for (value, same_as) in [(-1.0, 0.0), (2.0, 1.0)] {
+            let map = ColourMap::Viridis;
+            assert_eq!(map.colour(value), map.colour(same_as), "{value} is clamped");
+        }
+        assert_eq!(ColourMap::Viridis.colour(f32::NAN), [0, 0, 0]);
     }
 }

@@ -2,7 +2,7 @@
 //! or files are read.
 
 use std::ffi::{CStr, CString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{RasterSource, environment, fence, gdal_errors, hdf5_lock, pool, references};
 use crate::error::Result;
@@ -100,35 +100,65 @@ pub fn begins_like_raster(source: &RasterSource) -> Result<bool> {
         .is_some_and(|driver| fence::is_raster_driver(&driver)))
 }
 
+/// Companions that drivers of raw formats look for before they recognise a file: endings instead
+/// of its extension, and endings behind its name.
+const COMPANIONS_INSTEAD: [&str; 5] = ["hdr", "HDR", "Hdr", "aux", "AUX"];
+const COMPANIONS_BEHIND: [&str; 4] = [".hdr", ".HDR", ".xml", ".rsc"];
+
 /// True when a raster driver recognises a local file by its first bytes. Unlike opening it, this
 /// asks no driver of vectors, some of which (GeoJSON) evaluate the coordinate system while they
 /// open a file.
 pub fn is_raster_file(path: &Path) -> bool {
     environment::init();
-    let Some(path) = path.to_str().and_then(|path| CString::new(path).ok()) else {
+    let (Some(text), Some(name)) = (
+        c_path(path),
+        path.file_name().map(Path::new).and_then(c_path),
+    ) else {
         return false;
+    };
+    // GDAL lists the whole folder for each file, unless it has the list of siblings.
+    let alone = [name.as_ptr(), std::ptr::null()];
+    let siblings = if has_companion(path) {
+        std::ptr::null()
+    } else {
+        alone.as_ptr()
     };
     let _turn = hdf5_lock::turn();
     let (found, _) = gdal_errors::listen(|| {
         let flags = gdal::GdalOpenFlags::GDAL_OF_RASTER.bits();
-        // Safety: a C string; a null list means all drivers, and siblings that GDAL looks up
-        // itself.
+        // Safety: C strings; a null list means all drivers, or siblings that GDAL looks up itself,
+        // another list ends with null.
         let driver = unsafe {
-            gdal_sys::GDALIdentifyDriverEx(path.as_ptr(), flags, std::ptr::null(), std::ptr::null())
+            gdal_sys::GDALIdentifyDriverEx(text.as_ptr(), flags, std::ptr::null(), siblings)
         };
         !driver.is_null()
     });
     found
 }
 
+fn c_path(path: &Path) -> Option<CString> {
+    CString::new(path.to_str()?).ok()
+}
+
+/// True when a file is beside `path` without which a raw format is not recognised.
+fn has_companion(path: &Path) -> bool {
+    let instead = COMPANIONS_INSTEAD
+        .iter()
+        .map(|ending| path.with_extension(ending));
+    let behind = COMPANIONS_BEHIND.iter().map(|ending| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    });
+    instead.chain(behind).any(|companion| companion.exists())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     #[test]
-    fn files_are_told_by_their_bytes_and_ending() {
+    fn files_are_identified_by_their_bytes_and_ending() {
         for (head, name, wanted) in [
             (&b"II*\0\x08\0\0\0\0\0\0\0\0\0\0\0"[..], "a", Some("GTiff")),
             (b"MM\0+\0\x08\0\0\0\0\0\0\0\0\0\x10", "a.jpg", Some("GTiff")),
@@ -172,5 +202,20 @@ mod tests {
         let files = gdal::vsi::read_dir("/vsimem", false).unwrap_or_default();
         let folder = PathBuf::from(name_memory_folder());
         assert!(!files.contains(&folder), "the folder stays");
+    }
+    #[test]
+    fn a_file_of_a_raw_format_is_a_raster_beside_its_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let raster = folder.path().join("scene.bin");
+        std::fs::write(&raster, [7; 6]).unwrap();
+        assert!(!is_raster_file(&raster));
+        let header = "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bsq\n";
+        for name in ["scene.hdr", "scene.bin.hdr", "scene.HDR"] {
+            let beside = folder.path().join(name);
+            std::fs::write(&beside, header).unwrap();
+            assert!(is_raster_file(&raster), "{name}");
+            std::fs::remove_file(&beside).unwrap();
+        }
+        assert!(!is_raster_file(&folder.path().join("missing.bin")));
     }
 }

@@ -149,6 +149,20 @@ macro_rules! each_type {
 }
 pub(super) use each_type;
 
+/// Evaluates one expression on the vector of a type of at most 16 bits, and another one for the
+/// others.
+macro_rules! each_countable_type {
+    ($samples:expr, $values:ident => $body:expr, _ => $other:expr) => {
+        match $samples {
+            $crate::raster::Samples::U8($values) => $body,
+            $crate::raster::Samples::U16($values) => $body,
+            $crate::raster::Samples::I16($values) => $body,
+            _ => $other,
+        }
+    };
+}
+pub(super) use each_countable_type;
+
 impl Samples {
     /// Number of values.
     pub fn len(&self) -> usize {
@@ -181,6 +195,15 @@ impl Samples {
         });
     }
 
+    /// True beyond the end, and for values that are not a number.
+    fn is_nan(&self, position: usize) -> bool {
+        match self {
+            Samples::F32(values) => values.get(position).is_none_or(|value| value.is_nan()),
+            Samples::F64(values) => values.get(position).is_none_or(|value| value.is_nan()),
+            integers => position >= integers.len(),
+        }
+    }
+
     /// True for types of whole numbers.
     pub fn is_integer(&self) -> bool {
         !matches!(self, Samples::F32(_) | Samples::F64(_))
@@ -193,7 +216,12 @@ impl BandPixels {
         self.valid
             .as_ref()
             .is_none_or(|valid| valid.get(position).copied().unwrap_or(false))
-            && !self.samples.get(position).is_nan()
+            && !self.samples.is_nan(position)
+    }
+
+    /// True when no pixel can lack data: none is masked, and no value is NaN by its type.
+    pub fn has_all_data(&self) -> bool {
+        self.valid.is_none() && self.samples.is_integer()
     }
 }
 

@@ -4,8 +4,9 @@
 use rayon::prelude::*;
 
 use super::pixel_number::StoredNumber;
-use super::pixels::{BandPixels, each_type};
+use super::pixels::{BandPixels, each_countable_type, each_type};
 use super::stretch::{self, Stretch, StretchLimits};
+use super::value_counts::Countable;
 use super::{BandIndex, ColourMap, ComplexPart, Pixels, RasterInfo};
 
 /// Steps between black and white before gamma.
@@ -234,7 +235,8 @@ pub fn render_with(
         .collect();
     let ramps: Vec<Ramp> = limits
         .iter()
-        .map(|limits| Ramp::new(*limits, options.gamma))
+        .zip(&bands)
+        .map(|(limits, band)| Ramp::new(*limits, options.gamma).for_band(band))
         .collect();
     let colours = map.table();
     let missing = if options.nodata_transparent {
@@ -255,21 +257,22 @@ pub fn render_with(
                 }),
                 None if rgb => {
                     for (channel, (band, ramp)) in bands.iter().zip(&ramps).enumerate() {
-                        each_type!(&band.samples, values => {
-                            for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                                pixel[channel] = ramp.byte(values[at].to_f64());
-                            }
-                        });
+                        let pixels = line.chunks_exact_mut(4).zip(places());
+                        ramp.shade(band, pixels, |pixel, shade| pixel[channel] = shade);
                     }
                 }
-                None => each_type!(&first.samples, values => {
-                    for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                        let shade = ramps[0].byte(values[at].to_f64());
+                None => {
+                    let pixels = line.chunks_exact_mut(4).zip(places());
+                    ramps[0].shade(first, pixels, |pixel, shade| {
                         pixel[..3].copy_from_slice(&colours[usize::from(shade)]);
-                    }
-                }),
+                    });
+                }
             }
             // A pixel is opaque when any shown band has data. A colour table sets its own alpha.
+            if table.is_none() && bands.iter().any(|band| band.has_all_data()) {
+                line.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
+                return;
+            }
             for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
                 match bands.iter().any(|band| band.is_valid(at)) {
                     true if table.is_some() => {}
@@ -327,6 +330,9 @@ struct Ramp {
     low: f64,
     per_value: f64,
     bytes: Vec<u8>,
+    /// The byte of each value of a type of at most 16 bits, by [`Countable::place`]; empty for
+    /// other types and for few pixels.
+    of_values: Vec<u8>,
 }
 
 impl Ramp {
@@ -347,6 +353,7 @@ impl Ramp {
                 low,
                 per_value: 0.0,
                 bytes: vec![128; STEPS],
+                of_values: Vec::new(),
             };
         }
         let bytes = (0..STEPS)
@@ -356,13 +363,55 @@ impl Ramp {
             low,
             per_value: last / (high - low),
             bytes,
+            of_values: Vec::new(),
         }
     }
 
+    /// Maps every value of the band's type once, where the band has more pixels than its type has
+    /// values.
+    fn for_band(mut self, band: &BandPixels) -> Self {
+        self.of_values = each_countable_type!(
+            &band.samples,
+            pixels => self.map_values(pixels),
+            _ => Vec::new()
+        );
+        self
+    }
+
+    fn map_values<T: Countable>(&self, pixels: &[T]) -> Vec<u8> {
+        if pixels.len() < T::VALUES {
+            return Vec::new();
+        }
+        let last = T::LOW + T::VALUES as i64;
+        (T::LOW..last)
+            .map(|value| self.byte(value as f64))
+            .collect()
+    }
+
     fn byte(&self, value: f64) -> u8 {
-        // `as usize` saturates and maps NaN to 0.
-        let step = ((value - self.low) * self.per_value).round() as usize;
+        // `as usize` rounds down, saturates and maps NaN to 0.
+        let step = ((value - self.low) * self.per_value + 0.5) as usize;
         self.bytes[step.min(STEPS - 1)]
+    }
+
+    /// Calls `put` with each of `pixels`, given with the positions of their values in the band, and
+    /// its byte.
+    fn shade<P>(
+        &self,
+        band: &BandPixels,
+        pixels: impl Iterator<Item = (P, usize)>,
+        mut put: impl FnMut(P, u8),
+    ) {
+        if self.of_values.is_empty() {
+            return each_type!(&band.samples, values => {
+                pixels.for_each(|(pixel, at)| put(pixel, self.byte(values[at].to_f64())));
+            });
+        }
+        each_countable_type!(
+            &band.samples,
+            values => pixels.for_each(|(pixel, at)| put(pixel, self.of_values[values[at].place()])),
+            _ => {}
+        );
     }
 }
 

@@ -2,11 +2,15 @@
 
 use super::Pixels;
 use super::pixel_number::{PixelNumber, StoredNumber};
-use super::pixels::{BandPixels, Samples, each_type};
+use super::pixels::{BandPixels, Samples, each_countable_type, each_type};
+use super::value_counts::{Countable, ValueCounts};
 
 /// Maximum number of values from which percentiles are computed; more are thinned evenly. At this
 /// size the rank of a percentile is off by less than 0.1 %.
 const SORTED_AT_MOST: usize = 1 << 17;
+
+/// Number of pixels from which 8- and 16-bit values are counted: that of the counters.
+const COUNTED_FROM: usize = 1 << 16;
 
 /// Number of values from which a histogram leaves far ones out.
 const CENTRAL_FROM: usize = 64;
@@ -110,15 +114,15 @@ pub struct BandValues {
 impl BandValues {
     /// Computes the statistics; `None` when no pixel has data.
     pub fn from_band(band: &BandPixels) -> Option<Self> {
+        let values = DataValues::of_band(band);
         let stride = band.samples.len().div_ceil(SORTED_AT_MOST).max(1);
         let (mut sorted, mut seen) = (Vec::with_capacity(band.samples.len() / stride + 1), 0usize);
         let (mut min, mut max, mut sum) = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
-        for_each(band, |value| {
-            if seen.is_multiple_of(stride) {
-                sorted.push(value);
-            }
-            seen += 1;
-            (min, max, sum) = (min.min(value), max.max(value), sum + value);
+        values.for_each(|value, count| {
+            let kept = (seen + count).div_ceil(stride) - seen.div_ceil(stride);
+            sorted.extend(std::iter::repeat_n(value, kept));
+            seen += count;
+            (min, max, sum) = (min.min(value), max.max(value), sum + value * count as f64);
         });
         if seen == 0 {
             return None;
@@ -130,7 +134,7 @@ impl BandValues {
             .filter(|mean| mean.is_finite())
             .unwrap_or(min / 2.0 + max / 2.0);
         let mut squares = 0.0;
-        for_each(band, |value| squares += (value - mean) * (value - mean));
+        values.for_each(|value, count| squares += (value - mean) * (value - mean) * count as f64);
         let (is_integer, longs) = (band.samples.is_integer(), longs(band, stride));
         Some(Self {
             sorted,
@@ -313,13 +317,14 @@ pub(super) fn histogram_over(
         0.0
     };
     let last = counts.len() - 1;
-    for_each(band, |value| {
-        valid += 1;
+    DataValues::of_band(band).for_each(|value, count| {
+        let count = count as u64;
+        valid += count;
         range = [range[0].min(value), range[1].max(value)];
         match value {
-            value if value < min => outside[0] += 1,
-            value if value > max => outside[1] += 1,
-            value => counts[(((value - min) * per_value) as usize).min(last)] += 1,
+            value if value < min => outside[0] += count,
+            value if value > max => outside[1] += count,
+            value => counts[(((value - min) * per_value) as usize).min(last)] += count,
         }
     });
     Histogram {
@@ -333,20 +338,59 @@ pub(super) fn histogram_over(
     }
 }
 
-/// Calls `with` for each finite value that is data.
-fn for_each(band: &BandPixels, mut with: impl FnMut(f64)) {
-    let valid = band.valid.as_deref();
-    each_type!(&band.samples, values => for (position, value) in values.iter().enumerate() {
-        let value = value.to_f64();
-        if value.is_finite() && valid.is_none_or(|valid| valid[position]) {
-            with(value);
+/// The finite values of a band that are data.
+enum DataValues<'a> {
+    /// Of 8 or 16 bits: each value that occurs, once.
+    Counted(ValueCounts),
+    /// All of them.
+    Each(&'a BandPixels),
+}
+
+impl<'a> DataValues<'a> {
+    /// Counts the values where that is less work than a look at each.
+    fn of_band(band: &'a BandPixels) -> Self {
+        let valid = band.valid.as_deref();
+        if band.samples.len() < COUNTED_FROM {
+            return Self::Each(band);
         }
-    });
+        each_countable_type!(
+            &band.samples,
+            values => Self::Counted(count_valid(values, valid)),
+            _ => Self::Each(band)
+        )
+    }
+
+    /// Calls `with(value, count)`; counts of one value may come in several calls.
+    fn for_each(&self, mut with: impl FnMut(f64, usize)) {
+        let band = match self {
+            Self::Counted(counts) => {
+                counts
+                    .iter()
+                    .for_each(|(value, count)| with(value as f64, count as usize));
+                return;
+            }
+            Self::Each(band) => band,
+        };
+        let valid = band.valid.as_deref();
+        each_type!(&band.samples, values => for (position, value) in values.iter().enumerate() {
+            let value = value.to_f64();
+            if value.is_finite() && valid.is_none_or(|valid| valid[position]) {
+                with(value, 1);
+            }
+        });
+    }
+}
+
+fn count_valid<T: Countable>(values: &[T], valid: Option<&[bool]>) -> ValueCounts {
+    let mut counts = ValueCounts::for_type::<T>();
+    let mask: Option<Vec<u8>> = valid.map(|valid| valid.iter().copied().map(u8::from).collect());
+    counts.add(values, mask.as_deref());
+    counts
 }
 
 fn range(band: &BandPixels) -> Option<(f64, f64)> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for_each(band, |value| {
+    DataValues::of_band(band).for_each(|value, _| {
         low = low.min(value);
         high = high.max(value);
     });
@@ -532,5 +576,48 @@ mod tests {
             [-0.1, 0.0, 3.9, 4.0, 4.1].map(|value| histogram.count_at(value)),
             [0, 1, 1, 1, 0]
         );
+    }
+
+    #[test]
+    fn counted_values_give_the_limits_of_all_values() {
+        let count = COUNTED_FROM * 3;
+        let values: Vec<u16> = (0..count)
+            .map(|at| ((at * 7919) % 10_007) as u16 + if at % 977 == 0 { 50_000 } else { 0 })
+            .collect();
+        let valid: Vec<bool> = (0..count).map(|at| at % 5 != 0).collect();
+        let wide: Vec<f32> = values.iter().copied().map(f32::from).collect();
+        for valid in [None, Some(valid)] {
+            let counted = band(Samples::U16(values.clone()), valid.clone());
+            let each = band(Samples::F32(wide.clone()), valid);
+            let (one, other) = (
+                BandValues::from_band(&counted).unwrap(),
+                BandValues::from_band(&each).unwrap(),
+            );
+            assert_eq!(one.range(), other.range());
+            for stretch in [
+                Stretch::default(),
+                Stretch::MinMax,
+                Stretch::StdDev(1.5),
+                Stretch::Percentile {
+                    low: 0.0,
+                    high: 50.0,
+                },
+            ] {
+                let (one, other) = (one.limits(stretch), other.limits(stretch));
+                let apart = (one.low - other.low)
+                    .abs()
+                    .max((one.high - other.high).abs());
+                assert!(apart < 30.0, "{stretch:?}: {one:?} {other:?}");
+            }
+            let limits = Some(one.central());
+            assert_eq!(
+                histogram_over(&counted, limits, 64),
+                histogram_over(&each, limits, 64)
+            );
+        }
+        let signed: Vec<i16> = values.iter().map(|value| *value as i16).collect();
+        let lowest = signed.iter().copied().min().map(f64::from);
+        let counted = BandValues::from_band(&band(Samples::I16(signed), None)).unwrap();
+        assert_eq!(Some(counted.range().low), lowest);
     }
 }

@@ -10,7 +10,7 @@ use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
-use super::limits::VersionMark;
+use super::limits::VersionValidator;
 use super::meter::RequestLine;
 use super::purpose::Purpose;
 use super::range_answer::RefusedAnswer;
@@ -62,11 +62,11 @@ impl FileIdentity {
         }
     }
 
-    fn of_answer(meta: &ObjectMeta, mark: VersionMark) -> Self {
-        let (etag, modified_ms) = match mark {
-            VersionMark::Etag => (meta.e_tag.clone(), meta.last_modified.timestamp_millis()),
-            VersionMark::Modified => (None, meta.last_modified.timestamp_millis()),
-            VersionMark::Size => (None, 0),
+    fn of_answer(meta: &ObjectMeta, validator: VersionValidator) -> Self {
+        let (etag, modified_ms) = match validator {
+            VersionValidator::Etag => (meta.e_tag.clone(), meta.last_modified.timestamp_millis()),
+            VersionValidator::Modified => (None, meta.last_modified.timestamp_millis()),
+            VersionValidator::Size => (None, 0),
         };
         Self {
             etag,
@@ -337,7 +337,7 @@ async fn find_size(
         .extensions
         .insert(Arc::new(RequestAttempt::new(purpose.clone())));
     let answer = tokio::time::timeout(
-        remote_access().limits.patience(),
+        remote_access().limits.idle_timeout(),
         target.store.get_opts(&target.key, options),
     )
     .await
@@ -361,7 +361,7 @@ async fn send(
     };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(
-        remote_access().limits.patience(),
+        remote_access().limits.idle_timeout(),
         target.store.get_opts(&target.key, options),
     )
     .await;
@@ -376,7 +376,7 @@ async fn send(
     if meta.size >= FILE_SIZE_MAX {
         return Err(RequestFault::Size(meta.size));
     }
-    let identity = FileIdentity::of_answer(meta, remote_access().limits.version_mark());
+    let identity = FileIdentity::of_answer(meta, remote_access().limits.version_validator());
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
         return Err(RequestFault::Changed);
     }
@@ -390,7 +390,7 @@ async fn send(
     let mut bytes = BytesMut::with_capacity(wanted.min(ROOM) as usize);
     let mut pace = Pace::new();
     loop {
-        let chunk = tokio::time::timeout(remote_access().limits.patience(), stream.next())
+        let chunk = tokio::time::timeout(remote_access().limits.idle_timeout(), stream.next())
             .await
             .map_err(|_| RequestFault::Timeout)?;
         if !pace.holds(*received) {
@@ -450,7 +450,7 @@ impl Pace {
     /// False when the rate was too low for the duration of the timeout.
     fn holds(&mut self, received: u64) -> bool {
         let (window, elapsed) = (
-            remote_access().limits.patience().max(PACE_MIN),
+            remote_access().limits.idle_timeout().max(PACE_MIN),
             self.since.elapsed(),
         );
         if elapsed < window {
@@ -520,7 +520,7 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
         }
         RequestFault::Timeout => format!(
             "{host} sent nothing for {} s",
-            remote_access().limits.patience().as_secs_f32()
+            remote_access().limits.idle_timeout().as_secs_f32()
         ),
         RequestFault::Connect(reason) => format!("{host} can't be reached: {reason}"),
         RequestFault::Cut(reason) | RequestFault::Other(reason) => format!("{host}: {reason}"),
@@ -547,7 +547,7 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
                 "{host} sent less than {RATE_MIN} bytes a second for {} s",
                 remote_access()
                     .limits
-                    .patience()
+                    .idle_timeout()
                     .max(PACE_MIN)
                     .as_secs_f32()
             )

@@ -69,7 +69,7 @@ impl HttpConnector for Connector {
             .connect_timeout(
                 remote_access()
                     .limits
-                    .patience()
+                    .idle_timeout()
                     .min(Duration::from_secs(10)),
             )
             .http1_only()

@@ -12,8 +12,10 @@ pub struct RemoteLimits {
     pub connections: usize,
     /// Seconds without data after which a request is aborted, 0.1 to 3600. Overridden by
     /// `TACO_STUDIO_HTTP_TIMEOUT`.
-    pub silence_s: f64,
-    /// Size of the disk cache in MB; 0 disables it. Overridden by `TACO_STUDIO_CACHE_MB`.
+    #[serde(rename = "silence_s")]
+    pub idle_timeout_s: f64,
+    /// Size limit of the disk cache in MB of 2^20 bytes; 0 disables it. Overridden by
+    /// `TACO_STUDIO_CACHE_MB`.
     pub cache_mb: u64,
 }
 
@@ -21,7 +23,7 @@ impl Default for RemoteLimits {
     fn default() -> Self {
         Self {
             connections: 8,
-            silence_s: 20.0,
+            idle_timeout_s: 20.0,
             cache_mb: 2048,
         }
     }
@@ -29,101 +31,109 @@ impl Default for RemoteLimits {
 
 impl RemoteLimits {
     /// Clamps the values, as stored settings may have been edited by hand.
-    fn sane(self) -> Self {
-        let silence_s = if self.silence_s.is_finite() {
-            self.silence_s.clamp(0.1, 3600.0)
-        } else {
-            Self::default().silence_s
-        };
+    fn clamp_to_valid(self) -> Self {
         Self {
             connections: self.connections.clamp(1, 64),
-            silence_s,
+            idle_timeout_s: clamp_timeout(self.idle_timeout_s)
+                .unwrap_or(Self::default().idle_timeout_s),
             ..self
         }
     }
 }
 
-/// Default size of the memory cache for remote files in MB. Overridden by
-/// `TACO_STUDIO_REMOTE_MEMORY_MB`.
-const MEMORY_MB: u64 = 256;
-
-/// The user's limits, and what the environment sets, which is read once.
-pub(super) struct StatedLimits {
-    user: Mutex<RemoteLimits>,
-    silence_s: Option<f64>,
-    cache_mb: Option<u64>,
-    memory_mb: Option<u64>,
-    version_mark: Option<VersionMark>,
+/// Clamps a timeout in seconds; `None` for 0, negative numbers and NaN, which are not durations to
+/// wait.
+fn clamp_timeout(seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| seconds.clamp(0.1, 3600.0))
 }
 
-impl StatedLimits {
+const BYTES_PER_MB: u64 = 1 << 20;
+
+/// Default size limit of the memory cache for remote files in MB. Overridden by
+/// `TACO_STUDIO_REMOTE_MEMORY_MB`.
+const DEFAULT_MEMORY_MB: u64 = 256;
+/// Maximum size limit of the memory cache in MB: 1 TB.
+const MAX_MEMORY_MB: u64 = 1 << 20;
+
+/// The limits in force: those of the environment, which is read once, before those of the user.
+pub(super) struct EffectiveLimits {
+    user: Mutex<RemoteLimits>,
+    idle_timeout_s: Option<f64>,
+    cache_mb: Option<u64>,
+    memory_mb: Option<u64>,
+    version_validator: Option<VersionValidator>,
+}
+
+impl EffectiveLimits {
     /// The limits that the environment sets, and the default ones of the user.
     pub fn from_environment() -> Self {
         Self {
             user: Mutex::default(),
-            silence_s: parse_variable("TACO_STUDIO_HTTP_TIMEOUT"),
+            idle_timeout_s: parse_variable("TACO_STUDIO_HTTP_TIMEOUT"),
             cache_mb: parse_variable("TACO_STUDIO_CACHE_MB"),
             memory_mb: parse_variable("TACO_STUDIO_REMOTE_MEMORY_MB"),
-            version_mark: parse_variable("TACO_STUDIO_REMOTE_VERSIONS"),
+            version_validator: parse_variable("TACO_STUDIO_REMOTE_VERSIONS"),
         }
     }
 
-    /// Sets the user's limits.
-    pub fn set_user(&self, limits: RemoteLimits) {
-        *self.lock_user() = limits.sane();
+    pub fn set_user_limits(&self, limits: RemoteLimits) {
+        *self.lock_user_limits() = limits.clamp_to_valid();
     }
 
-    fn lock_user(&self) -> MutexGuard<'_, RemoteLimits> {
+    fn lock_user_limits(&self) -> MutexGuard<'_, RemoteLimits> {
         self.user.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Maximum number of parallel requests.
     pub fn connections(&self) -> usize {
-        self.lock_user().connections
+        self.lock_user_limits().connections
     }
 
     /// Time without data after which a request is aborted.
-    pub fn patience(&self) -> Duration {
-        Duration::from_secs_f64(
-            self.silence_s
-                .filter(|seconds| (0.1..=3600.0).contains(seconds))
-                .unwrap_or(self.lock_user().silence_s),
-        )
+    pub fn idle_timeout(&self) -> Duration {
+        let seconds = self
+            .idle_timeout_s
+            .and_then(clamp_timeout)
+            .unwrap_or_else(|| self.lock_user_limits().idle_timeout_s);
+        Duration::from_secs_f64(seconds)
     }
 
     /// Size limit of the disk cache in bytes.
     pub fn cache_cap(&self) -> u64 {
-        let megabytes = self.cache_mb.unwrap_or(self.lock_user().cache_mb);
-        megabytes.saturating_mul(1 << 20)
+        let megabytes = self
+            .cache_mb
+            .unwrap_or_else(|| self.lock_user_limits().cache_mb);
+        megabytes.saturating_mul(BYTES_PER_MB)
     }
 
     /// Size limit of the memory cache for all remote files in bytes.
     pub fn memory_cap(&self) -> u64 {
         self.memory_mb
-            .unwrap_or(MEMORY_MB)
-            .clamp(1, 1 << 20)
-            .saturating_mul(1 << 20)
+            .unwrap_or(DEFAULT_MEMORY_MB)
+            .clamp(1, MAX_MEMORY_MB)
+            .saturating_mul(BYTES_PER_MB)
     }
 
     /// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers
     /// that state several ETags or dates for one version.
-    pub fn version_mark(&self) -> VersionMark {
-        self.version_mark.unwrap_or(VersionMark::Etag)
+    pub fn version_validator(&self) -> VersionValidator {
+        self.version_validator.unwrap_or(VersionValidator::Etag)
     }
 }
 
-/// What identifies a version of a remote file, besides its size.
+/// What identifies a version of a remote file, besides its size: a validator of HTTP (RFC 9110,
+/// section 8.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VersionMark {
+pub(super) enum VersionValidator {
     /// ETag, and the modification time where a response has no ETag.
     Etag,
     /// Modification time.
     Modified,
-    /// Nothing.
+    /// None: versions of one size are taken for the same.
     Size,
 }
 
-impl std::str::FromStr for VersionMark {
+impl std::str::FromStr for VersionValidator {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -136,8 +146,16 @@ impl std::str::FromStr for VersionMark {
     }
 }
 
+/// The value of an environment variable. A value that cannot be read is reported in the log, as the
+/// default takes its place.
 fn parse_variable<T: std::str::FromStr>(variable: &str) -> Option<T> {
-    std::env::var(variable).ok()?.trim().parse().ok()
+    let text = std::env::var(variable).ok()?;
+    let text = text.trim();
+    let value = text.parse().ok();
+    if value.is_none() && !text.is_empty() {
+        tracing::warn!("{variable} is ignored, as its value is not valid: {text}");
+    }
+    value
 }
 
 #[cfg(test)]
@@ -146,13 +164,42 @@ mod tests {
 
     #[test]
     fn limits_are_clamped_to_valid_values() {
-        let limits = |connections, silence_s| RemoteLimits {
+        let limits = |connections, idle_timeout_s| RemoteLimits {
             connections,
-            silence_s,
+            idle_timeout_s,
             cache_mb: 0,
         };
-        assert_eq!(RemoteLimits::default().sane(), RemoteLimits::default());
-        assert_eq!(limits(0, f64::NAN).sane(), limits(1, 20.0));
-        assert_eq!(limits(1000, -3.0).sane(), limits(64, 0.1));
+        let default = RemoteLimits::default();
+        assert_eq!(default.clamp_to_valid(), default);
+        assert_eq!(limits(0, f64::NAN).clamp_to_valid(), limits(1, 20.0));
+        assert_eq!(limits(1000, -3.0).clamp_to_valid(), limits(64, 20.0));
+        assert_eq!(limits(8, 0.01).clamp_to_valid(), limits(8, 0.1));
+    }
+
+    #[test]
+    fn a_timeout_of_the_environment_is_clamped_as_that_of_the_settings() {
+        let idle_timeout_s = |variable: Option<f64>| {
+            let limits = EffectiveLimits {
+                user: Mutex::default(),
+                idle_timeout_s: variable,
+                cache_mb: None,
+                memory_mb: None,
+                version_validator: None,
+            };
+            limits.idle_timeout().as_secs_f64()
+        };
+        assert_eq!(idle_timeout_s(None), 20.0);
+        assert_eq!(idle_timeout_s(Some(1.5)), 1.5);
+        assert_eq!(idle_timeout_s(Some(7200.0)), 3600.0);
+        assert_eq!(idle_timeout_s(Some(f64::INFINITY)), 3600.0);
+        assert_eq!(idle_timeout_s(Some(0.0)), 20.0);
+    }
+
+    #[test]
+    fn stored_limits_keep_their_names() {
+        let stored = serde_json::json!({"connections": 4, "silence_s": 5.0, "cache_mb": 7});
+        let limits: RemoteLimits = serde_json::from_value(stored.clone()).expect("limits");
+        assert_eq!(limits.idle_timeout_s, 5.0);
+        assert_eq!(serde_json::to_value(limits).expect("JSON"), stored);
     }
 }

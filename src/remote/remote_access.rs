@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::cache_use::CacheUse;
 use super::credentials::connection_state::Connections;
-use super::limits::{RemoteLimits, StatedLimits};
+use super::limits::{EffectiveLimits, RemoteLimits};
 use super::memory::SharedMemory;
 use super::meter::Meter;
 
@@ -17,7 +17,7 @@ pub(super) struct RemoteAccess {
     pub runtime: Mutex<Option<Handle>>,
     /// Settings, signed links and clients of servers. A forked process makes its own clients.
     pub connections: Mutex<Option<Connections>>,
-    pub limits: LazyLock<StatedLimits>,
+    pub limits: LazyLock<EffectiveLimits>,
     /// Pieces of all files in memory.
     pub memory: SharedMemory,
     /// Use of the disk cache.
@@ -29,7 +29,7 @@ pub(super) struct RemoteAccess {
 static REMOTE: RemoteAccess = RemoteAccess {
     runtime: Mutex::new(None),
     connections: Mutex::new(None),
-    limits: LazyLock::new(StatedLimits::from_environment),
+    limits: LazyLock::new(EffectiveLimits::from_environment),
     memory: Mutex::new(None),
     cache_use: CacheUse::new(),
     meter: Mutex::new(None),
@@ -42,5 +42,5 @@ pub(super) fn remote_access() -> &'static RemoteAccess {
 
 /// Sets the user's limits.
 pub fn set_limits(limits: RemoteLimits) {
-    REMOTE.limits.set_user(limits);
+    REMOTE.limits.set_user_limits(limits);
 }

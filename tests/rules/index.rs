@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use taco_studio::model::Rule;
 
-use crate::support::{Workspace, fixtures};
+use crate::support::{Workspace, fixtures, zips_in};
 
 /// Rule, location, text of the message, and the damage to the folder with index and parts.
 type Fault = (Rule, &'static str, &'static str, fn(&Path));
@@ -210,19 +210,13 @@ fn wrong_ranges_are_reported_once_per_part() {
         .iter()
         .find(|folder| folder.ends_with("13_refbug_unsorted_ids"))
         .expect("the set");
-    let zip = std::fs::read_dir(set)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path());
-    let zip = zip
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|end| end == "tacozip"))
-        .expect("a dataset");
+    let zip = &zips_in(set)[0];
     let folder = workspace.path("set");
     std::fs::create_dir(&folder).expect("a folder");
     let parts = ["a.tacozip", "b.tacozip"].map(|name| folder.join(name));
     parts
         .iter()
-        .for_each(|part| std::fs::copy(&zip, part).map(|_| ()).expect("copies"));
+        .for_each(|part| std::fs::copy(zip, part).map(|_| ()).expect("copies"));
     let arguments = [
         "tacocat".as_ref(),
         parts[0].as_os_str(),
@@ -255,13 +249,7 @@ fn an_index_is_held_against_its_parts() {
             .find(|folder| folder.ends_with(name))
             .unwrap_or_else(|| panic!("no {name}"))
     };
-    let other = std::fs::read_dir(set("01_flat_zip"))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path());
-    let other = other
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|end| end == "tacozip"))
-        .expect("a dataset");
+    let other = &zips_in(set("01_flat_zip"))[0];
     std::fs::copy(other, workspace.path("other.tacozip")).expect("copies");
     for (number, (rule, at, says, damage)) in FAULTS.into_iter().enumerate() {
         let folder = workspace.path(&format!("set{number}"));

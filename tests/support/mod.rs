@@ -537,6 +537,24 @@ pub fn entries(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The files of a folder that end in `.tacozip`, sorted by name.
+pub fn zips_in(folder: &Path) -> Vec<PathBuf> {
+    let mut zips = entries(folder);
+    zips.retain(|path| path.extension().is_some_and(|ending| ending == "tacozip"));
+    zips.sort();
+    zips
+}
+
+/// Copies the ZIPs of a folder into another; returns the copies, sorted.
+pub fn copy_zips(set: &Path, folder: &Path) -> Vec<PathBuf> {
+    fs::create_dir_all(folder).expect("a folder");
+    for zip in zips_in(set) {
+        let copy = folder.join(zip.file_name().expect("a name"));
+        fs::copy(zip, copy).expect("copies");
+    }
+    zips_in(folder)
+}
+
 /// Relative paths, with `/`, of every file below a folder, sorted.
 pub fn files_below(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();

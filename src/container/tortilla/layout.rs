@@ -11,10 +11,10 @@ use bytes::Bytes;
 
 use super::chain::{ROOT, SampleChunks, chain_bytes, chunk_table, level_object};
 use super::header::{HEADER_SIZE, part_name};
-use crate::container::{LocalFile, OnDamage, RowSource};
+use crate::container::{LocalFile, OnDamage, RowSource, refuse_existing};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::AssetPath;
+use crate::model::{AssetPath, is_remote};
 use crate::raster::{ChunkLayout, chunk_layout};
 use crate::table::{ParquetOptions, write_parquet};
 
@@ -69,6 +69,20 @@ pub struct TortillaOptions {
     /// numbered from 1 (TORTILLA 0.5, "The Data Partition").
     #[serde(default)]
     pub text_form: bool,
+}
+
+impl TortillaOptions {
+    /// As [`BuildOptions::refuse_existing_target`](crate::container::BuildOptions::refuse_existing_target).
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for such a target, and for a device.
+    pub fn refuse_existing_target(&self) -> Result<()> {
+        // Names of parts are known when the samples are.
+        if self.part_bytes.is_some() || is_remote(&self.target) {
+            return Ok(());
+        }
+        refuse_existing(&self.target, self.overwrite)
+    }
 }
 
 /// A tortilla with all sizes known.

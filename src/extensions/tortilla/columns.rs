@@ -11,7 +11,7 @@ use arrow::error::ArrowError;
 use serde_json::Value as Json;
 
 use super::super::declared::{NAMES, type_of, value_of};
-use super::super::typed_text::{value_of_text, writing_of};
+use super::super::typed_text::{detect_notation, parse_cell};
 use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, RunNote, TortillaExtension,
     TortillaView, parse_options,
@@ -267,11 +267,11 @@ fn cast_to_declared_type(
     if column.lenient
         && let Some(texts) = array.as_string_opt::<i32>()
     {
-        let writing = writing_of(texts.iter());
+        let notation = detect_notation(texts.iter());
         let values: Vec<Value> = texts
             .iter()
             .map(|cell| {
-                cell.and_then(|cell| value_of_text(cell, dtype, writing))
+                cell.and_then(|cell| parse_cell(cell, dtype, notation))
                     .unwrap_or_default()
             })
             .collect();

@@ -16,7 +16,7 @@ use crate::text::Language;
 
 const THREAD_COUNTS: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const REQUEST_COUNTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
-const SILENCE_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
+const IDLE_TIMEOUTS_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
 const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
 /// Width of the label and of the choice, in points.
 const LABEL_WIDTH: f32 = 220.0;
@@ -146,8 +146,8 @@ impl SettingsDialog {
         choice_ui(
             ui,
             tr!("Stop waiting for a server after"),
-            &mut remote.silence_s,
-            &SILENCE_S,
+            &mut remote.idle_timeout_s,
+            &IDLE_TIMEOUTS_S,
             |seconds| format!("{seconds} s"),
         );
         choice_ui(

@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn another_document_resets_the_panels_but_keeps_the_options_of_extensions() {
         let mut panels = Panels::default();
-        panels.extensions.show("stac");
+        panels.extensions.select_extension("stac");
         panels.problems.selected = Some(3);
         panels.query.editor.append("WHERE split = 'test'");
         let facts = PanelFacts {

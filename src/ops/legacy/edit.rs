@@ -363,10 +363,10 @@ fn edit_nested(
         )));
     }
     let target = match &request.output {
-        Some(output) if !request.overwrite && output.symlink_metadata().is_ok() => {
-            return Err(Error::output_exists().at_path(output));
+        Some(output) => {
+            container::refuse_existing(output, request.overwrite)?;
+            output.clone()
         }
-        Some(output) => output.clone(),
         None => file.path().to_owned(),
     };
     let keys = ["path", "tortilla:id", "id"];

@@ -90,6 +90,7 @@ pub fn write_first_generation(
     options: &TortillaOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
+    options.refuse_existing_target()?;
     let whole = if options.text_form && is_taco_name(&options.target) {
         with_statistics(dataset, ctx)?
     } else {
@@ -451,6 +452,7 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
             .at_path(&request.input)
             .hint("choose another name"));
     }
+    request.options.refuse_existing_target()?;
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage(tr!("Choosing the samples"), None);

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::container::Format;
 use crate::export::{CatalogueDocument, escape_html, format_yaml_list, quote_yaml};
 use crate::model::{Address, Collection, Scheme};
-use crate::ops::command_line;
+use crate::ops::join_for_shell;
 
 /// Layout of the published files: plain, or that of a hosting service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -191,7 +191,7 @@ impl PublishLayout {
     /// Command lines that upload a folder with the layout's own client.
     pub(super) fn upload_commands(self, folder: &Path, repository: Option<&str>) -> Vec<String> {
         let repository = repository.unwrap_or("OWNER/NAME");
-        let folder = command_line([folder.display().to_string().as_str()]);
+        let folder = join_for_shell([folder.display().to_string().as_str()]);
         match self {
             Self::Store => Vec::new(),
             Self::HuggingFace => vec![

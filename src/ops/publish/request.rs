@@ -11,7 +11,7 @@ use super::layout::PublishLayout;
 use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::model::Address;
-use crate::ops::command_line;
+use crate::ops::join_for_shell;
 use crate::text::PrintableLine;
 
 /// Checks a dataset, and publishes it unless a check blocks that. Plain data;
@@ -111,7 +111,7 @@ impl PublishRequest {
         if self.overwrite {
             words.push("--overwrite".to_owned());
         }
-        Some(command_line(words.iter().map(String::as_str)))
+        Some(join_for_shell(words.iter().map(String::as_str)))
     }
 
     /// Address at which readers find the target; `None` for a local folder.

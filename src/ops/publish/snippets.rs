@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::container::ContainerReader;
 use crate::export::{ModuleOpening, TrainingFacts, module_code, python_code, training_code};
 use crate::model::Address;
-use crate::ops::command_line;
+use crate::ops::join_for_shell;
 
 /// Code for one reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ pub(super) fn snippets(
     let python = python_code(&[address.to_owned()], reader.info().format, Some(select));
     let opening = ModuleOpening::from_addresses(&[address.to_owned()]);
     let module = module_code(&opening, Some(select), &[]);
-    let word = command_line([address]);
+    let word = join_for_shell([address]);
     let studio =
         format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
     let mut found = vec![

@@ -225,9 +225,7 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
                 .at_path(&run.output);
             return Err(error.hint("choose another name"));
         }
-        if !request.overwrite && run.output.symlink_metadata().is_ok() {
-            return Err(Error::output_exists().at_path(&run.output));
-        }
+        container::refuse_existing(&run.output, request.overwrite)?;
     }
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let asked = MigrateRequest {

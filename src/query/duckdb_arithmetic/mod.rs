@@ -42,8 +42,8 @@ pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFram
     plan(frame.logical_plan).map(LazyFrame::from)
 }
 
-/// The columns of a result with the types that they have in DuckDB, and the names of those types
-/// for which the engine has others.
+/// The columns of a result with the types that they have in DuckDB, and for each column DuckDB's
+/// name of its type where the engine lacks that type.
 pub(super) fn typed_columns_of_result(
     frame: LazyFrame,
 ) -> PolarsResult<(SchemaRef, Vec<Option<String>>)> {

@@ -101,8 +101,9 @@ fn type_of_decimals(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The types of the columns of a query that state them without its rows, where the engine has
-/// others; `None` for other columns. Empty for queries that are no plain list of expressions.
+/// DuckDB's names of the column types of a query that follow from its expressions alone and that the
+/// engine lacks; `None` for other columns. Empty where the columns are not a list of expressions, as
+/// in `SELECT *`.
 pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String>> {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Functions of paths: their parts, the file's name and the folders around it.
+//! DuckDB's functions of file paths: `parse_path`, `parse_filename`, `parse_dirname` and
+//! `parse_dirpath`.
 
 use polars::prelude::*;
 
@@ -8,94 +9,106 @@ use super::{
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("parse_path", (1, 2), list_of_texts, |columns| {
-        text_lists_column(of_paths(columns, |path, reading| reading.parts(path))?)
+        text_lists_column(map_paths(columns, |path, syntax| syntax.parts(path))?)
     }),
     scalar("parse_filename", (1, 3), text, |columns| {
-        Ok(texts_column(of_paths(columns, |path, reading| {
-            reading.file_name(path).to_owned()
+        Ok(texts_column(map_paths(columns, |path, syntax| {
+            syntax.file_name(path).to_owned()
         })?))
     }),
+    // The top-level folder, unlike the shell command `dirname`.
     scalar("parse_dirname", (1, 2), text, |columns| {
-        Ok(texts_column(of_paths(columns, |path, reading| {
-            let first = reading.parts(path).into_iter().next();
-            let has_folder = path.contains(|letter| reading.separates(letter));
-            first.filter(|_| has_folder).unwrap_or_default()
+        Ok(texts_column(map_paths(columns, |path, syntax| {
+            syntax.top_folder(path)
         })?))
     }),
     scalar("parse_dirpath", (1, 2), text, |columns| {
-        Ok(texts_column(of_paths(columns, |path, reading| {
-            let end = path.rfind(|letter| reading.separates(letter));
+        Ok(texts_column(map_paths(columns, |path, syntax| {
+            let end = path.rfind(|letter| syntax.is_separator(letter));
             path[..end.unwrap_or(0)].to_owned()
         })?))
     }),
 ];
 
-/// How a path is read.
+/// The options of these functions.
 struct PathSyntax {
-    slash: bool,
-    backslash: bool,
-    /// The name of a file is given without its ending.
-    trims_ending: bool,
+    slash_separates: bool,
+    backslash_separates: bool,
+    /// File names are given without their extension.
+    trims_extension: bool,
 }
 
 impl PathSyntax {
-    /// By the arguments behind the path: the name of the separator, and whether the ending is
-    /// taken off.
+    /// From the arguments after the path, in any order: the name of the separator, and whether to
+    /// trim the extension. Other names of separators mean both separators, as in DuckDB.
     fn from_options(options: &[&str]) -> Self {
         let separator = options
             .iter()
             .find(|option| !matches!(**option, "true" | "false"));
         let system = std::path::MAIN_SEPARATOR;
-        let (slash, backslash) = match separator.copied() {
+        let (slash_separates, backslash_separates) = match separator.copied() {
             Some("forward_slash") => (true, false),
             Some("backslash") => (false, true),
             Some("system") => (system == '/', system == '\\'),
             _ => (true, true),
         };
         Self {
-            slash,
-            backslash,
-            trims_ending: options.contains(&"true"),
+            slash_separates,
+            backslash_separates,
+            trims_extension: options.contains(&"true"),
         }
     }
 
-    fn separates(&self, letter: char) -> bool {
-        (self.slash && letter == '/') || (self.backslash && letter == '\\')
+    fn is_separator(&self, letter: char) -> bool {
+        (self.slash_separates && letter == '/') || (self.backslash_separates && letter == '\\')
     }
 
-    /// The folders and the file; a separator at the beginning is a part, too.
+    /// The names of the folders and of the file; a separator at the beginning is a part, too.
     fn parts(&self, path: &str) -> Vec<String> {
-        let root = path.chars().next().filter(|first| self.separates(*first));
+        let root = path
+            .chars()
+            .next()
+            .filter(|first| self.is_separator(*first));
         let names = path
-            .split(|letter| self.separates(letter))
+            .split(|letter| self.is_separator(letter))
             .filter(|name| !name.is_empty())
             .map(str::to_owned);
         root.map(String::from).into_iter().chain(names).collect()
     }
 
+    /// The first part of a path; empty for a file name alone.
+    fn top_folder(&self, path: &str) -> String {
+        let has_folder = path.contains(|letter| self.is_separator(letter));
+        let first = self.parts(path).into_iter().next();
+        first.filter(|_| has_folder).unwrap_or_default()
+    }
+
     fn file_name<'a>(&self, path: &'a str) -> &'a str {
         let name = path
-            .rsplit(|letter| self.separates(letter))
+            .rsplit(|letter| self.is_separator(letter))
             .next()
             .unwrap_or_default();
         match name.rfind('.') {
-            Some(dot) if self.trims_ending => &name[..dot],
+            Some(dot) if self.trims_extension => &name[..dot],
             _ => name,
         }
     }
 }
 
-/// The results of a function of the path of each row, which the other arguments say how to read.
-fn of_paths<R>(
+/// Applies a function to the path of each row, which is the first argument, and to the options in
+/// the other arguments.
+fn map_paths<R>(
     columns: &[Column],
-    of: impl Fn(&str, &PathSyntax) -> R,
+    function: impl Fn(&str, &PathSyntax) -> R,
 ) -> PolarsResult<Vec<Option<R>>> {
-    let read =
-        |path: &str, options: &[&str]| Ok(Some(of(path, &PathSyntax::from_options(options))));
+    let apply =
+        |path: &str, options: &[&str]| Ok(Some(function(path, &PathSyntax::from_options(options))));
     match columns.len() {
-        1 => of_texts(columns, |[path]| read(path, &[])),
-        2 => of_texts(columns, |[path, option]| read(path, &[option])),
-        _ => of_texts(columns, |[path, one, other]| read(path, &[one, other])),
+        1 => of_texts(columns, |[path]| apply(path, &[])),
+        2 => of_texts(columns, |[path, option]| apply(path, &[option])),
+        _ => of_texts(columns, |[path, first, second]| {
+            apply(path, &[first, second])
+        }),
     }
 }
 
@@ -111,6 +124,11 @@ mod tests {
         assert_eq!(parts(r"a\b/c", &["backslash"]), ["a", "b/c"]);
         assert_eq!(parts(r"\a\b", &[]), [r"\", "a", "b"]);
         assert!(parts("", &[]).is_empty());
+        let top = |path| PathSyntax::from_options(&[]).top_folder(path);
+        assert_eq!(
+            ["/a/b.tif", "a/b/c", "a/", "a", ""].map(top),
+            ["/", "a", "a", "", ""]
+        );
         let name = |path: &'static str, options: &[&str]| {
             PathSyntax::from_options(options).file_name(path)
         };

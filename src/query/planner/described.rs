@@ -22,7 +22,7 @@ impl Planner<'_> {
             _ => Vec::new(),
         };
         let described = typed_columns_of_result(self.plan_argument(args, ctes)?)
-            .and_then(|(schema, wide)| catalogue::describe_columns(&schema, &written, wide));
+            .and_then(|(schema, planned)| catalogue::describe_columns(&schema, &written, planned));
         described
             .map(IntoLazy::lazy)
             .map_err(|error| engine_error(&error))

@@ -218,11 +218,11 @@ impl Object {
     ) -> Result<UploadAnswer, (RequestFault, Duration)> {
         let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
-        let patience = remote_access().limits.patience();
+        let idle_timeout = remote_access().limits.idle_timeout();
         let most = if ask.is_long {
-            patience * LONG
+            idle_timeout * LONG
         } else {
-            patience + patience.mul_f64(ask.body.len() as f64 / PACE as f64)
+            idle_timeout + idle_timeout.mul_f64(ask.body.len() as f64 / PACE as f64)
         };
         let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
             Ok(outcome) => outcome,

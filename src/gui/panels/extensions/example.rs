@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::state::{Added, ExtensionPreview, ExtensionsPanel};
+use super::state::{AddedColumn, ExtensionPreview, ExtensionsPanel, PreviewKey};
 use super::targets::TargetGroup;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, ExtensionEntry, builtin};
@@ -44,7 +44,8 @@ pub fn example_of(
         root: Arc::new(one),
     };
     let registry = builtin();
-    let there = extensions::clashes(&small, calls, &registry)?;
+    // Of the whole dataset: other roots may have columns that the first one lacks.
+    let clashes = extensions::find_column_clashes(dataset, calls, &registry)?;
     let started = Instant::now();
     // Programs that the user has not agreed to are not started for the preview; their columns show
     // nulls. Others try one sample.
@@ -58,30 +59,32 @@ pub fn example_of(
         }
     }
     let run = extensions::run(&small, &shown, &registry, ctx)?;
-    let root_s = started.elapsed().as_secs_f64();
+    let seconds_per_root = started.elapsed().as_secs_f64();
     let mut columns = Vec::new();
     for (level, made) in run.columns.iter().enumerate() {
         for column in made {
             let value = column.values.iter().find(|value| !value.is_null());
-            columns.push(Added {
+            columns.push(AddedColumn {
                 level: Some(level),
                 name: column.field.name.clone(),
-                kind: dtype_name(&column.field.dtype),
+                type_name: dtype_name(&column.field.dtype),
                 example: value.map_or("null".into(), |value| {
                     value_text(value, &column.field.dtype)
                 }),
-                there: there.contains(&format!("level{level} {}", column.field.name)),
+                exists: clashes
+                    .iter()
+                    .any(|clash| clash.level == level && clash.column == column.field.name),
             });
         }
     }
     for (key, value) in &run.collection {
-        let there = dataset.collection.get(key).is_some();
-        columns.push(Added {
+        let exists = dataset.collection.get(key).is_some();
+        columns.push(AddedColumn {
             level: None,
             name: key.clone(),
-            kind: "JSON".into(),
+            type_name: "JSON".into(),
             example: value.to_string(),
-            there,
+            exists,
         });
     }
     let failures = run
@@ -95,7 +98,7 @@ pub fn example_of(
         root: root.id.to_string(),
         failures,
         bytes,
-        root_s,
+        seconds_per_root,
     })
 }
 
@@ -177,23 +180,22 @@ fn find_shown_example(
     let Some(draft) = document.draft() else {
         return Ok((calls, None, None));
     };
-    let agreed = extensions::programs_in(&calls).is_empty();
-    let key = (
-        cx.document_key(),
-        serde_json::to_string(&calls).unwrap_or_default(),
-        agreed,
-    );
-    let state = &mut panel.example;
+    let key = PreviewKey {
+        document: cx.document_key(),
+        calls: calls.clone(),
+        programs_agreed: extensions::programs_in(&calls).is_empty(),
+    };
+    let preview = &mut panel.preview;
     if !calls.is_empty() {
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
-        state.slot.update(
+        preview.update(
             cx.jobs,
             key.clone(),
             tr!("Example of the columns"),
             move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)),
         );
     }
-    Ok(match state.slot.get(&key) {
+    Ok(match preview.get(&key) {
         Some(Ok(example)) => (calls, Some(example.clone()), None),
         Some(Err(error)) => (calls, None, Some(error.to_string())),
         None => (calls, None, None),
@@ -255,7 +257,7 @@ pub fn columns_ui(
             .show(ui, |ui| note_ui(ui, &note));
     }
     let Some(example) = example else { return };
-    let groups = panel.groups().clone();
+    let groups = panel.groups.clone();
     let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
     let registry = panel.registry.entries();
     if let Some(call) = calls.iter().find(|call| call_lacks_times(registry, call)) {
@@ -301,7 +303,7 @@ pub fn columns_ui(
             font::mono(11.0),
             t.tx3,
         );
-        let color = if added.there { t.warn } else { t.tx };
+        let color = if added.exists { t.warn } else { t.tx };
         paint::text_left(
             painter,
             cut_row(row, 0.07, 0.42),
@@ -312,7 +314,7 @@ pub fn columns_ui(
         paint::text_left(
             painter,
             cut_row(row, 0.42, 0.62),
-            &added.kind,
+            &added.type_name,
             font::mono(11.0),
             t.tx3,
         );
@@ -343,7 +345,7 @@ pub fn columns_ui(
         }
         response.on_hover_text(theme::rich_text(format!(
             "{} {}: {}",
-            added.name, added.kind, added.example
+            added.name, added.type_name, added.example
         )));
     }
     let programs = extensions::programs_in(&calls);
@@ -409,7 +411,7 @@ pub fn foot_ui(
             example
                 .columns
                 .iter()
-                .any(|added| added.there && added.level.is_some())
+                .any(|added| added.exists && added.level.is_some())
         });
     let replace = panel.replace;
     let running = cx.studio.is_extending();
@@ -433,12 +435,12 @@ pub fn foot_ui(
                     ui.spacing_mut().item_spacing.y = 2.0;
                     if let Ok((calls, Some(example), _)) = &found {
                         let roots = document.rows(0) as f64;
-                        let samples = count_target_samples(panel.groups(), calls);
+                        let samples = count_target_samples(&panel.groups, calls);
                         // Duration of one root times the roots, divided by the processors.
                         let cores =
                             std::thread::available_parallelism().map_or(1, usize::from) as f64;
                         let time = std::time::Duration::from_secs_f64(
-                            (example.root_s * roots / cores).clamp(0.0, 1e9),
+                            (example.seconds_per_root * roots / cores).clamp(0.0, 1e9),
                         );
                         let (samples, time) = (
                             counted_texts::format_samples(samples),
@@ -473,8 +475,8 @@ pub fn foot_ui(
                         .name(tr!("Run extensions"));
                     let (is_pending, is_blocked) =
                         (matches!(found, Ok((_, None, None))), blocked.is_some());
-                    let keyed = panel.run_asked && !is_blocked;
-                    panel.run_asked &= is_pending;
+                    let keyed = panel.run_when_ready && !is_blocked;
+                    panel.run_when_ready &= is_pending;
                     if (ui.add(button.with_disabled_reason(blocked)).clicked() || keyed)
                         && let Ok((calls, _, _)) = found
                     {
@@ -487,4 +489,39 @@ pub fn foot_ui(
                 });
             });
         });
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::*;
+    use crate::model::{FieldSpec, Sample, Value};
+
+    #[test]
+    fn a_column_that_only_a_later_root_has_exists_in_the_preview() {
+        let mut image = Sample::new_file("image", "/x", 1);
+        let first = Sample::new_folder("a", Tortilla::new(vec![image.clone()]));
+        image.values = Arc::from([Value::text("test")]);
+        let with_split = Tortilla {
+            schema: Arc::from([FieldSpec::new("split", DataType::Utf8)]),
+            samples: vec![image],
+        };
+        let later = Sample::new_folder("b", with_split);
+        let dataset = Dataset {
+            root: Tortilla::new(vec![first, later]).into(),
+            ..Dataset::default()
+        };
+        let calls: Vec<ExtensionCall> = serde_json::from_value(serde_json::json!([
+            { "extension": "split", "options": { "value": "train" }, "target": { "level": 1 } }
+        ]))
+        .expect("calls");
+        let preview = example_of(&dataset, &calls, &JobContext::default()).expect("a preview");
+        let columns: Vec<_> = preview
+            .columns
+            .iter()
+            .map(|added| (added.level, added.name.as_str(), added.exists))
+            .collect();
+        assert_eq!(columns, [(Some(1), "split", true)]);
+    }
 }

@@ -72,7 +72,7 @@ fn refresh(panel: &mut ExtensionsPanel, cx: &mut PanelContext<'_>, document: &Do
         }
         panel.groups = groups;
     }
-    let (groups, rasters) = (panel.groups.clone(), panel.rasters.clone());
+    let (groups, rasters) = (panel.groups.clone(), panel.may_be_raster.clone());
     for entry in panel.registry.entries() {
         if let Some(choice) = panel
             .choices
@@ -103,23 +103,23 @@ fn refresh_rasters(
         draft.dataset().clone(),
         panel.groups.clone(),
     );
-    panel.rasters_read.update(
+    panel.raster_check.update(
         cx.jobs,
         wanted.clone(),
         tr!("Look for rasters"),
         move |ctx| Ok(Arc::new(targets::raster_groups(&dataset, &groups, ctx)?)),
     );
-    let found = match panel.rasters_read.get(&wanted) {
-        Some(Ok(found)) if *found != panel.rasters => found.clone(),
+    let found = match panel.raster_check.get(&wanted) {
+        Some(Ok(found)) if *found != panel.may_be_raster => found.clone(),
         _ => return,
     };
-    let before = std::mem::replace(&mut panel.rasters, found);
+    let before = std::mem::replace(&mut panel.may_be_raster, found);
     for entry in panel.registry.entries() {
         let Some(choice) = panel.choices.get_mut(entry.name).filter(|choice| choice.on) else {
             continue;
         };
         if choice.ticked == first_ticks(entry, choice, &panel.groups, &before) {
-            choice.ticked = first_ticks(entry, choice, &panel.groups, &panel.rasters);
+            choice.ticked = first_ticks(entry, choice, &panel.groups, &panel.may_be_raster);
         }
     }
 }
@@ -566,7 +566,7 @@ fn place_target_column(row: Rect, after: usize, each: f32) -> Rect {
     Rect::from_min_max(pos2(right - each, row.top()), pos2(right, row.bottom()))
 }
 
-/// What the range of an extension is read for, as it is chosen now.
+/// The request for the pixel range of an extension with its options as typed now.
 fn pixel_range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> PixelRangeRequest {
     let choice = panel.choices.get(entry.name);
     PixelRangeRequest {
@@ -579,7 +579,7 @@ fn pixel_range_request(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> Pixel
 fn list_ticks(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> Vec<bool> {
     let choice = panel.choices.get(entry.name).cloned().unwrap_or_default();
     if choice.ticked.is_empty() {
-        first_ticks(entry, &choice, &panel.groups, &panel.rasters)
+        first_ticks(entry, &choice, &panel.groups, &panel.may_be_raster)
     } else {
         choice.ticked
     }
@@ -588,10 +588,10 @@ fn list_ticks(panel: &ExtensionsPanel, entry: &ExtensionEntry) -> Vec<bool> {
 /// Takes low and high from the pixels that were read into the options of the extension that they
 /// were read for, unless its options were changed meanwhile.
 fn take_range(panel: &mut ExtensionsPanel) {
-    let Some(request) = panel.range.key().cloned() else {
+    let Some(request) = panel.pixel_range.key().cloned() else {
         return;
     };
-    let Some(outcome) = panel.range.take() else {
+    let Some(outcome) = panel.pixel_range.take() else {
         return;
     };
     let entry = panel
@@ -610,7 +610,7 @@ fn take_range(panel: &mut ExtensionsPanel) {
         Err(error) if error.is_cancelled() => return,
         Err(error) => error.to_string(),
     };
-    panel.range_error = Some((request.extension, error));
+    panel.pixel_range_error = Some((request.extension, error));
 }
 
 fn fill_range(panel: &mut ExtensionsPanel, extension: &str, (low, high): (f64, f64)) {
@@ -636,7 +636,7 @@ fn range_ui(
     let Some(draft) = document.draft() else {
         return;
     };
-    let pending = panel.range.is_pending();
+    let pending = panel.pixel_range.is_pending();
     ui.horizontal(|ui| {
         let reason = pending.then_some(tr!("The pixels are being read"));
         let button = Button::secondary(tr!("Take low and high from the data"))
@@ -654,9 +654,9 @@ fn range_ui(
                 .filter_map(|band| band.parse().ok())
                 .collect();
             let dataset = draft.dataset().clone();
-            panel.range_error = None;
+            panel.pixel_range_error = None;
             panel
-                .range
+                .pixel_range
                 .update(cx.jobs, request, tr!("Range of the values"), move |ctx| {
                     value_range(&dataset, &calls, &bands, ctx)
                 });
@@ -665,7 +665,7 @@ fn range_ui(
             widgets::spinner(ui, 14.0);
         }
     });
-    if let Some((extension, error)) = &panel.range_error
+    if let Some((extension, error)) = &panel.pixel_range_error
         && *extension == entry.name
     {
         widgets::note_ui(ui, &widgets::FieldNote::Warning(error.clone()));
@@ -743,10 +743,10 @@ mod tests {
         let request = pixel_range_request(panel, &entry);
         let jobs = Jobs::quiet();
         panel
-            .range
+            .pixel_range
             .update(&jobs, request, "range", |_| Ok(Some((1.0, 9.0))));
         change(panel);
-        while panel.range.key().is_some() {
+        while panel.pixel_range.key().is_some() {
             take_range(panel);
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -759,10 +759,12 @@ mod tests {
     #[test]
     fn a_range_goes_to_the_extension_that_it_was_read_for() {
         let mut panel = ExtensionsPanel::default();
-        read_range(&mut panel, "histogram", |panel| panel.show("stac"));
+        read_range(&mut panel, "histogram", |panel| {
+            panel.select_extension("stac")
+        });
         assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("1"));
         assert_eq!(typed_low(&panel, "stac"), None);
-        assert_eq!(panel.range_error, None);
+        assert_eq!(panel.pixel_range_error, None);
     }
 
     #[test]
@@ -773,6 +775,6 @@ mod tests {
             choice.typed.insert("low".to_owned(), "-5".to_owned());
         });
         assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("-5"));
-        assert!(panel.range_error.is_some(), "and the range has an error");
+        assert!(panel.pixel_range_error.is_some(), "and the range has an error");
     }
 }

@@ -45,7 +45,7 @@ fn load(folder: &Path, name: &str) -> Result<Vec<ExtensionCall>, String> {
     })?;
     serde_json::from_slice(&text).map_err(|error| {
         tr!(
-            "{path} is no recipe: {error}.",
+            "{path} is not a recipe: {error}.",
             path = path.display(),
             error
         )
@@ -75,7 +75,7 @@ impl RecipesState {
     /// Lists the recipes, and again after one was saved.
     fn update_names(&mut self, jobs: &Jobs) {
         self.names
-            .update(jobs, self.saved, tr!("List the recipes"), |_| {
+            .update(jobs, self.saved_count, tr!("List the recipes"), |_| {
                 Ok(folder().map_or(Vec::new(), |folder| list_names(&folder)))
             });
     }
@@ -84,7 +84,7 @@ impl RecipesState {
     fn start_loading(&mut self, jobs: &Jobs, name: String, choices_version: u64) {
         let wanted = name.clone();
         let key = (name, choices_version);
-        self.loaded
+        self.loading
             .update(jobs, key, tr!("Read a recipe"), move |_| {
                 Ok(folder().and_then(|folder| load(&folder, &wanted)))
             });
@@ -92,26 +92,26 @@ impl RecipesState {
 
     fn start_saving(&mut self, jobs: &Jobs, name: String, calls: Vec<ExtensionCall>) {
         let wanted = name.clone();
-        self.written
+        self.saving
             .update(jobs, name, tr!("Save a recipe"), move |_| {
                 Ok(folder().and_then(|folder| save(&folder, &wanted, &calls)))
             });
     }
 
-    /// Shows what became of the recipe that was written.
-    fn take_written(&mut self) {
-        let Some(name) = self.written.key().cloned() else {
+    /// Takes the outcome of saving a recipe.
+    fn take_saved(&mut self) {
+        let Some(name) = self.saving.key().cloned() else {
             return;
         };
-        match take_result(&mut self.written) {
+        match take_result(&mut self.saving) {
             None => {}
             Some(Ok(())) => {
                 // Another name may be typed by now.
-                if self.naming.as_deref().map(str::trim) == Some(name.as_str()) {
-                    (self.current, self.naming) = (name, None);
+                if self.new_name.as_deref().map(str::trim) == Some(name.as_str()) {
+                    (self.current, self.new_name) = (name, None);
                 }
                 self.error = None;
-                self.saved += 1;
+                self.saved_count += 1;
             }
             Some(Err(error)) => self.error = Some(error),
         }
@@ -119,8 +119,8 @@ impl RecipesState {
 
     /// The recipe that was read, with its name and the version of the choices that it replaces.
     fn take_loaded(&mut self) -> Option<(String, u64, Vec<ExtensionCall>)> {
-        let (name, version) = self.loaded.key()?.clone();
-        match take_result(&mut self.loaded)? {
+        let (name, version) = self.loading.key()?.clone();
+        match take_result(&mut self.loading)? {
             Ok(calls) => Some((name, version, calls)),
             Err(error) => {
                 self.error = Some(error);
@@ -139,7 +139,7 @@ fn take_result<K, T>(value: &mut AsyncValue<K, Result<T, String>>) -> Option<Res
 /// Draws the recipe line.
 pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
     let calls = panel.calls();
-    panel.recipes.take_written();
+    panel.recipes.take_saved();
     panel.recipes.update_names(jobs);
     if let Some((name, version, calls)) = panel.recipes.take_loaded() {
         panel.adopt_recipe(name, version, &calls);
@@ -156,7 +156,7 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
             ui.spacing_mut().item_spacing.y = 4.0;
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
-                if let Some(name) = &mut panel.recipes.naming {
+                if let Some(name) = &mut panel.recipes.new_name {
                     let width = ui.available_width() - 94.0;
                     let field = TextField::new(tr!("Recipe name"), name)
                         .hide_label()
@@ -164,7 +164,7 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
                     let response = field.hint(tr!("Name of the recipe")).show(ui);
                     let entered = response.lost_focus()
                         && ui.input(|input| input.key_pressed(egui::Key::Enter));
-                    let saving = panel.recipes.written.is_pending();
+                    let saving = panel.recipes.saving.is_pending();
                     let saving = saving.then_some(tr!("The recipe is being saved"));
                     let keep = ui
                         .add(
@@ -181,7 +181,7 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
                         let name = name.trim().to_owned();
                         panel.recipes.start_saving(jobs, name, calls.clone());
                     } else if drop {
-                        panel.recipes.naming = None;
+                        panel.recipes.new_name = None;
                     }
                     return;
                 }
@@ -215,7 +215,7 @@ pub fn ui(ui: &mut Ui, panel: &mut ExtensionsPanel, jobs: &Jobs) {
                     )
                     .clicked()
                 {
-                    panel.recipes.naming = Some(panel.recipes.current.clone());
+                    panel.recipes.new_name = Some(panel.recipes.current.clone());
                 }
             });
             if let Some(error) = &panel.recipes.error {

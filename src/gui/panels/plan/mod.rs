@@ -22,7 +22,7 @@ use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::ops::plan::{Engine, PlanStatus, SubmitRequest, plan_status};
-use crate::ops::{Operation, command_line};
+use crate::ops::{Operation, join_for_shell};
 use crate::studio::Command;
 use state::{EngineChoice, ShownPlan};
 use throughput::Throughput;
@@ -328,7 +328,7 @@ fn submit_ui(
 /// Equivalent command lines, for this machine or with an engine.
 fn commands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &PlanStatus) {
     let t = theme::tokens(ui);
-    let place = command_line([folder.display().to_string().as_str()]);
+    let place = join_for_shell([folder.display().to_string().as_str()]);
     let part = cx
         .session
         .plan
@@ -427,7 +427,7 @@ fn engine_words(cx: &PanelContext<'_>) -> String {
 /// Appends an option of the command line unless its value is empty.
 fn append_option(words: &mut String, option: &str, value: &str) {
     if !value.trim().is_empty() {
-        words.push_str(&format!(" {option} {}", command_line([value.trim()])));
+        words.push_str(&format!(" {option} {}", join_for_shell([value.trim()])));
     }
 }
 

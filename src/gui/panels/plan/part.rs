@@ -12,7 +12,7 @@ use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, paint};
 use crate::model::SamplePath;
-use crate::ops::command_line;
+use crate::ops::join_for_shell;
 use crate::ops::plan::{AttemptState, PartState, PartStatus, RunRequest, log_tail};
 use crate::studio::{Command, RowRef};
 
@@ -85,7 +85,7 @@ impl Panel for PartPanel {
                         log_ui(ui, cx, &lines);
                         let command = format!(
                             "taco-studio plan run {} --part {}",
-                            command_line([folder.display().to_string().as_str()]),
+                            join_for_shell([folder.display().to_string().as_str()]),
                             part.number
                         );
                         ui.horizontal(|ui| {
