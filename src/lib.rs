@@ -15,6 +15,7 @@
 //! | [`folders`] | the user's folders that the studio writes into by itself |
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
 //! | [`file_lock`] | locks of files and folders between processes |
+//! | [`work_files`] | temporary files and folders: names, locks, leftovers of stopped processes |
 //! | [`files`] | opening regular files, and members within the folder of their dataset |
 //! | [`handles`] | open files of this machine: a bounded number of handles |
 //! | [`zip_format`] | structures of ZIP archives: directory, headers, records |
@@ -153,4 +154,5 @@ pub mod unpack;
 pub mod validate;
 #[cfg(windows)]
 pub mod windows_api;
+pub mod work_files;
 pub mod zip_format;

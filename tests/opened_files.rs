@@ -301,13 +301,13 @@ fn is_allowed(path: &str, workspace: &str) -> bool {
         .expect("a folder")
         .display()
         .to_string();
-    let copies = std::env::temp_dir()
-        .join("taco-studio-")
-        .display()
-        .to_string();
+    // Its own copies, and the folder in which it looks for those of stopped processes.
+    let temporary = std::env::temp_dir();
+    let copies = temporary.join(".taco-studio-work.").display().to_string();
     path.starts_with(workspace)
         || path.starts_with(&program)
         || path.starts_with(&copies)
+        || Path::new(path) == temporary
         || SYSTEM.iter().any(|start| path.starts_with(start))
 }
 

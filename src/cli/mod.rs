@@ -93,7 +93,7 @@ pub fn run(arguments: Arguments) -> Invocation {
         return Invocation::Done(error.exit_code());
     }
     let Some(verb) = arguments.verb else {
-        crate::container::remove_abandoned_work();
+        crate::work_files::remove_abandoned_work();
         return Invocation::Window(arguments.window);
     };
     if let Verb::Doctor { json } = verb {

@@ -33,8 +33,7 @@ pub use replacement::{Replacement, clear_interrupted, restore_interrupted};
 use scratch::CreatedFolders;
 pub(super) use scratch::is_being_edited;
 pub use scratch::{
-    DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, remove_abandoned_work,
-    restore_aside,
+    DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside,
 };
 
 /// A file being written.

@@ -55,8 +55,8 @@ pub use assembly_file::{decode_assembly, encode_assembly};
 pub use atomic_write::{
     DatasetLock, DocumentFolder, ObjectFolder, ObjectSet, PartialFile, PartialFolder, Replacement,
     Scratch, Sent, Staging, aside_of, check_space, clear_interrupted, foreign_in,
-    has_interrupted_edit, lock_dataset, refuse_existing, remove_abandoned_work, restore_aside,
-    restore_interrupted, write_document,
+    has_interrupted_edit, lock_dataset, refuse_existing, restore_aside, restore_interrupted,
+    write_document,
 };
 pub use collection_file::{
     check_json, field_schema_of, find_description, parse_collection, read_collection,

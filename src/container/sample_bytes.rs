@@ -282,9 +282,9 @@ impl SourceCheck {
     /// Ends the check: verifies that the containers are unchanged. Returns the damaged samples.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when a container was modified meanwhile.
-    pub fn finish(self) -> Result<Vec<String>> {
-        self.0.finish()
+    /// [`Kind::Changed`] when a container was modified meanwhile; cancellation.
+    pub fn finish(self, ctx: &JobContext) -> Result<Vec<String>> {
+        self.0.finish(ctx)
     }
 }
 
@@ -310,14 +310,20 @@ impl CopySources {
     /// none unless damage is permitted.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when a container or file was modified, or the dataset replaced or changed.
-    pub fn finish(self) -> Result<Vec<String>> {
+    /// [`Kind::Changed`] when a container or file was modified, or the dataset replaced or changed;
+    /// cancellation.
+    pub fn finish(self, ctx: &JobContext) -> Result<Vec<String>> {
         self.version.expect_unchanged()?;
         let remote_files = self
             .remote_files
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        expect_versions(&remote_files.into_iter().collect::<Vec<_>>())?;
+        // One file is compared in the stage of its copy, which may be one of many.
+        if remote_files.len() > 1 {
+            let count = remote_files.len() as u64;
+            ctx.stage(tr!("Checking the sources for changes"), Some(count));
+        }
+        expect_versions(&remote_files.into_iter().collect::<Vec<_>>(), ctx)?;
         let containers = self
             .containers
             .into_inner()
@@ -882,7 +888,7 @@ pub fn stream_asset(
     let source = RowSource::asset(asset.clone(), asset_size(asset)?);
     let sources = CopySources::new(on_damage);
     sources.stream(&source, &|| asset.to_string(), ctx, sink)?;
-    sources.finish()
+    sources.finish(ctx)
 }
 
 /// Copies an asset into a new file, which appears complete or not at all. Returns the damaged
@@ -959,7 +965,10 @@ mod tests {
         overwrite(&path, &bytes);
         read(&sources, 1).expect("reads");
         assert_eq!(
-            sources.finish().expect_err("was overwritten").kind(),
+            sources
+                .finish(&JobContext::default())
+                .expect_err("was overwritten")
+                .kind(),
             Kind::Changed
         );
         // Different bytes: the first read of them fails.
@@ -998,7 +1007,9 @@ mod tests {
                 "{read:?}"
             );
             assert_eq!(
-                sources.finish().expect("nobody wrote"),
+                sources
+                    .finish(&JobContext::default())
+                    .expect("nobody wrote"),
                 if passes { vec![name()] } else { Vec::new() }
             );
         }

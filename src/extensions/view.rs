@@ -1,9 +1,8 @@
 //! The input of an extension: ids, values and data of a sample or level, and properties of the
 //! raster that are read once and shared.
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-use tempfile::TempPath;
 
 use super::{ComputedColumn, RunNote};
 use crate::container;
@@ -11,6 +10,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
 use crate::raster::{self, RasterCount, RasterInfo, RasterSource, VariableRead, VectorPlace};
+use crate::work_files::WorkFile;
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -32,7 +32,7 @@ struct ViewFacts {
     info: OnceLock<Arc<RasterInfo>>,
     tally: Mutex<Option<Arc<RasterCount>>>,
     /// Temporary file with in-memory data, for programs that need a file.
-    copy: OnceLock<TempPath>,
+    copy: OnceLock<WorkFile>,
     remarks: Mutex<Remarks>,
 }
 
@@ -201,16 +201,14 @@ impl<'a> SampleView<'a> {
             }
             Payload::Bytes(bytes) => {
                 if let Some(copy) = self.facts.copy.get() {
-                    return Ok(AssetPath::file(copy.to_path_buf()));
+                    return Ok(AssetPath::file(copy.path().to_owned()));
                 }
-                let temporary = std::env::temp_dir();
-                let file = tempfile::Builder::new()
-                    .prefix("taco-studio-")
-                    .tempfile()
-                    .io_at("make a temporary file", &temporary)?;
-                std::fs::write(file.path(), bytes).io_at("write a temporary file", file.path())?;
-                let copy = self.facts.copy.get_or_init(|| file.into_temp_path());
-                Ok(AssetPath::file(copy.to_path_buf()))
+                let written = WorkFile::create("", |file| {
+                    file.write_all(bytes)
+                        .io_at("write into the temporary folder", std::env::temp_dir())
+                })?;
+                let copy = self.facts.copy.get_or_init(|| written);
+                Ok(AssetPath::file(copy.path().to_owned()))
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
 use crate::raster::{self, PixelNumber, RasterSource};
 use crate::table::LevelTable;
+use crate::work_files::WorkFile;
 
 /// Which chunk of which sample. Plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -291,14 +292,11 @@ fn decode(chunk: &SampleChunk, place: AssetPath, ctx: &JobContext) -> Result<Chu
         });
     }
     // A file of its own for the decoder, gone when it is done.
-    let mut file = tempfile::Builder::new()
-        .prefix("taco-studio-chunk-")
-        .suffix(".tif")
-        .tempfile()
-        .map_err(|error| Error::io("make a temporary file", Path::new("."), error))?;
+    let file = WorkFile::create(".tif", |file| {
+        file.write_all(&raster::lone_chunk(layout, &stored))
+            .io_at("write into the temporary folder", std::env::temp_dir())
+    })?;
     let path = file.path().to_owned();
-    file.write_all(&raster::lone_chunk(layout, &stored))
-        .io_at("write the chunk", &path)?;
     ctx.check()?;
     let bytes = raster::stored_values(&RasterSource::member(AssetPath::file(path)), shape, width)?;
     raster::close_idle();

@@ -632,7 +632,7 @@ fn rewrite(
         ctx.step(1);
         Ok(Some((*size, done)))
     })?;
-    let damaged: HashSet<String> = sources.finish()?.into_iter().collect();
+    let damaged: HashSet<String> = sources.finish(ctx)?.into_iter().collect();
     let mut optimised = Optimised::default();
     let mut tiffs: Vec<HashSet<usize>> = vec![HashSet::new(); assembly.levels.len()];
     for (&(depth, row), done) in files.iter().zip(&done) {

@@ -58,6 +58,16 @@ pub(super) fn find_files(
     Ok((walk.files, walk.left_out))
 }
 
+/// The path of a file below the source, in a folder `above`.
+fn path_below(above: &str, name: &str) -> String {
+    let composed = in_nfc(name);
+    if above.is_empty() {
+        composed.into_owned()
+    } else {
+        format!("{above}/{composed}")
+    }
+}
+
 /// The files of one shard of WebDataset.
 struct Shard {
     /// The folder that its files are in; empty for that of the shard.
@@ -88,7 +98,7 @@ impl FolderWalk<'_> {
         names.sort();
         let beside: NamesBeside = names.iter().filter_map(|name| name.to_str()).collect();
         let known = names.iter().filter_map(|name| name.to_str());
-        let mut shards = self.read_shards(folder, known.filter(|name| is_data(name)))?;
+        let mut shards = self.read_shards(folder, above, known.filter(|name| is_data(name)))?;
         for name in &names {
             let path = folder.join(name);
             let Some(text) = name.to_str() else {
@@ -96,12 +106,7 @@ impl FolderWalk<'_> {
                     .push(format!("{}: its name is not Unicode", path.display()));
                 continue;
             };
-            let composed = in_nfc(text);
-            let below = if above.is_empty() {
-                composed.into_owned()
-            } else {
-                format!("{above}/{composed}")
-            };
+            let below = path_below(above, text);
             match reason_left_out(text, &below, &beside, self.exclude) {
                 Some(reason) => self.left_out.push(reason),
                 None => match shards.remove(text) {
@@ -138,27 +143,34 @@ impl FolderWalk<'_> {
         Ok(())
     }
 
-    /// The shards among the names of a folder, by name. None where one can't be read, or two have a
-    /// file at one path: then each archive is a sample.
+    /// The shards among the names of a folder, by name, but for those that are excluded. None, with
+    /// a warning, where one can't be read, or two have a file at one path: then each archive is a
+    /// sample.
     fn read_shards<'a>(
         &self,
         folder: &Path,
+        above: &str,
         names: impl Iterator<Item = &'a str>,
     ) -> Result<BTreeMap<&'a str, Shard>> {
         let (mut found, mut paths) = (BTreeMap::new(), HashSet::new());
         for (name, family) in shards_among(names) {
             let path = folder.join(name);
-            if !is_archive(&path) {
+            if is_excluded(&path_below(above, name), self.exclude) || !is_archive(&path) {
                 continue;
             }
             let (files, left_out) =
                 match files_of_archive(&path, Prefix::Kept, self.exclude, self.ctx) {
                     Err(error) if error.is_cancelled() => return Err(error),
-                    Err(_) => return Ok(BTreeMap::new()),
+                    Err(error) => {
+                        self.warn_of_shards(&path, &error.to_string());
+                        return Ok(BTreeMap::new());
+                    }
                     Ok(read) => read,
                 };
             for file in &files {
                 if !paths.insert((family, file.below.clone())) {
+                    let what = format!("another shard has the file {}, too", file.below);
+                    self.warn_of_shards(&path, &what);
                     return Ok(BTreeMap::new());
                 }
             }
@@ -170,6 +182,13 @@ impl FolderWalk<'_> {
             found.insert(name, shard);
         }
         Ok(found)
+    }
+
+    fn warn_of_shards(&self, path: &Path, reason: &str) {
+        self.ctx.warn(format!(
+            "{}: {reason}; so each archive of its folder is one file of the dataset, as it is",
+            path.display()
+        ));
     }
 
     /// Adds the files of a shard as if they were in its folder, or in the one of its family.
@@ -202,5 +221,47 @@ impl FolderWalk<'_> {
             asset: AssetPath::Packed(member.into()),
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tar with one file of 4096 bytes.
+    fn tar_with(name: &str) -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(4096);
+        tar.append_data(&mut header, name, &[7; 4096][..])
+            .expect("packs");
+        tar.into_inner().expect("packs")
+    }
+
+    fn paths_found(folder: &Path, exclude: &[String], ctx: &JobContext) -> Vec<String> {
+        let (files, _) = find_files(folder, exclude, ctx).expect("reads");
+        files.into_iter().map(|file| file.below).collect()
+    }
+
+    #[test]
+    fn an_excluded_shard_is_not_read_and_one_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for shard in 0..3 {
+            let mut tar = tar_with(&format!("{shard}a.npy"));
+            if shard == 2 {
+                tar.truncate(1024);
+            }
+            let path = folder.path().join(format!("{shard:06}.tar"));
+            std::fs::write(path, tar).expect("writes");
+        }
+        let ctx = JobContext::default();
+        let exclude = ["000002.tar".to_owned()];
+        let found = paths_found(folder.path(), &exclude, &ctx);
+        assert_eq!(found, ["0a.npy", "1a.npy"]);
+        assert_eq!(ctx.warnings(), Vec::<String>::new());
+        let found = paths_found(folder.path(), &[], &ctx);
+        assert_eq!(found, ["000000.tar", "000001.tar", "000002.tar"]);
+        let warnings = ctx.warnings();
+        assert!(warnings[0].contains("000002.tar"), "{warnings:?}");
     }
 }

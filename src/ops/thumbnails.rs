@@ -436,7 +436,10 @@ fn keep_thumbnail(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
         );
         clean(folder, CAP_BYTES)?;
     }
-    let mut partial = tempfile::NamedTempFile::new_in(folder)?;
+    // The name has the ending of those that are cleaned: a stopped process may leave it.
+    let mut partial = tempfile::Builder::new()
+        .suffix(".thumb")
+        .tempfile_in(folder)?;
     partial.write_all(bytes)?;
     partial.persist(place).map_err(|error| error.error)?;
     Ok(())

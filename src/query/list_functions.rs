@@ -481,10 +481,43 @@ fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
     Ok(builder.finish(&first.elements)?.into_column())
 }
 
-/// A sum of decimal numbers, by their digits, that has at most 38 digits.
-pub(super) fn fit_decimal(sum: Option<i128>) -> PolarsResult<i128> {
-    sum.filter(|sum| sum.unsigned_abs() < 10u128.pow(DIGITS as u32))
-        .ok_or_else(|| too_large("a sum does not fit in 38 digits"))
+/// A sum of decimal numbers, by their digits. The upper and the lower half of the numbers are added
+/// by themselves, so that no sum of rows overflows, whatever their order is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct DecimalSum {
+    high: i128,
+    low: i128,
+}
+
+impl DecimalSum {
+    /// The sum of numbers whose upper and lower halves have these sums.
+    pub(super) fn from_halves(high: i128, low: i128) -> Self {
+        Self { high, low }
+    }
+
+    /// The sum with one more number.
+    pub(super) fn with_number(self, digits: i128) -> Self {
+        Self {
+            high: self.high + (digits >> 64),
+            low: self.low + (digits & i128::from(u64::MAX)),
+        }
+    }
+
+    /// The sum with all numbers between two sums of the same series.
+    pub(super) fn with_difference(self, from: Self, to: Self) -> Self {
+        Self {
+            high: self.high + (to.high - from.high),
+            low: self.low + (to.low - from.low),
+        }
+    }
+
+    /// The sum as a number of at most 38 digits.
+    pub(super) fn fit(self) -> PolarsResult<i128> {
+        let high = self.high.checked_mul(1 << 64);
+        high.and_then(|high| high.checked_add(self.low))
+            .filter(|sum| sum.unsigned_abs() < 10u128.pow(DIGITS as u32))
+            .ok_or_else(|| too_large("a sum does not fit in 38 digits"))
+    }
 }
 
 /// Sum of the elements of each list that are not null; null when there are none.
@@ -498,7 +531,8 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
         let sums = (0..lists.len()).map(|row| {
             let mut known = lists.row(row)?.filter_map(|place| digits.get(place));
             let first = known.next()?;
-            Some(known.try_fold(first, |sum, number| fit_decimal(sum.checked_add(number))))
+            let sum = DecimalSum::default().with_number(first);
+            Some(known.fold(sum, DecimalSum::with_number).fit())
         });
         return Ok(sums
             .map(Option::transpose)

@@ -13,7 +13,7 @@ use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
 use super::function_registry;
 use super::functions::add_interval;
-use super::list_functions::fit_decimal;
+use super::list_functions::DecimalSum;
 use super::nested_values::{broadcast_column, sortable};
 use super::scan::fault;
 use super::time_range::MICROS_OF_DAY;
@@ -921,14 +921,16 @@ fn sum_decimals(
     let physical = values.as_materialized_series().to_physical_repr();
     // Rows are looked up one by one.
     let digits = physical.i128()?.rechunk();
-    let mut sums = vec![0i128; rows.order.len() + 1];
+    let mut sums = vec![DecimalSum::default(); rows.order.len() + 1];
     for (at, row) in rows.order.iter().enumerate() {
-        sums[at + 1] = sums[at].wrapping_add(digits.get(*row as usize).unwrap_or(0));
+        sums[at + 1] = sums[at].with_number(digits.get(*row as usize).unwrap_or(0));
     }
-    let of_part = |part: &Range<usize>| sums[part.end].wrapping_sub(sums[part.start]);
+    let add_part = |sum: DecimalSum, part: &Range<usize>| {
+        sum.with_difference(sums[part.start], sums[part.end])
+    };
     let of_frames = frames.iter().zip(counts).map(|(frame, count)| {
-        let sum = || frame.iter().map(of_part).fold(0, i128::wrapping_add);
-        (*count > 0).then(|| fit_decimal(Some(sum()))).transpose()
+        let sum = || frame.iter().fold(DecimalSum::default(), add_part);
+        (*count > 0).then(|| sum().fit()).transpose()
     });
     let of_frames = of_frames.collect::<PolarsResult<Vec<Option<i128>>>>()?;
     Ok(restore_row_order(rows, of_frames.into_iter())

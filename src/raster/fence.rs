@@ -4,21 +4,22 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io::Write;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
-use tempfile::{TempDir, TempPath};
 
 use super::info::subdatasets;
 use super::store::StoreFiles;
 use super::variable::{Subdataset, name_of, order_tried, position_of};
 use super::vsi_plugin::{self, Mounted};
 use super::{RasterSource, VariableRead, gdal_errors, hdf5_links, hdf5_lock, references};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::model::AssetPath;
 use crate::text::PrintableLine;
+use crate::work_files::{WorkFile, WorkSubfolder};
 
 /// Raster drivers whose files do not refer to other files, or only relative to their own path
 /// (HFA), where none exists. Excluded are drivers that read pixels from elsewhere (VRT, GTI,
@@ -498,10 +499,7 @@ fn link_in_temp_folder(asset: &AssetPath) -> Option<Copy> {
         return None;
     };
     let path = std::fs::canonicalize(asset.local_file()?).ok()?;
-    let folder = tempfile::Builder::new()
-        .prefix("taco-studio-")
-        .tempdir()
-        .ok()?;
+    let folder = WorkSubfolder::create().ok()?;
     std::os::unix::fs::symlink(path, folder.path().join(LINK)).ok()?;
     Some(Copy::Link(folder))
 }
@@ -517,41 +515,39 @@ const LINK: &str = "sample.nc";
 /// A temporary file or link that a library opens instead of a sample.
 pub enum Copy {
     /// A copy of the bytes, removed on drop.
-    File(TempPath),
+    File(WorkFile),
     /// A link to the sample's file in a folder that is removed on drop.
     #[cfg_attr(
         not(unix),
         allow(dead_code, reason = "Windows makes links for administrators alone")
     )]
-    Link(TempDir),
+    Link(WorkSubfolder),
 }
 
 impl Copy {
     pub fn path(&self) -> PathBuf {
         match self {
-            Copy::File(path) => path.to_path_buf(),
+            Copy::File(file) => file.path().to_owned(),
             Copy::Link(folder) => folder.path().join(LINK),
         }
     }
 }
 
 fn copy_to_temp_file(mounted: &Mounted) -> Option<Copy> {
-    use std::io::Write;
     if mounted.size() > COPY_LIMIT_BYTES {
         return None;
     }
-    let mut copy = tempfile::Builder::new()
-        .prefix("taco-studio-")
-        .suffix(".nc")
-        .tempfile()
-        .ok()?;
-    let mut done = 0;
-    while done < mounted.size() {
-        let bytes = mounted.read(done, COPY_CHUNK).ok()?;
-        copy.write_all(&bytes).ok()?;
-        done += bytes.len() as u64;
-    }
-    Some(Copy::File(copy.into_temp_path()))
+    let copy = WorkFile::create(".nc", |file| {
+        let mut done = 0;
+        while done < mounted.size() {
+            let bytes = mounted.read(done, COPY_CHUNK)?;
+            file.write_all(&bytes)
+                .io_at("write into the temporary folder", std::env::temp_dir())?;
+            done += bytes.len() as u64;
+        }
+        Ok(())
+    });
+    copy.ok().map(Copy::File)
 }
 
 /// While alive, GDAL makes no HTTP requests of its own on this thread, and finds no support files

@@ -21,6 +21,7 @@ use super::remote_access::remote_access;
 use super::request_attempt::FetchPart;
 use super::runtime;
 use crate::error::{Error, Kind, Result};
+use crate::jobs::JobContext;
 use crate::model::{Address, Scheme};
 
 /// Size in bytes of the first request for a dataset: its header, or all of a small file.
@@ -88,16 +89,19 @@ struct Open {
 
 static OPEN_FILES: Mutex<Option<Open>> = Mutex::new(None);
 
-/// Asks the servers, in parallel, whether files are still of the versions that were read.
+/// Asks the servers, in parallel, whether files are still of the versions that were read. Each file
+/// is a step of the context's stage.
 ///
 /// # Errors
 /// As [`RemoteFile::expect_unchanged`].
-pub fn expect_versions(files: &[(Arc<Path>, FileIdentity)]) -> Result<()> {
+pub fn expect_versions(files: &[(Arc<Path>, FileIdentity)], ctx: &JobContext) -> Result<()> {
     for some in files.chunks(OPENED_AT_ONCE) {
+        ctx.check()?;
         let read = some
             .iter()
             .map(|(path, identity)| Ok((target_of(path)?, identity.clone())));
         expect_identities(read.collect::<Result<_>>()?)?;
+        ctx.step(some.len() as u64);
     }
     Ok(())
 }
@@ -706,6 +710,21 @@ mod tests {
         assert!(find_open_file(&new).is_none(), "the old link is still used");
         let file = remember_test_file(&new);
         assert!(find_open_file(&new).is_some_and(|known| Arc::ptr_eq(&known, &file)));
+    }
+
+    #[test]
+    fn a_cancelled_comparison_of_versions_asks_no_server() {
+        let identity = FileIdentity {
+            etag: None,
+            modified_ms: 0,
+            size: 1,
+        };
+        let file: Arc<Path> = Arc::from(Path::new("https://compared.example/a.tif"));
+        let ctx = JobContext::default();
+        ctx.cancel();
+        let error = expect_versions(&[(file, identity)], &ctx).expect_err("was cancelled");
+        assert!(error.is_cancelled(), "{error}");
+        assert_eq!(ctx.progress().done, 0);
     }
 
     #[test]

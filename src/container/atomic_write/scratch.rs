@@ -3,7 +3,7 @@
 //! of the same output removes or restores leftovers. Files that are sent elsewhere are written in
 //! such a folder within the temporary folder of this machine.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,24 +17,14 @@ use crate::file_lock::FileLock;
 use crate::files::LocalVersion;
 use crate::jobs::JobContext;
 use crate::model::is_remote;
+use crate::work_files::{
+    ASIDE, Locked, PARTIAL, TRIES, discard, is_temporary, lock, lock_of_leftover,
+    make_locked_folder, make_work_folder, prefix_of, remove_abandoned_work_in, remove_leftovers,
+    removed_file_error, stem,
+};
 
-/// Suffix of files being written, and of files no longer needed.
-const PARTIAL: &str = ".partial";
-/// Suffix of a folder that may contain the only copy of a replaced output.
-const ASIDE: &str = ".old";
-/// Suffix of the locks of files and folders on Windows.
-#[cfg(windows)]
-const LOCK: &str = ".lock";
-/// Name of the folders within the temporary folder of this machine: one for all kinds of work, so
-/// that any work finds what others left.
-const WORK: &str = "taco-studio-work";
-/// Number of random letters and digits between the output's name and the suffix.
-const RANDOM: usize = 6;
 /// Time between two attempts to lock a dataset that another process has locked.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
-/// Number of attempts when another process removes the folder as a leftover between creating and
-/// locking it.
-const TRIES: usize = 10;
 
 /// Folders created for an output; removed on drop when empty.
 #[derive(Default)]
@@ -100,12 +90,10 @@ impl Scratch {
             return Self::for_work();
         }
         let (parent, created_folders) = CreatedFolders::folder_of(target)?;
+        let prefix = prefix_of(target)?;
         let mut builder = Builder::new();
-        Self::create(
-            builder.prefix(&prefix_of(target)?),
-            &parent,
-            created_folders,
-        )
+        let made = make_locked_folder(builder.prefix(&prefix), &parent)?;
+        Ok(Self::from_locked(made, created_folders))
     }
 
     /// Creates a folder in the temporary folder of this machine, for files that are not needed
@@ -118,41 +106,21 @@ impl Scratch {
     }
 
     fn for_work_in(parent: &Path) -> Result<Self> {
-        remove_leftovers(parent, OsStr::new(WORK));
-        let mut builder = Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let prefix = prefix_of(Path::new(WORK))?;
-        Self::create(builder.prefix(&prefix), parent, CreatedFolders::default())
+        remove_abandoned_work_in(parent);
+        let made = make_work_folder(parent)?;
+        Ok(Self::from_locked(made, CreatedFolders::default()))
     }
 
-    /// Creates and locks a folder in `parent`.
-    fn create(
-        builder: &mut Builder<'_, '_>,
-        parent: &Path,
+    fn from_locked(
+        (folder, lock): (PathBuf, Option<FileLock>),
         created_folders: CreatedFolders,
-    ) -> Result<Self> {
-        builder.suffix(PARTIAL);
-        for _ in 0..TRIES {
-            let folder = builder
-                .tempdir_in(parent)
-                .io_at("make a temporary folder", parent)?;
-            // Where folders cannot be locked, nothing is treated as a leftover.
-            let lock = match lock(folder.path()) {
-                Locked::ByOther => continue,
-                Locked::Here(lock) => Some(lock),
-                Locked::Never => None,
-            };
-            if folder.path().is_dir() {
-                return Ok(Self {
-                    folder: folder.keep(),
-                    kept: false,
-                    created_folders,
-                    _lock: lock,
-                });
-            }
+    ) -> Self {
+        Self {
+            folder,
+            kept: false,
+            created_folders,
+            _lock: lock,
         }
-        Err(removed_file_error(parent))
     }
 
     /// Path of the folder.
@@ -216,26 +184,6 @@ impl Drop for Scratch {
     }
 }
 
-/// Deletes a file or folder with its contents; a failure is logged.
-fn discard(path: &Path) {
-    // Retried once: a virus scanner may hold a file open for a moment.
-    if let Err(error) = remove_path(path).or_else(|_| remove_path(path)) {
-        tracing::warn!(
-            "{} is not needed any more, and could not be removed: {error}",
-            path.display()
-        );
-    }
-}
-
-/// Removes a file or folder; does nothing when it is not there.
-fn remove_path(path: &Path) -> std::io::Result<()> {
-    match path.symlink_metadata() {
-        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(_) => Ok(()),
-    }
-}
-
 /// Creates a file beside `target`; also returns its lock, and the folders created for it.
 pub(super) fn file_beside(
     target: &Path,
@@ -260,71 +208,6 @@ pub(super) fn file_beside(
         }
     }
     Err(removed_file_error(target))
-}
-
-fn removed_file_error(target: &Path) -> Error {
-    Error::new(
-        crate::error::Kind::Io,
-        "another process removed the temporary file",
-    )
-    .at_path(target)
-}
-
-fn prefix_of(target: &Path) -> Result<OsString> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| Error::usage("the output has no name").at_path(target))?;
-    Ok([OsStr::new("."), name, OsStr::new(".")]
-        .into_iter()
-        .collect())
-}
-
-enum Locked {
-    /// Locked by this process.
-    Here(FileLock),
-    /// Locked by another process.
-    ByOther,
-    /// Locks are not supported on this disk.
-    Never,
-}
-
-/// Locks the temporary file or folder at `path` against other processes.
-#[cfg(unix)]
-fn lock(path: &Path) -> Locked {
-    match File::open(path).and_then(FileLock::try_lock) {
-        Ok(Some(lock)) => Locked::Here(lock),
-        Ok(None) => Locked::ByOther,
-        Err(_) => Locked::Never,
-    }
-}
-
-/// Locks the temporary file or folder at `path` against other processes.
-///
-/// Windows locks no folders, and renames none with an open file in it: the lock is an empty file
-/// beside it that only one process can open, and that the system removes when it is closed.
-#[cfg(windows)]
-fn lock(path: &Path) -> Locked {
-    use std::os::windows::fs::OpenOptionsExt;
-    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
-    const ERROR_SHARING_VIOLATION: i32 = 32;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = [PARTIAL, ASIDE, LOCK]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(&name);
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .share_mode(0)
-        .custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
-    match options.open(path.with_file_name(format!("{stem}{LOCK}"))) {
-        Ok(file) => FileLock::try_lock_where_supported(file).map_or(Locked::ByOther, Locked::Here),
-        Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => Locked::ByOther,
-        Err(_) => Locked::Never,
-    }
 }
 
 /// The lock of a dataset; released on drop, and by the end of the process.
@@ -379,30 +262,6 @@ pub fn is_being_edited(path: &Path) -> bool {
         .any(|aside| matches!(lock(aside), Locked::ByOther))
 }
 
-/// Locks a leftover; `None` while another process holds its lock, or on disks without locks.
-fn lock_of_leftover(path: &Path) -> Option<FileLock> {
-    if !path
-        .symlink_metadata()
-        .is_ok_and(|meta| meta.is_dir() || meta.is_file())
-    {
-        return None;
-    }
-    match lock(path) {
-        Locked::Here(lock) => Some(lock),
-        Locked::ByOther | Locked::Never => None,
-    }
-}
-
-/// The stem of a hidden name: between the leading dot and the random part.
-fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
-    let (stem, random) = name
-        .strip_prefix('.')?
-        .strip_suffix(ending)?
-        .rsplit_once('.')?;
-    (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-        .then_some(stem)
-}
-
 /// Hidden folders in the folder of `target` that may contain the only copy of an output.
 fn asides_near(target: &Path) -> Vec<PathBuf> {
     let Ok(parent) = parent_of(target) else {
@@ -436,42 +295,6 @@ pub(super) fn tidy_up(target: &Path) {
         }
     }
     remove_leftovers(&parent, name);
-}
-
-/// Removes the temporary files and folders of the output `name` in the folder `parent` that no
-/// process uses any more.
-fn remove_leftovers(parent: &Path, name: &OsStr) {
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        if stem(&entry.file_name().to_string_lossy(), PARTIAL).is_some_and(|stem| name == stem)
-            && let Some(_lock) = lock_of_leftover(&entry.path())
-        {
-            tracing::info!(
-                "removing {}, left by an interrupted process",
-                entry.path().display()
-            );
-            discard(&entry.path());
-        }
-        // Left when the power failed: closing it removes it.
-        #[cfg(windows)]
-        if stem(&entry.file_name().to_string_lossy(), LOCK).is_some_and(|stem| name == stem) {
-            drop(lock(&entry.path()));
-        }
-    }
-}
-
-/// Removes the folders of [`Scratch::for_work`] that no process uses any more, in the background.
-pub fn remove_abandoned_work() {
-    let temporary = std::env::temp_dir();
-    // Without a thread they stay until the next start.
-    let _ = std::thread::Builder::new()
-        .name("leftovers".into())
-        .spawn(move || remove_leftovers(&temporary, OsStr::new(WORK)));
-}
-
-/// True for a name of temporary files and folders.
-fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    stem(&name, PARTIAL).is_some()
 }
 
 /// Restores the copies in an aside folder under their original names, or deletes them when every

@@ -69,7 +69,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             Ok(())
         })?;
     }
-    let damaged = sources.finish()?;
+    let damaged = sources.finish(ctx)?;
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
     let local = try_map(&plan.folders, |_, folder| {
         ctx.check()?;
@@ -140,7 +140,9 @@ fn write_objects(
     sending
         .replace_members(replaced, replaced_local, tables)
         .map_err(|error| output.incomplete(error))?;
-    let damaged = sources.finish()?;
+    let damaged = sources
+        .finish(ctx)
+        .map_err(|error| output.incomplete(error))?;
     output.finish(collection)?;
     Ok(Built::whole(assembly, plan, options, bytes, damaged))
 }

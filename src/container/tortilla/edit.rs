@@ -131,7 +131,7 @@ pub fn copy_changed(
     sources.stream(&whole, &name, ctx, &mut |chunk| {
         out.write_all(chunk).io_at("write the output", output)
     })?;
-    sources.finish()?;
+    sources.finish(ctx)?;
     let header = change_tortilla(partial.path(), data_end, change)?;
     partial.finish()?;
     Ok(header)

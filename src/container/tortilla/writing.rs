@@ -267,7 +267,7 @@ impl WholeFile<'_> {
             path: SamplePath::default(),
         };
         writing.put(self.planned, &header, &self.tables.0, ctx)?;
-        let damaged = sources.finish()?;
+        let damaged = sources.finish(ctx)?;
         out.write_all(self.collection)
             .io_at("write the output", target)?;
         out.flush().io_at("write the output", target)?;

@@ -59,7 +59,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
         files,
         tables: Vec::new(),
     };
-    let damaged = sources.finish()?;
+    let damaged = sources.finish(ctx)?;
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     let failed = |error| Error::io("write the archive", &options.target, error);
     out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
@@ -127,7 +127,7 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
         files,
         tables: Vec::new(),
     };
-    let damaged = sources.finish()?;
+    let damaged = sources.finish(ctx)?;
     ctx.stage(tr!("Writing the metadata"), None);
     let written =
         write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;

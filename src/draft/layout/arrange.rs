@@ -210,7 +210,11 @@ fn cell_of_folders(
                 if !text.is_empty() {
                     cell.position.push(text);
                 }
-                cell.folder_in_stem = find_folder_in_stem(&path.stem, &folder.words);
+                // A folder below may be of one word, which is none in the stem.
+                let repeated = find_folder_in_stem(&path.stem, &folder.words);
+                if !repeated.is_empty() {
+                    cell.folder_in_stem = repeated;
+                }
                 if cell.split.is_none() {
                     cell.split = split_text(folder);
                 }

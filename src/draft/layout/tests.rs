@@ -96,6 +96,17 @@ fn a_folder_that_stems_repeat_in_words_of_the_dataset_is_no_part_of_the_root() {
     assert_eq!((found.roots.len(), found.left_over.len()), (4, 0));
     let counts: Vec<usize> = positions(&found).iter().map(|(_, count)| *count).collect();
     assert_eq!(counts, [4, 4, 4], "{:?}", positions(&found));
+    // The same with a folder of one word below the one that is repeated.
+    let mut deeper = String::new();
+    for path in text.split_whitespace() {
+        let (folder, name) = path.rsplit_once('/').expect("is in a folder");
+        for time in ["pre", "post"] {
+            deeper += &format!("{folder}/{time}/{name} ");
+        }
+    }
+    let found = arranged(&deeper);
+    assert_eq!((found.roots.len(), found.left_over.len()), (4, 0));
+    assert_eq!(positions(&found).len(), 6, "{:?}", positions(&found));
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
-use tempfile::{Builder, TempPath};
 
 use crate::container::read_asset;
 use crate::draft::{ArrangedFiles, split_named_by};
@@ -17,6 +16,7 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
 use crate::ops::found_file::{FoundFile, strip_ending};
 use crate::table::{ColumnReading, LevelTable, read_metadata_table};
+use crate::work_files::WorkFile;
 
 /// Endings of lists.
 const ENDINGS: [&str; 10] = [
@@ -196,7 +196,7 @@ enum ReadableList {
     /// Of a folder.
     File(PathBuf),
     /// Unpacked from an archive.
-    Copy(TempPath),
+    Copy(WorkFile),
 }
 
 impl Deref for ReadableList {
@@ -205,7 +205,7 @@ impl Deref for ReadableList {
     fn deref(&self) -> &Path {
         match self {
             Self::File(path) => path,
-            Self::Copy(path) => path,
+            Self::Copy(copy) => copy.path(),
         }
     }
 }
@@ -218,24 +218,19 @@ fn readable_list(file: &FoundFile, ending: &str, ctx: &JobContext) -> Result<Opt
     {
         return Ok(Some(ReadableList::File(path.to_path_buf())));
     }
-    let temporary = std::env::temp_dir();
-    let copy = Builder::new()
-        .prefix("taco-studio-")
-        .suffix(&format!(".{ending}"))
-        .tempfile();
-    let copy = copy.io_at("make a file in the temporary folder", &temporary)?;
-    match read_asset(&file.asset) {
-        Ok(bytes) => copy
-            .as_file()
-            .write_all(&bytes)
-            .io_at("write into the temporary folder", &temporary)?,
+    let bytes = match read_asset(&file.asset) {
+        Ok(bytes) => bytes,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             ctx.warn(format!("{}: it is not read as a list: {error}", file.below));
             return Ok(None);
         }
-    }
-    Ok(Some(ReadableList::Copy(copy.into_temp_path())))
+    };
+    let copy = WorkFile::create(&format!(".{ending}"), |copy| {
+        copy.write_all(&bytes)
+            .io_at("write into the temporary folder", std::env::temp_dir())
+    })?;
+    Ok(Some(ReadableList::Copy(copy)))
 }
 
 struct ListFile<'a> {

@@ -504,7 +504,7 @@ fn write(
             .par_iter()
             .try_for_each(|row| write_file(assembly, &sources, level, row, &data, ctx))?;
     }
-    let damaged = sources.finish()?;
+    let damaged = sources.finish(ctx)?;
     folder.finish()?;
     Ok(damaged)
 }

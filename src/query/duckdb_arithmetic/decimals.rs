@@ -10,11 +10,82 @@ use polars::prelude::*;
 use super::whole_arithmetic::is_written_beyond_32_bits;
 use crate::query::decimal_widths::DecimalWidth;
 use crate::query::engine_errors::refusal;
-use crate::query::list_functions::elementwise;
+use crate::query::list_functions::{DecimalSum, elementwise};
 use crate::query::nested_values::{broadcast_row, row_count};
 use crate::query::whole_numbers::too_large;
 
 pub(super) use crate::query::decimal_widths::DIGITS;
+
+/// Digits of numbers whose sum has at most [`DIGITS`], as there are fewer than 10^10 rows.
+pub(super) const WIDTH_OF_SUMMANDS: usize = DIGITS - 10;
+
+/// The sum of decimal numbers; an error where it has more than [`DIGITS`]. The engine adds them
+/// modulo 2^128, so that a sum may be too large and have few digits.
+pub(super) fn sum_by_halves(numbers: &Expr, scale: usize) -> Expr {
+    let sum_of = |is_upper: bool| {
+        let half = half_of_decimal(is_upper, scale).call(vec![numbers.clone()]);
+        half.cast(DataType::Decimal(DIGITS, 0)).sum()
+    };
+    let joined = elementwise(
+        "sum_of_halves",
+        move |_| Ok(DataType::Decimal(DIGITS, scale)),
+        move |columns| join_sums(columns, scale),
+    );
+    joined.call(vec![sum_of(true), sum_of(false)])
+}
+
+/// The upper or the lower 64 bits of the digits of decimal numbers.
+fn half_of_decimal(is_upper: bool, scale: usize) -> UserDefinedFunction {
+    let dtype = if is_upper {
+        DataType::Int64
+    } else {
+        DataType::UInt64
+    };
+    elementwise(
+        "half_of_decimal",
+        move |_| Ok(dtype.clone()),
+        move |columns| split_digits(columns, is_upper, scale),
+    )
+}
+
+fn split_digits(columns: &[Column], is_upper: bool, scale: usize) -> PolarsResult<Column> {
+    let [numbers] = columns else {
+        return Err(refusal("a decimal number is one value"));
+    };
+    let numbers = numbers.strict_cast(&DataType::Decimal(DIGITS, scale))?;
+    let numbers = numbers
+        .as_materialized_series()
+        .to_physical_repr()
+        .into_owned();
+    let digits = numbers.i128()?.iter();
+    Ok(if is_upper {
+        let halves = digits.map(|number| number.map(|number| (number >> 64) as i64));
+        halves.collect::<Int64Chunked>().into_column()
+    } else {
+        let halves = digits.map(|number| number.map(|number| number as u64));
+        halves.collect::<UInt64Chunked>().into_column()
+    })
+}
+
+fn join_sums(columns: &[Column], scale: usize) -> PolarsResult<Column> {
+    let [high, low] = columns else {
+        return Err(refusal("a sum has two halves"));
+    };
+    let [high, low] = [high, low].map(|half| {
+        half.as_materialized_series()
+            .to_physical_repr()
+            .into_owned()
+    });
+    let mut sums = Vec::with_capacity(high.len());
+    for halves in high.i128()?.iter().zip(low.i128()?.iter()) {
+        sums.push(match halves {
+            (Some(high), Some(low)) => Some(DecimalSum::from_halves(high, low).fit()?),
+            _ => None,
+        });
+    }
+    let sums: Int128Chunked = sums.into_iter().collect();
+    Ok(sums.into_decimal_unchecked(DIGITS, scale).into_column())
+}
 
 /// Keys, with the texts of decimal numbers instead of them.
 #[derive(Default)]

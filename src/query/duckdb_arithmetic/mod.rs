@@ -733,6 +733,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 };
                 marked_as_sum(narrowing_function(of).call(vec![input.sum()]))
             }
+            DataType::Decimal(width, scale) if width > decimals::WIDTH_OF_SUMMANDS => {
+                decimals::sum_by_halves(input, scale)
+            }
             _ => part,
         },
         // NaN is the greatest number.

@@ -367,3 +367,46 @@ fn sums_of_decimal_numbers_in_windows_and_lists_are_exact() {
         [json!(["0.30", true, "DECIMAL(38,2)", true])]
     );
 }
+
+#[test]
+fn sums_of_long_decimal_numbers_are_refused_and_depend_on_no_order() {
+    // Twice the number overflows the 128 bits of its digits; four times, it gives 38 digits again.
+    let number = "'99000000000000000000000000000000000000'::DECIMAL(38, 0)";
+    let numbers = |count: usize| vec![number; count].join(", ");
+    for sql in [
+        format!(
+            "SELECT sum(x) OVER () AS s FROM (SELECT unnest([{}]) AS x)",
+            numbers(4)
+        ),
+        format!("SELECT list_sum([{}]) AS s", numbers(4)),
+        format!(
+            "SELECT sum(x) AS s FROM (SELECT unnest([{}]) AS x)",
+            numbers(2)
+        ),
+        format!(
+            "SELECT sum(x) AS s FROM (SELECT unnest([{}]) AS x)",
+            numbers(4)
+        ),
+    ] {
+        let text = report(&sql);
+        assert!(text.contains("38 digits"), "{sql}: {text}");
+    }
+    let sum = json!(["99000000000000000000000000000000000000"]);
+    let listed = format!("SELECT list_sum([{}, -({number})])::VARCHAR", numbers(2));
+    assert_eq!(rows(&listed), [sum.clone()]);
+    let windowed = format!(
+        "SELECT (sum(x) OVER ())::VARCHAR FROM (SELECT unnest([{}, -({number})]) AS x) LIMIT 1",
+        numbers(2)
+    );
+    assert_eq!(rows(&windowed), [sum]);
+    let all = format!("(SELECT unnest([{}, -({number})]) AS x)", numbers(2));
+    let three = format!(
+        "SELECT sum(x)::VARCHAR, typeof(sum(x)), (sum(x) FILTER (WHERE x < 0))::VARCHAR, \
+            sum(DISTINCT x)::VARCHAR FROM {all}"
+    );
+    let digits = "99000000000000000000000000000000000000";
+    let wanted = json!([digits, "DECIMAL(38,0)", format!("-{digits}"), "0"]);
+    assert_eq!(rows(&three), [wanted]);
+    let grouped = format!("SELECT x > 0 AS k, count(*) FROM {all} GROUP BY k HAVING sum(x) < 0");
+    assert_eq!(rows(&grouped), [json!([false, 1])]);
+}
