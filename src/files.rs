@@ -15,6 +15,8 @@ use crate::error::{Error, Kind};
 const KNOWN_MAX: usize = 1 << 16;
 /// Sizes in bytes of the pointers of [`POINTERS`]: their lines, a hash and a number.
 const POINTER_SIZES: std::ops::RangeInclusive<u64> = 32..=1024;
+/// Bytes that hold the first words of any of [`POINTERS`].
+const POINTER_START: usize = 64;
 /// Bytes in which the beginning of a page is looked for.
 const PAGE_HEAD: usize = 256;
 /// How the text begins that a clone has in place of a file that was not fetched, the program that
@@ -63,8 +65,9 @@ pub fn find_unfetched_file(path: &Path, size: u64) -> Option<Error> {
     if !may_be_pointer(size) {
         return None;
     }
-    let start = read(path).ok()?;
-    unfetched_file_error(&start).map(|error| error.at_path(path))
+    let mut start = [0; POINTER_START];
+    let length = open(path).ok()?.read(&mut start).ok()?;
+    unfetched_file_error(start.get(..length)?).map(|error| error.at_path(path))
 }
 
 /// True for the size in bytes of a file that may be a pointer, whose start is worth reading.
@@ -79,10 +82,19 @@ pub fn may_be_pointer(size: u64) -> bool {
 /// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] unless it is a regular file, or the
 /// system's error.
 pub fn open(path: &Path) -> io::Result<File> {
+    Ok(open_with_metadata(path)?.0)
+}
+
+/// As [`open`], with the metadata of the open file.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with_metadata(path: &Path) -> io::Result<(File, Metadata)> {
     let file = reading(path)?.open(path)?;
     tracing::debug!("reads {}", path.display());
-    need_file(file.metadata()?.file_type())?;
-    Ok(file)
+    let metadata = file.metadata()?;
+    need_file(metadata.file_type())?;
+    Ok((file, metadata))
 }
 
 /// Options for opening the regular file at `path` for reading.
@@ -161,8 +173,8 @@ fn is_verbatim(path: &Path) -> bool {
 /// # Errors
 /// As [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = open(path)?;
-    let mut bytes = Vec::with_capacity(file.metadata()?.len().min(1 << 20) as usize);
+    let (mut file, metadata) = open_with_metadata(path)?;
+    let mut bytes = Vec::with_capacity(metadata.len().min(1 << 20) as usize);
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

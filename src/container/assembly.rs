@@ -380,8 +380,9 @@ fn in_tree_order(
     path_made: bool,
     ctx: &JobContext,
 ) -> Result<RecordBatch> {
-    let names = kept_names(&set.fields(depth), path_made);
-    take_rows(&set.columns(depth, &names, ctx)?.into_batch()?, rows)
+    let fields = set.fields(depth);
+    let table = set.columns(depth, &kept_names(&fields, path_made), ctx)?;
+    take_rows(&table.into_batch()?, rows)
 }
 
 /// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the

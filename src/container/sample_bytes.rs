@@ -844,8 +844,8 @@ impl WholeLocalFile {
     /// # Errors
     /// [`Kind::Changed`] when either differs, or an IO error.
     pub fn open(path: &Path, size: u64, modified: Modified) -> Result<Self> {
-        let file = crate::files::open(path).io_at("open the sample", path)?;
-        let opened = file.metadata().io_at("read the sample", path)?;
+        let (file, opened) =
+            crate::files::open_with_metadata(path).io_at("open the sample", path)?;
         if opened.len() != size {
             return Err(size_changed_error(size, opened.len()).at_path(path));
         }

@@ -252,8 +252,8 @@ fn local_document(
     items: &mut ItemCollector<'_>,
     ctx: &JobContext,
 ) -> Result<Json> {
-    let file = crate::files::open(place).io_at("read the catalogue", &**place)?;
-    let metadata = file.metadata().io_at("read the catalogue", &**place)?;
+    let (file, metadata) =
+        crate::files::open_with_metadata(place).io_at("read the catalogue", &**place)?;
     if metadata.len() > DOCUMENT_MAX {
         return Err(too_large(place));
     }

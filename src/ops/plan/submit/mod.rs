@@ -319,8 +319,9 @@ pub fn log_tail(folder: &Path, part: &PartStatus, lines: usize) -> Result<Vec<St
     else {
         return Ok(Vec::new());
     };
-    let mut file = crate::files::open(&path).io_at("read the log", &path)?;
-    let size = file.metadata().io_at("read the log", &path)?.len();
+    let (mut file, metadata) =
+        crate::files::open_with_metadata(&path).io_at("read the log", &path)?;
+    let size = metadata.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))
         .io_at("read the log", &path)?;
     let mut bytes = Vec::new();
