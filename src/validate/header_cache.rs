@@ -1,8 +1,6 @@
 //! The compared part of raster headers, each read once: the checks of sources, of readable rasters
 //! and of consistency share it.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 use std::path::Path;
@@ -140,41 +138,12 @@ pub struct HeaderCache(Mutex<CachedHeader>);
 #[derive(Default)]
 struct CachedHeader {
     interner: Interner,
-    /// Of whole files. Ordered, as [`PackedHeaders::ranges`].
-    files: BTreeMap<FilePath, (Version, HeaderLook)>,
+    /// Of whole files.
+    local: LocalHeaders,
     /// Of other assets.
     headers: HashMap<AssetPath, (Version, HeaderLook)>,
     packed: PackedHeaders,
     repeated: RepeatedHeaders,
-}
-
-/// A path in the order of its bytes, which is faster than that of its parts.
-struct FilePath(Arc<Path>);
-
-impl Borrow<[u8]> for FilePath {
-    fn borrow(&self) -> &[u8] {
-        self.0.as_os_str().as_encoded_bytes()
-    }
-}
-
-impl PartialEq for FilePath {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for FilePath {}
-
-impl PartialOrd for FilePath {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for FilePath {
-    fn cmp(&self, other: &Self) -> Ordering {
-        Borrow::<[u8]>::borrow(self).cmp(Borrow::<[u8]>::borrow(other))
-    }
 }
 
 impl CachedHeader {
@@ -182,10 +151,10 @@ impl CachedHeader {
         if let Some(range) = packed_range(asset, version) {
             return self.packed.get(range).cloned();
         }
-        let (known, looked) = match asset {
-            AssetPath::File(path) => self.files.get(path.as_os_str().as_encoded_bytes())?,
-            _ => self.headers.get(asset)?,
-        };
+        if let AssetPath::File(path) = asset {
+            return self.local.get(path, version).cloned();
+        }
+        let (known, looked) = self.headers.get(asset)?;
         (*known == version).then(|| looked.clone())
     }
 
@@ -193,7 +162,7 @@ impl CachedHeader {
         if let Some(range) = packed_range(asset, version) {
             self.packed.insert(range, looked);
         } else if let AssetPath::File(path) = asset {
-            self.files.insert(FilePath(path.clone()), (version, looked));
+            self.local.insert(path, version, looked);
         } else {
             self.headers.insert(asset.clone(), (version, looked));
         }
@@ -253,26 +222,97 @@ impl RepeatedHeader {
     }
 }
 
-/// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one
-/// container.
+/// Headers of which what is the same for many files is kept once.
 #[derive(Default)]
-struct PackedHeaders {
-    containers: HashMap<(Arc<Path>, Option<Arc<Stamp>>), u32>,
-    /// By number of the container, offset and size in bytes: the index in `looked`. Ordered, as a
-    /// hash table of a million ranges takes twice as much, and three times while it grows.
-    ranges: BTreeMap<(u32, u64, u64), u32>,
-    /// What is the same for many ranges is kept once.
+struct DistinctLooks {
     looked: Vec<HeaderLook>,
     no_raster: Option<u32>,
     /// The faults in `looked`.
     faults: HashMap<Arc<str>, u32>,
 }
 
+impl DistinctLooks {
+    fn get(&self, index: u32) -> Option<&HeaderLook> {
+        self.looked.get(index as usize)
+    }
+
+    /// Index of a header. `replaced` is that of an earlier version of the file, if it had one.
+    fn insert(&mut self, looked: HeaderLook, replaced: Option<u32>) -> u32 {
+        let next = self.looked.len() as u32;
+        let index = match &looked {
+            HeaderLook::NoRaster => *self.no_raster.get_or_insert(next),
+            HeaderLook::Fault(fault) => *self.faults.entry(fault.clone()).or_insert(next),
+            HeaderLook::Raster(_) | HeaderLook::MissingCodec(_) | HeaderLook::Unread => {
+                let own = replaced
+                    .filter(|&index| matches!(self.get(index), Some(HeaderLook::Raster(_))));
+                own.unwrap_or(next)
+            }
+        };
+        match self.looked.get_mut(index as usize) {
+            Some(kept) => *kept = looked,
+            None => self.looked.push(looked),
+        }
+        index
+    }
+}
+
+/// Headers of files of this machine. A FOLDER has as many as samples, most of them in few folders.
+#[derive(Default)]
+struct LocalHeaders {
+    folders: HashMap<Arc<Path>, u32>,
+    /// By number of the folder and name of the file. Ordered, as [`PackedHeaders::ranges`].
+    files: BTreeMap<(u32, Box<[u8]>), (Version, u32)>,
+    looks: DistinctLooks,
+}
+
+impl LocalHeaders {
+    fn get(&self, path: &Path, version: Version) -> Option<&HeaderLook> {
+        let (folder, name) = split_path(path)?;
+        let (known, index) = self.files.get(&(*self.folders.get(folder)?, name))?;
+        self.looks.get(*index).filter(|_| *known == version)
+    }
+
+    fn insert(&mut self, path: &Path, version: Version, looked: HeaderLook) {
+        let Some((folder, name)) = split_path(path) else {
+            return;
+        };
+        let folder = match self.folders.get(folder) {
+            Some(known) => *known,
+            None => {
+                let next = self.folders.len() as u32;
+                self.folders.insert(folder.into(), next);
+                next
+            }
+        };
+        let key = (folder, name);
+        let replaced = self.files.get(&key).map(|(_, index)| *index);
+        let index = self.looks.insert(looked, replaced);
+        self.files.insert(key, (version, index));
+    }
+}
+
+/// Folder and name of a file; `None` for a path without them, of which nothing is kept.
+fn split_path(path: &Path) -> Option<(&Path, Box<[u8]>)> {
+    let name = path.file_name()?.as_encoded_bytes();
+    Some((path.parent()?, name.into()))
+}
+
+/// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one
+/// container.
+#[derive(Default)]
+struct PackedHeaders {
+    containers: HashMap<(Arc<Path>, Option<Arc<Stamp>>), u32>,
+    /// By number of the container, offset and size in bytes: the index in `looks`. Ordered, as a
+    /// hash table of a million ranges takes twice as much, and three times while it grows.
+    ranges: BTreeMap<(u32, u64, u64), u32>,
+    looks: DistinctLooks,
+}
+
 impl PackedHeaders {
     fn get(&self, (container, stamp, offset, size): PackedRange<'_>) -> Option<&HeaderLook> {
         let container = self.containers.get(&(container.clone(), stamp.clone()))?;
-        self.looked
-            .get(*self.ranges.get(&(*container, offset, size))? as usize)
+        let index = self.ranges.get(&(*container, offset, size))?;
+        self.looks.get(*index)
     }
 
     fn insert(&mut self, (container, stamp, offset, size): PackedRange<'_>, looked: HeaderLook) {
@@ -281,16 +321,10 @@ impl PackedHeaders {
             .containers
             .entry((container.clone(), stamp.clone()))
             .or_insert(next);
-        let next = self.looked.len() as u32;
-        let index = match &looked {
-            HeaderLook::NoRaster => *self.no_raster.get_or_insert(next),
-            HeaderLook::Fault(fault) => *self.faults.entry(fault.clone()).or_insert(next),
-            HeaderLook::Raster(_) | HeaderLook::MissingCodec(_) | HeaderLook::Unread => next,
-        };
-        if index == next {
-            self.looked.push(looked);
-        }
-        self.ranges.insert((container, offset, size), index);
+        let key = (container, offset, size);
+        let replaced = self.ranges.get(&key).copied();
+        let index = self.looks.insert(looked, replaced);
+        self.ranges.insert(key, index);
     }
 }
 
@@ -321,7 +355,7 @@ impl HeaderCache {
     /// Number of files whose header was read.
     pub fn len(&self) -> usize {
         let known = self.lock();
-        known.files.len() + known.headers.len() + known.packed.ranges.len()
+        known.local.files.len() + known.headers.len() + known.packed.ranges.len()
     }
 
     /// True before the first header.
@@ -658,7 +692,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_containers_are_told_apart_by_version_offset_and_size() {
+    fn ranges_of_containers_differ_by_version_offset_and_size() {
         let stamp = |size: u64| {
             Some(Arc::new(Stamp {
                 size,
@@ -700,13 +734,44 @@ mod tests {
                 other => panic!("{number}: {other:?}"),
             }
         }
-        assert_eq!(packed.looked.len(), 4, "what is no raster is kept once");
+        assert_eq!(
+            packed.looks.looked.len(),
+            4,
+            "what is no raster is kept once"
+        );
         for offset in 10..20 {
             let asset = range("/a", stamp(1), offset, 5);
             let fault = HeaderLook::Fault("is not recognised".into());
             packed.insert(packed_range(&asset, None).expect("is a range"), fault);
         }
-        assert_eq!(packed.looked.len(), 5, "equal faults are kept once");
+        assert_eq!(packed.looks.looked.len(), 5, "equal faults are kept once");
+    }
+
+    #[test]
+    fn files_of_this_machine_are_kept_by_version_and_replaced() {
+        let mut local = LocalHeaders::default();
+        let version = |size: u64| Some((size, Modified(1)));
+        let raster = |columns: u32| {
+            let shape = HeaderShape {
+                size: (columns, 1),
+                ..HeaderShape::default()
+            };
+            HeaderLook::Raster(ComparedHeader::new(shape, None))
+        };
+        for name in ["/a/x.tif", "/a/y.tif", "/b/x.tif"] {
+            assert!(local.get(Path::new(name), version(1)).is_none(), "{name}");
+            local.insert(Path::new(name), version(1), HeaderLook::NoRaster);
+        }
+        local.insert(Path::new("/a/x.tif"), version(2), raster(2));
+        local.insert(Path::new("/a/x.tif"), version(3), raster(3));
+        assert!(local.get(Path::new("/a/x.tif"), version(2)).is_none());
+        match local.get(Path::new("/a/x.tif"), version(3)) {
+            Some(HeaderLook::Raster(header)) => assert_eq!(header.size, (3, 1)),
+            other => panic!("{other:?}"),
+        }
+        let other = local.get(Path::new("/b/x.tif"), version(1));
+        assert!(matches!(other, Some(HeaderLook::NoRaster)), "{other:?}");
+        assert_eq!(local.looks.looked.len(), 2, "the old header is replaced");
     }
 
     #[test]
