@@ -256,12 +256,15 @@ impl DistinctLooks {
     }
 }
 
+/// Number of a folder, and the name of a file in it.
+type FileKey = (u32, Box<[u8]>);
+
 /// Headers of files of this machine. A FOLDER has as many as samples, most of them in few folders.
 #[derive(Default)]
 struct LocalHeaders {
     folders: HashMap<Arc<Path>, u32>,
-    /// By number of the folder and name of the file. Ordered, as [`PackedHeaders::ranges`].
-    files: BTreeMap<(u32, Box<[u8]>), (Version, u32)>,
+    /// Version and index in `looks`. Ordered, as [`PackedHeaders::ranges`].
+    files: BTreeMap<FileKey, (Version, u32)>,
     looks: DistinctLooks,
 }
 
