@@ -107,8 +107,8 @@ pub struct ProposedType {
     /// True when dates such as `03/04/2020` are read day first, and no cell shows that this is
     /// right.
     pub assumes_day_first: bool,
-    /// True when numbers lose leading or trailing zeros that may have a meaning, as that of the code
-    /// `06075`.
+    /// True when numbers lose leading or trailing zeros that may have a meaning, as that of the
+    /// code `06075`.
     pub loses_zeros: bool,
 }
 

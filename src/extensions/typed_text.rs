@@ -1,5 +1,5 @@
-//! Text columns of tables that people typed, read as numbers, dates, times or truth values: the type
-//! that a column most likely has, and the cells that would become null.
+//! Text columns of tables that people typed, read as numbers, dates, times or truth values: the
+//! type that a column most likely has, and the cells that would become null.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::NaiveDate;
@@ -120,8 +120,9 @@ fn has_ambiguous_dates<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> bool
     dates.peek().is_some() && dates.all(|(first, second)| first <= 12 && second <= 12)
 }
 
-/// True when a number has a leading zero, or when one has a trailing zero and the numbers of decimals
-/// differ: where all numbers have the same number of decimals, trailing zeros are mere formatting.
+/// True when a number has a leading zero, or when one has a trailing zero and the numbers of
+/// decimals differ: where all numbers have the same number of decimals, trailing zeros are mere
+/// formatting.
 fn may_lose_zeros<'a>(cells: impl Iterator<Item = &'a str>, notation: CellNotation) -> bool {
     let (mut has_trailing_zero, mut decimals_vary, mut decimals) = (false, false, None);
     for cell in cells {
@@ -158,8 +159,8 @@ pub fn detect_notation<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone)
     }
 }
 
-/// True for a number that proves that a comma separates decimals: it can't separate thousands, which
-/// has one to three digits before it, not 0 alone, and three behind it.
+/// True for a number that proves that a comma separates decimals: it can't separate thousands,
+/// which has one to three digits before it, not 0 alone, and three behind it.
 fn has_decimal_comma(cell: &str) -> bool {
     if !is_number_text(cell) {
         return false;

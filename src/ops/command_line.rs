@@ -23,8 +23,8 @@ pub fn join_for_shell<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Quotes a word for bash, zsh and other shells that support `$'…'` (POSIX.1-2024), which is used for
-/// words with invisible characters.
+/// Quotes a word for bash, zsh and other shells that support `$'…'` (POSIX.1-2024), which is used
+/// for words with invisible characters.
 fn quote_pasted_word(word: &str) -> String {
     let has_hidden = matches!(printable(word), Cow::Owned(_)) || word.contains(['\n', '\t']);
     if has_hidden {

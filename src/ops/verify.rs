@@ -18,7 +18,7 @@ use crate::model::{
     AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote,
     list_tortillas_below,
 };
-use crate::raster::{self, NamedAsset, RasterInfo, RasterSource};
+use crate::raster::{self, NamedAsset, RasterDetector, RasterInfo, RasterSource};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -131,6 +131,7 @@ pub fn verify(
         });
         found.first_read = started.elapsed();
     }
+    let detector = RasterDetector::for_this_build();
     let outcomes: Vec<Result<(u64, Option<String>)>> = files
         .par_iter()
         .map(|&(part, level, row)| {
@@ -139,7 +140,8 @@ pub fn verify(
                 return Ok((0, None));
             };
             let path = tree.path(level, row);
-            let outcome = compare_sample(dataset, reader.as_ref(), (level, row), &path, ctx);
+            let reader = reader.as_ref();
+            let outcome = compare_sample(dataset, &detector, reader, (level, row), &path, ctx);
             ctx.step(1);
             match outcome {
                 Ok(bytes) => {
@@ -308,13 +310,14 @@ fn verify_files(
     }
     ctx.stage(tr!("Opening what was written"), Some(files.len() as u64));
     let opened = open_written(&written_paths(built), ctx)?;
+    let detector = RasterDetector::for_this_build();
     let differences: Vec<Option<String>> = files
         .par_iter()
         .map(|file| {
             ctx.check()?;
             ctx.step(1);
             let path = tree.path(file.level, file.row);
-            match compare_member(&opened, file, &path) {
+            match compare_member(&opened, &detector, file, &path) {
                 Ok(()) => Ok(None),
                 Err(error) if error.is_cancelled() => Err(error),
                 Err(error) => Ok(Some(format!("{path}: {error}"))),
@@ -325,7 +328,12 @@ fn verify_files(
 }
 
 /// Finds a member in what was written, and compares it with its source.
-fn compare_member(opened: &[OpenedPart], file: &PackedFile<'_>, path: &SamplePath) -> Result<()> {
+fn compare_member(
+    opened: &[OpenedPart],
+    detector: &RasterDetector,
+    file: &PackedFile<'_>,
+    path: &SamplePath,
+) -> Result<()> {
     let (level, row) = (file.level, file.row);
     // Writers keep the order of rows; parts have their own.
     let found = opened.iter().find_map(|(reader, tree)| {
@@ -339,7 +347,7 @@ fn compare_member(opened: &[OpenedPart], file: &PackedFile<'_>, path: &SamplePat
     let Some((reader, level, row)) = found else {
         return Err(Error::invalid("the sample is not in what was written"));
     };
-    compare_raster(file.source, &reader.asset(level, row)?.0)
+    compare_raster(detector, file.source, &reader.asset(level, row)?.0)
 }
 
 fn has_sample_at(tree: &Skeleton, (level, row): (usize, u32), path: &SamplePath) -> bool {
@@ -353,6 +361,7 @@ fn has_sample_at(tree: &Skeleton, (level, row): (usize, u32), path: &SamplePath)
 /// Compares one sample with its source, piece by piece; returns its size in bytes.
 fn compare_sample(
     dataset: &Dataset,
+    detector: &RasterDetector,
     reader: &dyn ContainerReader,
     (level, row): (usize, u32),
     path: &SamplePath,
@@ -389,7 +398,7 @@ fn compare_sample(
         return Err(different_bytes_error(common));
     }
     if let Payload::Asset { path, .. } = &sample.payload {
-        compare_raster(path, &asset)?;
+        compare_raster(detector, path, &asset)?;
     }
     Ok(size)
 }
@@ -405,11 +414,15 @@ fn different_bytes_error(at: u64) -> Error {
 ///
 /// # Errors
 /// When the source is a raster and the written bytes are another or none.
-fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
+fn compare_raster(
+    detector: &RasterDetector,
+    source: &AssetPath,
+    written: &AssetPath,
+) -> Result<()> {
     let AssetPath::File(file) = source else {
         return Ok(());
     };
-    if is_remote(file) || !raster::is_raster_file(file) {
+    if is_remote(file) || !detector.is_raster_file(file) {
         return Ok(());
     }
     // What GDAL does not open at the source is no raster.

@@ -9,7 +9,7 @@ use polars::sql::{FunctionOptions, SQLContext};
 use sqlparser::ast::WindowFrameUnits;
 
 use super::decimal_widths::DIGITS;
-use super::duckdb_arithmetic::apply_duckdb_arithmetic;
+use super::duckdb_arithmetic::{WINDOW_SUM, apply_duckdb_arithmetic};
 use super::engine_errors::refusal;
 use super::function_registry;
 use super::functions::add_interval;
@@ -121,6 +121,14 @@ struct PartitionedRows {
 }
 
 impl WindowDefinition {
+    /// How the name of its user-defined function begins.
+    pub fn function_prefix(&self) -> &'static str {
+        match self.function {
+            WindowFunction::Sum => WINDOW_SUM,
+            _ => "__window",
+        }
+    }
+
     /// The window as a user-defined function of the engine.
     pub fn into_function(self, name: &str) -> UserDefinedFunction {
         let window = self.clone();

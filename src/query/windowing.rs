@@ -81,7 +81,7 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
         let any = column(any.as_str());
         let mut texts = vec!["*".to_owned()];
         for (window, inputs, name) in windows {
-            let called = engine.unique("__window");
+            let called = engine.unique(window.function_prefix());
             let function = window.into_function(&called);
             engine.extras.borrow_mut().push((called.clone(), function));
             let semantics = engine.semantics(&schema);

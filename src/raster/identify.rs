@@ -2,7 +2,10 @@
 //! or files are read.
 
 use std::ffi::{CStr, CString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use gdal::DriverManager;
 
 use super::{RasterSource, environment, fence, gdal_errors, hdf5_lock, pool, references};
 use crate::error::Result;
@@ -105,35 +108,74 @@ pub fn begins_like_raster(source: &RasterSource) -> Result<bool> {
 const COMPANIONS_INSTEAD: [&str; 5] = ["hdr", "HDR", "Hdr", "aux", "AUX"];
 const COMPANIONS_BEHIND: [&str; 4] = [".hdr", ".HDR", ".xml", ".rsc"];
 
-/// True when a raster driver recognises a local file by its first bytes. Unlike opening it, this
-/// asks no driver of vectors, some of which (GeoJSON) evaluate the coordinate system while they
-/// open a file.
-pub fn is_raster_file(path: &Path) -> bool {
-    environment::init();
-    let (Some(text), Some(name)) = (
-        c_path(path),
-        path.file_name().map(Path::new).and_then(c_path),
-    ) else {
+/// Bytes from the start of a file in which the GRIB driver looks for its signature, at each byte.
+const GRIB_HEAD: usize = 32 << 10;
+
+/// Recognises local files as rasters.
+pub struct RasterDetector {
+    /// Names of the raster drivers but GRIB, whose search takes longer than all others together.
+    without_grib: Vec<CString>,
+}
+
+impl RasterDetector {
+    /// Lists the drivers of this build.
+    pub fn for_this_build() -> Self {
+        environment::init();
+        let names = DriverManager::all().map(|driver| driver.short_name());
+        Self {
+            without_grib: names
+                .filter(|name| name != "GRIB")
+                .filter_map(|name| CString::new(name).ok())
+                .collect(),
+        }
+    }
+
+    /// True when a raster driver recognises the file by its first bytes. Unlike opening it, this
+    /// asks no driver of vectors, some of which (GeoJSON) evaluate the coordinate system while they
+    /// open a file.
+    pub fn is_raster_file(&self, path: &Path) -> bool {
+        let (Some(text), Some(name)) = (
+            c_path(path),
+            path.file_name().map(Path::new).and_then(c_path),
+        ) else {
+            return false;
+        };
+        let mut drivers: Vec<_> = self.without_grib.iter().map(|name| name.as_ptr()).collect();
+        drivers.push(std::ptr::null());
+        let drivers = if may_be_grib(path) {
+            std::ptr::null()
+        } else {
+            drivers.as_ptr()
+        };
+        // GDAL lists the whole folder for each file, unless it has the list of siblings.
+        let alone = [name.as_ptr(), std::ptr::null()];
+        let siblings = if has_companion(path) {
+            std::ptr::null()
+        } else {
+            alone.as_ptr()
+        };
+        let _turn = hdf5_lock::turn();
+        let (found, _) = gdal_errors::listen(|| {
+            let flags = gdal::GdalOpenFlags::GDAL_OF_RASTER.bits();
+            // Safety: C strings, and lists of them that end with null; a null list means all
+            // drivers, or siblings that GDAL looks up itself.
+            let driver =
+                unsafe { gdal_sys::GDALIdentifyDriverEx(text.as_ptr(), flags, drivers, siblings) };
+            !driver.is_null()
+        });
+        found
+    }
+}
+
+/// True when the signature of GRIB is in the first bytes of a file, behind headers of other
+/// programs too.
+fn may_be_grib(path: &Path) -> bool {
+    let Ok(file) = crate::files::open(path) else {
         return false;
     };
-    // GDAL lists the whole folder for each file, unless it has the list of siblings.
-    let alone = [name.as_ptr(), std::ptr::null()];
-    let siblings = if has_companion(path) {
-        std::ptr::null()
-    } else {
-        alone.as_ptr()
-    };
-    let _turn = hdf5_lock::turn();
-    let (found, _) = gdal_errors::listen(|| {
-        let flags = gdal::GdalOpenFlags::GDAL_OF_RASTER.bits();
-        // Safety: C strings; a null list means all drivers, or siblings that GDAL looks up itself,
-        // another list ends with null.
-        let driver = unsafe {
-            gdal_sys::GDALIdentifyDriverEx(text.as_ptr(), flags, std::ptr::null(), siblings)
-        };
-        !driver.is_null()
-    });
-    found
+    let mut head = Vec::with_capacity(GRIB_HEAD);
+    file.take(GRIB_HEAD as u64).read_to_end(&mut head).is_ok()
+        && head.windows(4).any(|word| word == b"GRIB")
 }
 
 fn c_path(path: &Path) -> Option<CString> {
@@ -208,14 +250,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let raster = folder.path().join("scene.bin");
         std::fs::write(&raster, [7; 6]).unwrap();
-        assert!(!is_raster_file(&raster));
+        let detector = RasterDetector::for_this_build();
+        assert!(!detector.is_raster_file(&raster));
         let header = "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bsq\n";
         for name in ["scene.hdr", "scene.bin.hdr", "scene.HDR"] {
             let beside = folder.path().join(name);
             std::fs::write(&beside, header).unwrap();
-            assert!(is_raster_file(&raster), "{name}");
+            assert!(detector.is_raster_file(&raster), "{name}");
             std::fs::remove_file(&beside).unwrap();
         }
-        assert!(!is_raster_file(&folder.path().join("missing.bin")));
+        assert!(!detector.is_raster_file(&folder.path().join("missing.bin")));
+        let mut behind_other_bytes = vec![b'0'; 1500];
+        behind_other_bytes.extend(b"GRIB\0\0\0\x02");
+        let grib = folder.path().join("message.bin");
+        std::fs::write(&grib, behind_other_bytes).unwrap();
+        assert!(may_be_grib(&grib) && !may_be_grib(&raster));
     }
 }

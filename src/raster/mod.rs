@@ -77,7 +77,7 @@ pub use file_set::{
     is_same_raster,
 };
 pub use ground::metres_per_column;
-pub use identify::{IDENTIFY_BYTES, begins_like_raster, identify, is_raster_file};
+pub use identify::{IDENTIFY_BYTES, RasterDetector, begins_like_raster, identify};
 pub use info::{BandInfo, LayerInfo, RasterInfo};
 pub use member_references::references_of;
 pub use names::claims_raster;

@@ -72,7 +72,7 @@ pub struct TortillaOptions {
 }
 
 impl TortillaOptions {
-    /// As [`BuildOptions::refuse_existing_target`](crate::container::BuildOptions::refuse_existing_target).
+    /// Refuses a target on this machine that exists, unless it is to be replaced.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for such a target, and for a device.

@@ -22,16 +22,16 @@ pub(super) const WIDTH_OF_SUMMANDS: usize = DIGITS - 10;
 /// The sum of decimal numbers; an error where it has more than [`DIGITS`]. The engine adds them
 /// modulo 2^128, so that a sum may be too large and have few digits.
 pub(super) fn sum_by_halves(numbers: &Expr, scale: usize) -> Expr {
-    let sum_of = |is_upper: bool| {
+    let halves = [true, false].map(|is_upper| {
         let half = half_of_decimal(is_upper, scale).call(vec![numbers.clone()]);
         half.cast(DataType::Decimal(DIGITS, 0)).sum()
-    };
+    });
     let joined = elementwise(
         "sum_of_halves",
         move |_| Ok(DataType::Decimal(DIGITS, scale)),
         move |columns| join_sums(columns, scale),
     );
-    joined.call(vec![sum_of(true), sum_of(false)])
+    joined.call(halves.to_vec())
 }
 
 /// The upper or the lower 64 bits of the digits of decimal numbers.

@@ -69,6 +69,7 @@ fn type_of_call(expr: &Expr) -> Option<&'static str> {
                 "gen_random_uuid" | "uuid" | "uuidv4" | "uuidv7" => Some("UUID"),
                 "count_if" | "countif" => Some("HUGEINT"),
                 "regr_count" => Some("UINTEGER"),
+                "st_asgeojson" => Some("JSON"),
                 "cardinality" | "json_array_length" => Some("UBIGINT"),
                 "json_extract" | "json_extract_path" => {
                     let arguments = arguments_of(function)?;
@@ -101,9 +102,9 @@ fn type_of_decimals(expr: &Expr) -> Option<String> {
     }
 }
 
-/// DuckDB's names of the column types of a query that follow from its expressions alone and that the
-/// engine lacks; `None` for other columns. Empty where the columns are not a list of expressions, as
-/// in `SELECT *`.
+/// DuckDB's names of the column types of a query that follow from its expressions alone and that
+/// the engine lacks; `None` for other columns. Empty where the columns are not a list of
+/// expressions, as in `SELECT *`.
 pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String>> {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return Vec::new();

@@ -134,6 +134,13 @@ fn described_columns_have_the_types_of_the_rows() {
         [json!(["HUGEINT", "HUGEINT", "BIGINT"])]
     );
     all(&[(
+        "SELECT typeof(list_sum([1, 2])), typeof(list_sum([1.5::DOUBLE])), typeof(factorial(5)), \
+            typeof(sum(1) OVER ()), typeof(sum(1.5::DOUBLE) OVER ()), typeof(max(1) OVER ())",
+        json!([[
+            "HUGEINT", "DOUBLE", "HUGEINT", "HUGEINT", "DOUBLE", "INTEGER"
+        ]]),
+    )]);
+    all(&[(
         "SELECT typeof(7 // 2), typeof(7::BIGINT // 2), typeof(1 // 0), 7 // 2, -7 // 2, \
             typeof(sum(1)), typeof(list_position([1, 2], 2)), list_position([1, 2], 3)",
         json!([[
