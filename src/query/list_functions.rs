@@ -44,6 +44,9 @@ const fn list_function(
 /// Name of the function that makes a list of its arguments.
 const LIST_VALUE: &str = "list_value";
 
+/// Name of the function that adds the elements of a list.
+const LIST_SUM: &str = "list_sum";
+
 /// Name of the function that makes a list without elements; its argument is NULL, as the engine
 /// calls no function without one.
 const NO_ELEMENTS: &str = "list_without_elements";
@@ -82,7 +85,7 @@ const FUNCTIONS: &[ListFunction] = &[
     list_function("list_sort", (1, 1), first_type, |columns| {
         list_sort(columns, false)
     }),
-    list_function("list_sum", (1, 1), sum_type, list_sum),
+    list_function(LIST_SUM, (1, 1), sum_type, list_sum),
     list_function("list_text", (2, 2), |_| Ok(DataType::String), list_text),
 ];
 
@@ -98,10 +101,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    if name == LIST_VALUE {
-        RecognisedFunction::WrittenList.get_or_build(|| build_function(name))
-    } else {
-        build_function(name)
+    match name {
+        LIST_VALUE => RecognisedFunction::WrittenList.get_or_build(|| build_function(name)),
+        LIST_SUM => RecognisedFunction::ListSum.get_or_build(|| build_function(name)),
+        _ => build_function(name),
     }
 }
 

@@ -81,7 +81,8 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
         let any = column(any.as_str());
         let mut texts = vec!["*".to_owned()];
         for (window, inputs, name) in windows {
-            let called = engine.unique(window.function_prefix());
+            let called = engine.unique("__window");
+            let mark = window.marking_function();
             let function = window.into_function(&called);
             engine.extras.borrow_mut().push((called.clone(), function));
             let semantics = engine.semantics(&schema);
@@ -90,11 +91,13 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
                 .chain([&any])
                 .map(|input| semantics.print(input))
                 .collect::<Result<Vec<_>>>()?;
-            texts.push(format!(
-                "{called}({}) AS {}",
-                inputs.join(", "),
-                column(&name)
-            ));
+            let mut call = format!("{called}({})", inputs.join(", "));
+            if let Some(mark) = mark {
+                let marked = engine.unique("__window_mark");
+                call = format!("{marked}({call})");
+                engine.extras.borrow_mut().push((marked, mark));
+            }
+            texts.push(format!("{call} AS {}", column(&name)));
         }
         engine.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
     }

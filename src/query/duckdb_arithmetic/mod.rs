@@ -36,7 +36,6 @@ use wide_integers::{marked_as_arithmetic, marked_as_sum, name_types, name_wide_t
 pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
 pub(super) use decimals::type_of_compared_decimals;
 pub(super) use whole_arithmetic::narrowing_function;
-pub(super) use wide_integers::WINDOW_SUM;
 
 /// The plan with DuckDB's arithmetic. Call just before collecting.
 pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {

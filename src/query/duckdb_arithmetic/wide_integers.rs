@@ -15,11 +15,12 @@ use crate::query::recognised_functions::RecognisedFunction;
 /// Name of the type.
 const HUGEINT: &str = "HUGEINT";
 
-/// How the names of functions of sums over windows begin.
-pub(in crate::query) const WINDOW_SUM: &str = "__window_sum";
-
 /// Functions whose integers are HUGEINT.
-const WIDE_FUNCTIONS: [&str; 2] = ["list_sum", "factorial"];
+const WIDE_FUNCTIONS: [RecognisedFunction; 3] = [
+    RecognisedFunction::ListSum,
+    RecognisedFunction::WindowSum,
+    RecognisedFunction::Factorial,
+];
 
 /// What the calls of functions are marked with that give sums of integers.
 const SUM: &str = "sum_of_integers";
@@ -75,11 +76,6 @@ pub(super) fn names_type(part: &Expr) -> bool {
         Expr::AnonymousFunction { function, .. } => RecognisedFunction::TypeOf.matches(function),
         _ => false,
     }
-}
-
-/// True for the names of functions whose integers are HUGEINT.
-fn gives_wide_integers(function: &str) -> bool {
-    WIDE_FUNCTIONS.contains(&function) || function.starts_with(WINDOW_SUM)
 }
 
 /// The rows of a plan, with the columns that are HUGEINT.
@@ -145,7 +141,9 @@ impl WideRows {
             {
                 self.is_whole(expression) && input.iter().any(|side| self.is_wide(side))
             }
-            Expr::AnonymousFunction { fmt_str, .. } if gives_wide_integers(fmt_str) => {
+            Expr::AnonymousFunction { function, .. }
+                if WIDE_FUNCTIONS.iter().any(|wide| wide.matches(function)) =>
+            {
                 self.is_whole(expression)
             }
             _ => false,

@@ -114,6 +114,7 @@ const fn aggregate(
 
 /// Name of the function of the sign `-`.
 const NEGATIVE_OF: &str = "negative_of";
+const FACTORIAL: &str = "factorial";
 
 const FUNCTIONS: &[FunctionEntry] = &[
     FunctionEntry {
@@ -194,7 +195,7 @@ const FUNCTIONS: &[FunctionEntry] = &[
         ..scalar(NEGATIVE_OF, (1, 1), Gives::Like(0), negative)
     },
     scalar("even", (1, 1), Gives::Number, even),
-    scalar("factorial", (1, 1), Gives::Whole, factorial),
+    scalar(FACTORIAL, (1, 1), Gives::Whole, factorial),
     scalar("gcd", (2, 2), Gives::Whole, |c| {
         of_wholes(c, |a, b| Some(divisor(a, b)))
     }),
@@ -341,10 +342,10 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    if name == NEGATIVE_OF {
-        RecognisedFunction::Negation.get_or_build(|| build_function(name))
-    } else {
-        build_function(name)
+    match name {
+        NEGATIVE_OF => RecognisedFunction::Negation.get_or_build(|| build_function(name)),
+        FACTORIAL => RecognisedFunction::Factorial.get_or_build(|| build_function(name)),
+        _ => build_function(name),
     }
 }
 
