@@ -16,6 +16,7 @@ mod codec;
 mod colour;
 mod crs_code;
 mod crs_text;
+mod degree_axes;
 mod dimensions;
 mod driver_names;
 mod environment;
