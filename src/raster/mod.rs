@@ -58,6 +58,7 @@ mod tiff;
 mod tiff_header;
 mod tiles;
 mod tog;
+mod unread_text;
 mod value_counts;
 mod variable;
 mod vector_copy;

@@ -546,6 +546,50 @@ fn sequences_of_features_are_vector_files_loose_and_in_a_container() {
 
 #[test]
 #[cfg(feature = "bundled-gdal")]
+fn topologies_and_features_of_esri_are_vector_files_loose_and_in_a_container() {
+    let folder = folder();
+    let topology = r#"{"type":"Topology","objects":{"fields":{"type":"GeometryCollection",
+        "geometries":[{"type":"Polygon","arcs":[[0]],"properties":{"a":1}}]}},
+        "arcs":[[[10,40],[11,40],[11,41],[10,40]]]}"#;
+    let features = r#"{"geometryType":"esriGeometryPoint","spatialReference":{"wkid":4326},
+        "fields":[{"name":"a","type":"esriFieldTypeInteger"}],
+        "features":[{"attributes":{"a":1},"geometry":{"x":10,"y":40}}]}"#;
+    for (name, text) in [("a.topojson", topology), ("a.json", features)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, text.len() as u64);
+        for source in [own(&path), RasterSource::member(range)] {
+            let info = describe(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(info.is_vector(), "{name}: {info:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn text_that_no_driver_reads_is_named() {
+    let folder = folder();
+    let json: Vec<u8> = "\u{feff}{\"type\":\"FeatureCollection\",\"features\":[]}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let kml = b"<?xml version=\"1.0\"?><kml xmlns=\"http://www.opengis.net/kml/2.2\"></kml>";
+    for (name, bytes, wanted) in [
+        ("a.geojson", json, "UTF-16"),
+        ("a.kml", kml.to_vec(), "KML"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &bytes).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, bytes.len() as u64);
+        for source in [own(&path), RasterSource::member(range)] {
+            let error = describe(&source).expect_err("is not read").report();
+            assert!(error.contains(wanted), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
 fn vector_files_say_what_they_are() {
     let folder = folder();
     let path = folder.path().join("places.geojson");
