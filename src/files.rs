@@ -59,6 +59,19 @@ pub fn page_error(start: &[u8]) -> Option<Error> {
     })
 }
 
+/// The units of JSON in UTF-16, and whether their first byte is the low one; `None` for another
+/// encoding. JSON without a byte order mark begins with two characters of ASCII.
+pub fn utf16_units(bytes: &[u8]) -> Option<(bool, &[[u8; 2]])> {
+    let (is_little, units) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (true, rest),
+        [0xFE, 0xFF, rest @ ..] => (false, rest),
+        [1..=0x7F, 0, 1..=0x7F, 0, ..] => (true, bytes),
+        [0, 1..=0x7F, 0, 1..=0x7F, ..] => (false, bytes),
+        _ => return None,
+    };
+    Some((is_little, units.as_chunks::<2>().0))
+}
+
 /// As [`unfetched_file_error`], for a file of this machine with this size in bytes; `None` also for
 /// one that can't be read.
 pub fn find_unfetched_file(path: &Path, size: u64) -> Option<Error> {

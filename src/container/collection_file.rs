@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::ByteSource;
 use crate::error::{Error, IoContext, Result};
+use crate::files::utf16_units;
 use crate::model::{Collection, KNOWN_KEYS, PitSchema, dtype_name};
 
 /// Maximum size of a COLLECTION.json in bytes. A TACOLLECTION of 100,000 parts has about 10 MB.
@@ -93,19 +94,6 @@ fn json_in_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
         Ok(text) => Cow::Owned(text.into_bytes()),
         Err(_) => Cow::Borrowed(bytes),
     }
-}
-
-/// The units of JSON in UTF-16, and whether their first byte is the low one; `None` for another
-/// encoding. JSON without a byte order mark begins with two characters of ASCII.
-fn utf16_units(bytes: &[u8]) -> Option<(bool, &[[u8; 2]])> {
-    let (is_little, units) = match bytes {
-        [0xFF, 0xFE, rest @ ..] => (true, rest),
-        [0xFE, 0xFF, rest @ ..] => (false, rest),
-        [1..=0x7F, 0, 1..=0x7F, 0, ..] => (true, bytes),
-        [0, 1..=0x7F, 0, 1..=0x7F, ..] => (false, bytes),
-        _ => return None,
-    };
-    Some((is_little, units.as_chunks::<2>().0))
 }
 
 /// Checks the size and number of values of a JSON document before it is parsed.

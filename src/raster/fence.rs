@@ -53,8 +53,17 @@ const ZARR: &[&str] = &["Zarr"];
 /// three ways.
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
 /// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain
-/// SQLite (virtual tables).
-const VECTORS: &[&str] = &["GeoJSON", "GeoJSONSeq", "FlatGeobuf", "CSV", "GPKG"];
+/// SQLite (virtual tables). ESRIJSON asks a server for further features only where the path is an
+/// address.
+const VECTORS: &[&str] = &[
+    "GeoJSON",
+    "GeoJSONSeq",
+    "TopoJSON",
+    "ESRIJSON",
+    "FlatGeobuf",
+    "CSV",
+    "GPKG",
+];
 /// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
 pub(super) fn identification_drivers() -> impl Iterator<Item = &'static str> {
     [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]]

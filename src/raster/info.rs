@@ -5,12 +5,12 @@ use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 use gdal::raster::RasterBand;
-use gdal::spatial_ref::SpatialRef;
 use gdal::vector::LayerAccess;
 use gdal::{Dataset, Metadata};
 
 use super::crs_code::crs_code;
-use super::crs_text::{file_named_by_crs, spatial_ref_of};
+use super::crs_text::file_named_by_crs;
+use super::degree_axes::system_of_degree_axes;
 use super::dimensions::{Dimensions, wavelength_nm};
 use super::nodata_test::NoDataTest;
 use super::variable::{Subdataset, VariableRead};
@@ -23,24 +23,6 @@ use crate::model::AssetPath;
 /// Maximum bands and layers listed. `band_count` counts all bands.
 const BANDS_LISTED: usize = 1024;
 pub(super) const LAYERS_LISTED: usize = 256;
-
-/// Units of longitudes and latitudes (CF conventions 4.1, 4.2).
-const UNITS_OF_LONGITUDE: [&str; 6] = [
-    "degrees_east",
-    "degree_east",
-    "degree_E",
-    "degrees_E",
-    "degreeE",
-    "degreesE",
-];
-const UNITS_OF_LATITUDE: [&str; 6] = [
-    "degrees_north",
-    "degree_north",
-    "degree_N",
-    "degrees_N",
-    "degreeN",
-    "degreesN",
-];
 
 /// The headers of a raster.
 #[derive(Clone, Debug, Default, serde::Serialize)]
@@ -274,43 +256,6 @@ pub(super) fn collect(
     }
 }
 
-/// The system of a netCDF file that names none, where the units of its axes are degrees of
-/// longitude and latitude (CF conventions 4.1, 4.2): WGS 84, as other programs assume. Only for
-/// grids whose columns go beyond 90°, which no latitude does: GDAL does not state which axis has
-/// which unit, and files with the two exchanged exist.
-fn system_of_degree_axes(dataset: &Dataset, geotransform: [f64; 6]) -> Option<SpatialRef> {
-    if dataset.driver().short_name() != "netCDF" {
-        return None;
-    }
-    let items = dataset.metadata_domain("").unwrap_or_default();
-    let (width, height) = dataset.raster_size();
-    let is_stated = has_units(&items, &UNITS_OF_LONGITUDE) && has_units(&items, &UNITS_OF_LATITUDE);
-    let is_found = is_stated && is_grid_of_degrees(geotransform, width as f64, height as f64);
-    is_found.then(|| spatial_ref_of("EPSG:4326").ok()).flatten()
-}
-
-/// True where a variable has one of these units.
-fn has_units(items: &[String], units: &[&str]) -> bool {
-    items
-        .iter()
-        .filter_map(|item| item.split_once("#units="))
-        .any(|(_, stated)| units.contains(&stated.trim()))
-}
-
-/// True for a grid along the axes whose cells have their centres within the degrees of the globe:
-/// longitudes to 180 or to 360, one of them beyond 90, and latitudes.
-fn is_grid_of_degrees(geotransform: [f64; 6], width: f64, height: f64) -> bool {
-    let [west, column, x_turn, north, y_turn, row] = geotransform;
-    let columns = [west + column / 2.0, west + column * (width - 0.5)];
-    let rows = [north + row / 2.0, north + row * (height - 0.5)];
-    x_turn == 0.0
-        && y_turn == 0.0
-        && columns.iter().all(|lon| (-360.0..=540.0).contains(lon))
-        && columns.iter().any(|lon| lon.abs() > 90.0)
-        && rows.iter().all(|lat| lat.abs() <= 90.0 + 1e-6)
-        && (column * width).abs() <= 360.0 + column.abs() + 1e-6
-}
-
 /// Subdatasets, in the order of the metadata domain `SUBDATASETS`.
 pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
     let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
@@ -430,34 +375,6 @@ impl RasterInfo {
             .filter(|variable| !variable.is_chosen)
         {
             ctx.warn_of(place, format!("read was {}", variable.sentence()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn axes_in_degrees_are_told_from_others() {
-        let items: Vec<String> = ["lat#units=degrees_north", "lon#units=degrees_east "]
-            .map(str::to_owned)
-            .into();
-        assert!(has_units(&items, &UNITS_OF_LATITUDE) && has_units(&items, &UNITS_OF_LONGITUDE));
-        assert!(!has_units(&items[..1], &UNITS_OF_LONGITUDE));
-        for (geotransform, width, height, wanted) in [
-            ([99.5, 1.0, 0.0, 45.5, 0.0, -1.0], 8.0, 6.0, true),
-            // Latitudes may be in the columns.
-            ([9.5, 1.0, 0.0, 45.5, 0.0, -1.0], 8.0, 6.0, false),
-            // From 0 to 360, and upwards.
-            ([-5.0, 10.0, 0.0, -95.0, 0.0, 10.0], 36.0, 19.0, true),
-            ([-180.5, 1.0, 0.0, 90.5, 0.0, -1.0], 361.0, 181.0, true),
-            ([499_995.0, 10.0, 0.0, 5e6, 0.0, -10.0], 8.0, 6.0, false),
-            ([0.0, 1.0, 0.0, 0.0, 0.0, 1.0], 300.0, 300.0, false),
-            ([99.5, 1.0, 0.5, 45.5, 0.0, -1.0], 8.0, 6.0, false),
-        ] {
-            let found = is_grid_of_degrees(geotransform, width, height);
-            assert_eq!(found, wanted, "{geotransform:?}");
         }
     }
 }

@@ -12,6 +12,7 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo};
+use super::unread_text::{TEXT_HEAD, unread_text_error};
 use super::variable::Subdataset;
 use super::vsi_plugin::{self, Mounted, MountedRange};
 use super::{RasterSource, VariableRead, codec, environment, gdal_errors, variable};
@@ -391,6 +392,7 @@ fn explain_open_error(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> E
         codec
             .or_else(|| large_netcdf_error(&mounted, asset))
             .or_else(|| page_error(&mounted, asset))
+            .or_else(|| text_error(&mounted, asset))
     });
     cause.unwrap_or(error)
 }
@@ -405,6 +407,12 @@ fn page_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
         crate::files::page_error(&start)
     };
     error.map(|error| error.at_place(asset))
+}
+
+/// The error for text that no driver reads; `None` for other files.
+fn text_error(mounted: &Mounted, asset: &AssetPath) -> Option<Error> {
+    let start = mounted.read(0, TEXT_HEAD).ok()?;
+    unread_text_error(&start).map(|error| error.at_place(asset))
 }
 
 /// The error for classic netCDF with 64-bit data, of which GDAL has no driver; `None` for other

@@ -106,7 +106,7 @@ fn add_reference_name(names: &mut Vec<String>, name: String) {
 
 /// True when the root element starts with `begin`, case-insensitively; XML declarations, comments
 /// and `<!…>` may precede it.
-fn has_root(text: &str, begin: &str) -> bool {
+pub(super) fn has_root(text: &str, begin: &str) -> bool {
     let mut rest = text;
     loop {
         rest = rest.trim_start();

@@ -16,7 +16,7 @@ const NAMES_KEPT: usize = 512;
 /// Longest name in a sentence, in characters.
 const NAME_LONGEST: usize = 60;
 /// Start of the item of a band's metadata in which the netCDF driver names the variable.
-const NETCDF_NAME: &str = "NETCDF_VARNAME=";
+pub(super) const NETCDF_NAME: &str = "NETCDF_VARNAME=";
 
 /// Column of a level with the variable that is read of each file. Its prefix is that of STAC's
 /// datacube extension, whose `cube:variables` describe the variables of a file.

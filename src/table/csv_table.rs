@@ -13,6 +13,9 @@ use super::metadata_columns::{
     number_repeated_names,
 };
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
+use super::title_rows::{
+    CellKind, OUTLINED_ROWS, OutlinedCell, header_below_titles, warning_of_titles,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::text::list_first;
@@ -30,7 +33,7 @@ const BATCH_ROWS: usize = 1 << 16;
 /// Bytes of text per batch: offsets of an array have 31 bits.
 const BATCH_BYTES: usize = 1 << 29;
 
-/// Reads a table whose first row has the names of the columns.
+/// Reads a table whose first row has the names of the columns; rows of a title may be above it.
 ///
 /// # Errors
 /// [`crate::error::Kind::Format`] for rows that are longer than the header,
@@ -44,8 +47,13 @@ pub(super) fn read_csv(
         |error: csv::Error| Error::format("the metadata table can't be read as CSV").because(error);
     let (stated, body) = stated_separator(content);
     let body = without_comments(body);
+    let titled = TitledBody::find(body, stated, reading);
+    let body = titled.as_ref().map_or(body, |titled| titled.body);
     let lines_before = content[..content.len() - body.len()].matches('\n').count() as u64;
-    let separator = stated.unwrap_or_else(|| separator_of(body));
+    let separator = match &titled {
+        Some(titled) => titled.separator,
+        None => stated.unwrap_or_else(|| separator_of(body)),
+    };
     check_quotes(body, separator, lines_before, ctx)?;
     let mut rows = csv_reader(body, separator);
     let mut record = StringRecord::new();
@@ -72,7 +80,98 @@ pub(super) fn read_csv(
     }
     let mut found = columns.finish(names, reading, ctx)?;
     found.warnings.extend(renamed);
+    if let Some(titled) = titled {
+        found.warnings.insert(0, warning_of_titles(&titled.titles));
+    }
     Ok(found)
+}
+
+/// A table that has a title above its header.
+struct TitledBody<'b> {
+    /// The table from its header on.
+    body: &'b str,
+    separator: u8,
+    titles: Vec<String>,
+}
+
+impl<'b> TitledBody<'b> {
+    /// Finds the header below a title, with the stated separator or any usual one; `None` where the
+    /// first row is the header, or may be.
+    fn find(
+        body: &'b str,
+        stated: Option<u8>,
+        reading: &dyn Fn(&str) -> ColumnReading,
+    ) -> Option<Self> {
+        let separators = stated.map_or(SEPARATORS.to_vec(), |separator| vec![separator]);
+        let start = start_of(body);
+        if separators
+            .iter()
+            .any(|&separator| begins_with_header(start, separator))
+        {
+            return None;
+        }
+        let found = separators.into_iter().rev().filter_map(|separator| {
+            let (offset, titles) = split_titles(start, separator, reading)?;
+            let body = body.get(offset..)?;
+            let score = score_separator(start_of(body), separator)?;
+            Some((
+                score,
+                Self {
+                    body,
+                    separator,
+                    titles,
+                },
+            ))
+        });
+        found
+            .max_by_key(|(score, _)| *score)
+            .map(|(_, titled)| titled)
+    }
+}
+
+/// True when the first row has two or more values, and one of the next rows is as long.
+fn begins_with_header(start: &str, separator: u8) -> bool {
+    let mut rows = csv_reader(start, separator)
+        .into_records()
+        .map_while(Result::ok);
+    let first = rows.next().unwrap_or_default();
+    first.iter().filter(|value| !value.is_empty()).count() > 1
+        && rows.take(COMPARED_ROWS).any(|row| row.len() == first.len())
+}
+
+/// The offset of the header below a title, and the title.
+fn split_titles(
+    start: &str,
+    separator: u8,
+    reading: &dyn Fn(&str) -> ColumnReading,
+) -> Option<(usize, Vec<String>)> {
+    let mut reader = csv_reader(start, separator);
+    let mut record = StringRecord::new();
+    let (mut offsets, mut rows) = (Vec::new(), Vec::new());
+    while rows.len() < OUTLINED_ROWS && reader.read_record(&mut record).ok()? {
+        let cells = outline_record(&record);
+        if !cells.is_empty() {
+            offsets.push(record.position()?.byte());
+            rows.push(cells);
+        }
+    }
+    let (at, titles) = header_below_titles(&rows, reading)?;
+    Some((usize::try_from(*offsets.get(at)?).ok()?, titles))
+}
+
+/// The cells of a record that have a value.
+fn outline_record(record: &StringRecord) -> Vec<OutlinedCell> {
+    let filled = record
+        .iter()
+        .enumerate()
+        .filter(|(_, text)| !text.is_empty());
+    filled
+        .map(|(column, text)| OutlinedCell {
+            column,
+            text: text.to_owned(),
+            kind: CellKind::of_text(text),
+        })
+        .collect()
 }
 
 fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {
@@ -176,12 +275,16 @@ fn stated_separator(content: &str) -> (Option<u8>, &str) {
     }
 }
 
+/// The part of a table by which its separator is chosen.
+fn start_of(body: &str) -> &str {
+    body.get(..body.floor_char_boundary(LOOKED_AT))
+        .unwrap_or_default()
+}
+
 /// The separator with which most of the first rows are as long as the header, among equals that
 /// with most columns.
 fn separator_of(body: &str) -> u8 {
-    let start = body
-        .get(..body.floor_char_boundary(LOOKED_AT))
-        .unwrap_or_default();
+    let start = start_of(body);
     let scored = SEPARATORS
         .into_iter()
         .rev()
@@ -580,6 +683,41 @@ mod tests {
             .expect_err("is refused")
             .report();
         assert!(said.contains("line 3"), "{said}");
+    }
+
+    #[test]
+    fn a_title_above_the_header_is_left_out_and_reported() {
+        let wanted = "path: string: a b\nn: double: 1.5 2\n";
+        for content in [
+            "Fields of Rwanda\n\npath,n\na,1.5\nb,2\n",
+            "Fields of Rwanda,,\nVersion 2,,\n,,\npath,n,\na,1.5,\nb,2,\n",
+            "Fields of Rwanda\r\n\r\npath;n\r\na;1,5\r\nb;2\r\n",
+            "\"Fields of Rwanda, 2021\"\npath\tn\na\t1.5\nb\t2\n",
+            "sep=;\nFields, all of them\npath;n\na;1,5\nb;2\n",
+            "# made by hand\nFields of Rwanda\npath|n\na|1.5\nb|2\n",
+        ] {
+            assert_eq!(shown(content), wanted, "{content}");
+            let warnings = read(content).expect("reads").warnings;
+            assert!(
+                warnings[0].contains("above the header") && warnings[0].contains("Fields"),
+                "{warnings:?}"
+            );
+        }
+        let long = format!("Fields\n\npath,n\n{}c,3,4\n", "a,1\n".repeat(70));
+        let said = read(&long).expect_err("is refused").report();
+        assert!(said.contains("line 74"), "{said}");
+        // The first row is the header, or may be.
+        for content in [
+            "Fields, 2021\npath,n\na,1\nb,2\n",
+            "site\na,x\nb,y\n",
+            "path,n\na,1\nb,2\n",
+            "path;note\na;x, 1\nb;y, 2\nc;z, 3\n",
+        ] {
+            if let Ok(found) = read(content) {
+                let said = found.warnings.join("\n");
+                assert!(!said.contains("above the header"), "{content}: {said}");
+            }
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod statistics_check;
 mod text_decoding;
 mod text_types;
 mod thrift;
+mod title_rows;
 mod unfolded;
 mod views;
 mod widening;

@@ -17,6 +17,9 @@ use super::metadata_columns::{
     CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_width, number_repeated_names,
 };
 use super::text_types::{TextSummary, is_null_marker};
+use super::title_rows::{
+    CellKind, OUTLINED_ROWS, OutlinedCell, header_below_titles, warning_of_titles,
+};
 use super::widening::EXACT_IN_DOUBLE;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -89,29 +92,35 @@ impl SheetCells {
             .flat_map(|(row, cells)| cells.iter().map(|(column, cell)| (*row, *column, cell)))
     }
 
-    /// True when a column of the first row is a key of samples.
+    /// True when a column of the header is a key of samples.
     pub fn names_samples(&self, reading: &dyn Fn(&str) -> ColumnReading) -> bool {
-        self.names()
+        let at = self.header_below_titles(reading).map_or(0, |(at, _)| at);
+        let header = self.rows.values().nth(at).into_iter().flatten();
+        header
+            .map(|(_, cell)| cell.text())
             .any(|name| reading(&name) == ColumnReading::ExactText)
     }
 
-    /// The texts of the first row.
-    fn names(&self) -> impl Iterator<Item = String> {
-        self.rows
-            .values()
-            .next()
-            .into_iter()
-            .flatten()
-            .map(|(_, cell)| cell.text())
+    /// The index of the header among the rows with values, and the titles above it; `None` where
+    /// the first row is the header.
+    fn header_below_titles(
+        &self,
+        reading: &dyn Fn(&str) -> ColumnReading,
+    ) -> Option<(usize, Vec<String>)> {
+        let rows = self.rows.values().take(OUTLINED_ROWS);
+        let rows: Vec<Vec<OutlinedCell>> = rows.map(|cells| outline_cells(cells)).collect();
+        header_below_titles(&rows, reading)
     }
 
-    /// The table whose columns the first row names; `size` is that of the sheet in bytes.
+    /// The table whose columns the first row names, or the first below a title; `size` is that of
+    /// the sheet in bytes.
     pub fn table(
         self,
         size: usize,
         reading: &dyn Fn(&str) -> ColumnReading,
         ctx: &JobContext,
     ) -> Result<MetadataTable> {
+        let titled = self.header_below_titles(reading);
         let mut warnings = Vec::new();
         if self.formulas.0 > 0 {
             let (count, first) = self.formulas;
@@ -128,6 +137,10 @@ impl SheetCells {
             ));
         }
         let mut rows = self.rows.into_iter();
+        if let Some((at, titles)) = titled {
+            warnings.insert(0, warning_of_titles(&titles));
+            rows.by_ref().take(at).for_each(drop);
+        }
         let Some((_, header)) = rows.next() else {
             return Err(damaged_workbook_error("there is no row"));
         };
@@ -239,6 +252,14 @@ impl SheetCell {
         }
     }
 
+    fn kind(&self) -> CellKind {
+        match self {
+            Self::Text(_) if self.is_marker() => CellKind::Marker,
+            Self::Text(_) => CellKind::Text,
+            Self::Number(_) | Self::Boolean(_) | Self::Instant(_) => CellKind::Typed,
+        }
+    }
+
     fn as_number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -262,6 +283,16 @@ impl SheetCell {
 
 fn is_day(millis: i64) -> bool {
     millis.rem_euclid(DAY_MS as i64) == 0
+}
+
+/// The cells of a row as far as a header is found by them.
+fn outline_cells(cells: &[(usize, SheetCell)]) -> Vec<OutlinedCell> {
+    let outlined = cells.iter().map(|(column, cell)| OutlinedCell {
+        column: *column,
+        text: cell.text(),
+        kind: cell.kind(),
+    });
+    outlined.collect()
 }
 
 /// A column, and the first cell that keeps it from having a type although most cells share one.

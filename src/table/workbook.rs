@@ -1,7 +1,7 @@
 //! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`; OpenDocument, `.ods`): the first
-//! visible sheet that names samples, else the first with values; its first row with values names
-//! the columns. Cells are numbers, booleans, texts, or dates where their format shows a date.
-//! Formulas have the value that was stored with them.
+//! visible sheet that names samples, else the first with values; its first row with values, or the
+//! first below a title, names the columns. Cells are numbers, booleans, texts, or dates where their
+//! format shows a date. Formulas have the value that was stored with them.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -753,6 +753,39 @@ mod tests {
             .enumerate()
             .map(column)
             .collect()
+    }
+
+    #[test]
+    fn a_title_above_the_header_is_left_out_and_reported() {
+        let row = |number: usize, cells: &[&str]| {
+            let cell = |(at, text): (usize, &&str)| {
+                let place = cell_name(number - 1, at);
+                match text.parse::<f64>() {
+                    Ok(value) => format!("<c r=\"{place}\"><v>{value}</v></c>"),
+                    Err(_) => format!("<c r=\"{place}\" t=\"str\"><v>{text}</v></c>"),
+                }
+            };
+            let cells: String = cells.iter().enumerate().map(cell).collect();
+            format!("<row r=\"{number}\">{cells}</row>")
+        };
+        let data = [
+            row(5, &["path", "cloud"]),
+            row(6, &["a", "1"]),
+            row(7, &["b", "2"]),
+        ]
+        .concat();
+        let found =
+            read(&[row(1, &["Fields"]), row(2, &["2021"]), data.clone()].concat()).expect("reads");
+        assert_eq!(shown(&found), "path: string: a b\ncloud: int64: 1 2\n");
+        assert!(
+            found.warnings[0].contains("above the header")
+                && found.warnings[0].contains("Fields, 2021"),
+            "{:?}",
+            found.warnings
+        );
+        let found = read(&data).expect("reads");
+        let warnings = found.warnings.join("\n");
+        assert!(!warnings.contains("above the header"), "{warnings}");
     }
 
     #[test]

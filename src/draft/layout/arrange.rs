@@ -181,15 +181,33 @@ fn split_text(folder: &FolderName) -> Option<String> {
     Some(split.first()?.text.clone())
 }
 
+/// The number of folders by which a path is read: its own, or that of the innermost folders that
+/// are positions, for labels in folders below these: `geojson/roads/roads_1.geojson` beside
+/// `image/image_1.tif`. `None` when the reading does not mean this path.
+fn reading_depth(path: &ParsedPath, reading: &LayoutReading) -> Option<usize> {
+    let depth = path.depth();
+    if reading.names.contains_key(&depth) {
+        return Some(depth);
+    }
+    let deepest = *reading.names.keys().next_back()?;
+    let innermost = reading.folders.get(deepest.checked_sub(1)?)?;
+    let is_position = matches!(
+        innermost,
+        FolderRole::Position | FolderRole::NumberedPosition
+    );
+    (is_position && !path.is_main && deepest < depth).then_some(deepest)
+}
+
 /// The folders' part of a cell; `None` when the reading does not mean this path.
 fn cell_of_folders(
     path: &ParsedPath,
     reading: &LayoutReading,
     fixed: &[Option<String>],
 ) -> Option<PathReading> {
-    reading.names.get(&path.depth())?;
+    let depth = reading_depth(path, reading)?;
+    let (read, below) = path.folders.split_at(depth);
     let mut cell = PathReading::default();
-    for (at, (folder, role)) in path.folders.iter().zip(&reading.folders).enumerate() {
+    for (at, (folder, role)) in read.iter().zip(&reading.folders).enumerate() {
         match role {
             // The folder of texts beside the one folder of the images.
             FolderRole::Ignored
@@ -239,6 +257,8 @@ fn cell_of_folders(
             }
         }
     }
+    cell.position
+        .extend(below.iter().map(|folder| folder.text.clone()));
     Some(cell)
 }
 
@@ -530,7 +550,8 @@ pub(super) fn arrange(
         let stream = cell
             .as_ref()
             .map_or_else(String::new, |cell| cell.position.join("/"));
-        if let (Some(cell), Some(&role)) = (cell.as_mut(), reading.names.get(&path.depth())) {
+        let role = reading_depth(path, reading).and_then(|depth| reading.names.get(&depth));
+        if let (Some(cell), Some(&role)) = (cell.as_mut(), role) {
             read_stem(cell, path, role, own.get(&stream));
         }
         streams.push(stream);
@@ -581,7 +602,8 @@ fn place_beside(
             continue;
         };
         let mut matched = keys.contains(&cell.key(with_split));
-        if !matched && reading.names.get(&path.depth()) == Some(&NameRole::Root) {
+        let role = reading_depth(path, reading).and_then(|depth| reading.names.get(&depth));
+        if !matched && role == Some(&NameRole::Root) {
             let mut other = cell_of_folders(path, reading, fixed).unwrap_or_default();
             read_stem(
                 &mut other,

@@ -16,17 +16,33 @@ const ARCHIVES: &[&str] = &[
     "7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "tgz", "xz", "zip", "zst",
 ];
 
-/// The polarisation in the name of a measurement of a ground range product of Sentinel-1, which
-/// repeats the times and the orbit of the product: `vv` of
-/// `s1a-iw-grd-vv-20200101t053412-20200101t053437-030612-0381c9-001`. `None` for other names.
-fn polarisation_of_measurement(stem: &str) -> Option<&str> {
+/// What a measurement of a Sentinel-1 product is of its scene, from its name, which has times and
+/// the orbit besides: the polarisation, `vv` of
+/// `s1a-iw-grd-vv-20200101t053412-20200101t053437-030612-0381c9-001`, and of single look complex
+/// products the swath before it, `iw1-vv`: each swath has times of its own. `None` for other names,
+/// and in wave mode, whose measurements are scenes.
+fn part_of_measurement(stem: &str) -> Option<String> {
     let parts: Vec<&str> = stem.split('-').collect();
-    match parts.as_slice() {
-        [platform, _, "grd", polarisation, _, _, _, _, _] if platform.starts_with("s1") => {
-            Some(*polarisation)
-        }
+    let [platform, swath, kind, polarisation, _, _, _, _, _] = parts.as_slice() else {
+        return None;
+    };
+    if !platform.starts_with("s1") || swath.starts_with("wv") {
+        return None;
+    }
+    match *kind {
+        // Of stripmap products, the swath is that of the whole product.
+        "slc" if is_one_of_swaths(swath) => Some(format!("{swath}-{polarisation}")),
+        "slc" | "grd" | "ocn" => Some((*polarisation).to_owned()),
         _ => None,
     }
+}
+
+/// True for a swath of a mode that scans several: `iw1`, `ew5`.
+fn is_one_of_swaths(swath: &str) -> bool {
+    let number = swath
+        .strip_prefix("iw")
+        .or_else(|| swath.strip_prefix("ew"));
+    number.is_some_and(|number| number.len() == 1 && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// A folder's name.
@@ -48,6 +64,9 @@ pub(super) struct ParsedPath {
     pub is_main: bool,
     /// False for archives and for the metadata inside a SAFE product.
     pub is_candidate: bool,
+    /// True for measurements of a Sentinel-1 product, whose folder is the scene: the stem has
+    /// nothing but what they are of it.
+    pub is_measurement: bool,
 }
 
 impl ParsedPath {
@@ -78,11 +97,17 @@ impl ParsedPath {
             _ => (name, String::new()),
         };
         // Of a SAFE product, the folder is the scene.
-        let stem = if above.ends_with(".SAFE/measurement") {
-            polarisation_of_measurement(stem).unwrap_or(stem)
-        } else {
-            stem
-        };
+        let measurement = above
+            .ends_with(".SAFE/measurement")
+            .then(|| part_of_measurement(stem))
+            .flatten();
+        let stem = measurement.as_deref().unwrap_or(stem);
+        let mut words = words_of(stem);
+        if measurement.is_some() {
+            words
+                .iter_mut()
+                .for_each(|word| word.part = WordPart::Product);
+        }
         let is_archive = ARCHIVES.contains(&ending.as_str());
         Self {
             folders: folders
@@ -92,10 +117,11 @@ impl ParsedPath {
                     words: words_of(text),
                 })
                 .collect(),
-            stem: words_of(stem),
+            stem: words,
             stem_text: stem.to_owned(),
             is_main: !BESIDE.contains(&ending.as_str()) && !is_archive && is_candidate,
             is_candidate: is_candidate && !is_archive,
+            is_measurement: measurement.is_some(),
             ending,
         }
     }

@@ -334,25 +334,13 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
             .collect();
         folders.truncate(READINGS_TRIED);
     }
-    let mut by_depth: BTreeMap<usize, bool> = BTreeMap::new();
+    let mut by_depth: BTreeMap<usize, Vec<&ParsedPath>> = BTreeMap::new();
     for path in main {
-        let dated = path
-            .stem
-            .iter()
-            .filter(|word| word.kind == TokenKind::Date)
-            .count()
-            == 1;
-        *by_depth.entry(path.depth()).or_insert(true) &= dated;
+        by_depth.entry(path.depth()).or_default().push(path);
     }
     let mut names: Vec<BTreeMap<usize, NameRole>> = vec![BTreeMap::new()];
-    for (&depth, &dated) in &by_depth {
-        let mut roles = vec![NameRole::Root, NameRole::RootAndPosition];
-        if depth > 0 {
-            roles.push(NameRole::Position);
-        }
-        if dated {
-            roles.push(NameRole::Date);
-        }
+    for (&depth, paths) in &by_depth {
+        let roles = roles_of_names(depth, paths);
         names = names
             .iter()
             .flat_map(|known| {
@@ -370,6 +358,25 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
         })
     });
     all.take(READINGS_TRIED).collect()
+}
+
+/// What the names of the files at this depth can be.
+fn roles_of_names(depth: usize, paths: &[&ParsedPath]) -> Vec<NameRole> {
+    if paths.iter().all(|path| path.is_measurement) {
+        return vec![NameRole::Position];
+    }
+    let mut roles = vec![NameRole::Root, NameRole::RootAndPosition];
+    if depth > 0 {
+        roles.push(NameRole::Position);
+    }
+    let is_date = |word: &&TextToken| word.kind == TokenKind::Date;
+    if paths
+        .iter()
+        .all(|path| path.stem.iter().filter(is_date).count() == 1)
+    {
+        roles.push(NameRole::Date);
+    }
+    roles
 }
 
 /// True where folders of one part of a split at this depth differ in other words: `train-landsat`,

@@ -67,6 +67,51 @@ fn polarisations_of_sentinel_1_are_positions_of_their_products() {
 }
 
 #[test]
+fn swaths_and_polarisations_of_single_look_complex_products_are_positions() {
+    let mut text = String::new();
+    for (day, orbit) in [("20200101", "030612-0381c9"), ("20200113", "030787-0387ee")] {
+        for (number, part) in ["iw1-slc-vh", "iw2-slc-vh", "iw1-slc-vv", "iw2-slc-vv"]
+            .iter()
+            .enumerate()
+        {
+            // Each swath has times of its own.
+            let start = format!("{day}t05341{}", number % 2);
+            text += &format!(
+                "S1A_IW_SLC__1SDV_{day}T053411_{orbit}.SAFE/measurement/s1a-{part}-{start}-\
+                    {day}t053438-{orbit}-00{}.tiff ",
+                number + 1
+            );
+        }
+        text += &format!(
+            "S1A_IW_SLC__1SDV_{day}T053411_{orbit}.SAFE/annotation/s1a-iw1-slc-vh-{day}.xml "
+        );
+    }
+    let found = arranged(&text);
+    let wanted = [("iw1-vh", 2), ("iw1-vv", 2), ("iw2-vh", 2), ("iw2-vv", 2)];
+    assert_eq!(positions(&found), wanted);
+    assert_eq!((found.roots.len(), found.left_over.len()), (2, 2));
+}
+
+#[test]
+fn labels_in_folders_below_those_of_positions_are_positions() {
+    let mut text = String::new();
+    for image in ["img1", "img10"] {
+        for folder in ["MUL", "PAN"] {
+            text += &format!("AOI_2_Vegas/{folder}/{folder}_AOI_2_Vegas_{image}.tif ");
+        }
+        text += &format!("AOI_2_Vegas/geojson/roads/roads_AOI_2_Vegas_{image}.geojson ");
+        text += &format!("AOI_2_Vegas/geojson/speed/speed_AOI_2_Vegas_{image}.geojson ");
+    }
+    text += "AOI_2_Vegas/MUL/notes/readme.txt";
+    let found = arranged(&text);
+    assert_eq!(
+        positions(&found),
+        [("MUL", 2), ("PAN", 2), ("roads", 2), ("speed", 2)]
+    );
+    assert_eq!((found.roots.len(), found.left_over.len()), (2, 1));
+}
+
+#[test]
 fn masks_of_planetscope_are_positions() {
     let found = arranged(
         "20210101_101010_1009_3B_AnalyticMS_SR.tif 20210101_101010_1009_3B_udm2.tif \

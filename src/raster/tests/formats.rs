@@ -546,6 +546,50 @@ fn sequences_of_features_are_vector_files_loose_and_in_a_container() {
 
 #[test]
 #[cfg(feature = "bundled-gdal")]
+fn topologies_and_features_of_esri_are_vector_files_loose_and_in_a_container() {
+    let folder = folder();
+    let topology = r#"{"type":"Topology","objects":{"fields":{"type":"GeometryCollection",
+        "geometries":[{"type":"Polygon","arcs":[[0]],"properties":{"a":1}}]}},
+        "arcs":[[[10,40],[11,40],[11,41],[10,40]]]}"#;
+    let features = r#"{"geometryType":"esriGeometryPoint","spatialReference":{"wkid":4326},
+        "fields":[{"name":"a","type":"esriFieldTypeInteger"}],
+        "features":[{"attributes":{"a":1},"geometry":{"x":10,"y":40}}]}"#;
+    for (name, text) in [("a.topojson", topology), ("a.json", features)] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, text.len() as u64);
+        for source in [own(&path), RasterSource::member(range)] {
+            let info = describe(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(info.is_vector(), "{name}: {info:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
+fn text_that_no_driver_reads_is_named() {
+    let folder = folder();
+    let json: Vec<u8> = "\u{feff}{\"type\":\"FeatureCollection\",\"features\":[]}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let kml = b"<?xml version=\"1.0\"?><kml xmlns=\"http://www.opengis.net/kml/2.2\"></kml>";
+    for (name, bytes, wanted) in [
+        ("a.geojson", json, "UTF-16"),
+        ("a.kml", kml.to_vec(), "KML"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &bytes).expect("writes");
+        let range = AssetPath::range(path.as_path(), 0, bytes.len() as u64);
+        for source in [own(&path), RasterSource::member(range)] {
+            let error = describe(&source).expect_err("is not read").report();
+            assert!(error.contains(wanted), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "bundled-gdal")]
 fn vector_files_say_what_they_are() {
     let folder = folder();
     let path = folder.path().join("places.geojson");
@@ -724,27 +768,40 @@ fn axes_in_degrees_are_on_wgs_84_where_no_system_is_named() {
     let folder = folder();
     let path = folder.path().join("axes.nc");
     const DEGREES: [&str; 2] = ["degrees_north", "degrees_east"];
-    for (units, west, of_pixels, wanted) in [
-        (DEGREES, 100.0, [0, 1], Some("EPSG:4326")),
-        (["m", "m"], 100.0, [0, 1], None),
-        // Latitudes along the columns, and what may be that.
-        (DEGREES, 100.0, [1, 0], None),
-        (DEGREES, 10.0, [1, 0], None),
-        (DEGREES, 10.0, [0, 1], None),
+    const ROWS_FIRST: [(&str, usize); 2] = [("lat", 6), ("lon", 8)];
+    const COLUMNS_FIRST: [(&str, usize); 2] = [("lon", 8), ("lat", 6)];
+    // The positions of the dimensions of the pixels, rows before columns.
+    for (units, west, dimensions, of_pixels, wanted) in [
+        (DEGREES, 100.0, ROWS_FIRST, [0, 1], Some("EPSG:4326")),
+        (DEGREES, 10.0, ROWS_FIRST, [0, 1], Some("EPSG:4326")),
+        (DEGREES, 10.0, COLUMNS_FIRST, [1, 0], Some("EPSG:4326")),
+        (["m", "m"], 100.0, ROWS_FIRST, [0, 1], None),
+        (["degrees", "degrees"], 10.0, ROWS_FIRST, [0, 1], None),
+        // Latitudes along the columns.
+        (DEGREES, 100.0, ROWS_FIRST, [1, 0], None),
+        (DEGREES, 10.0, ROWS_FIRST, [1, 0], None),
+        (DEGREES, 10.0, COLUMNS_FIRST, [0, 1], None),
     ] {
-        let bytes = classic_netcdf(
-            &[("lat", 6), ("lon", 8)],
-            &[
+        for variables in [&["tas"][..], &["tas", "pr"]] {
+            let mut all: Vec<ClassicVariable<'_>> = vec![
                 ("lat", &[0], units[0], values_from(45.0, -1.0, 6)),
                 ("lon", &[1], units[1], values_from(west, 1.0, 8)),
-                ("tas", &of_pixels, "K", values_from(270.0, 0.5, 48)),
-            ],
-        );
-        std::fs::write(&path, &bytes).expect("writes");
-        for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
-            let info = describe(&source).expect("describes");
-            assert_eq!(info.crs_code.as_deref(), wanted, "{units:?}: {info:?}");
-            assert_eq!(info.corners_lonlat.is_some(), wanted.is_some(), "{units:?}");
+            ];
+            if dimensions == COLUMNS_FIRST {
+                all[0].1 = &[1];
+                all[1].1 = &[0];
+            }
+            all.extend(
+                variables
+                    .iter()
+                    .map(|name| (*name, &of_pixels[..], "K", values_from(270.0, 0.5, 48))),
+            );
+            std::fs::write(&path, classic_netcdf(&dimensions, &all)).expect("writes");
+            for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
+                let info = describe(&source).expect("describes");
+                assert_eq!(info.crs_code.as_deref(), wanted, "{units:?}: {info:?}");
+                assert_eq!(info.corners_lonlat.is_some(), wanted.is_some(), "{units:?}");
+            }
         }
     }
 }
