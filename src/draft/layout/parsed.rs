@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::words::{TextToken, WordPart, words_of};
+use crate::draft::pattern::TokenKind;
 
 /// Endings of files that describe others, or belong to one: they get a place only in roots that
 /// other files make.
@@ -14,6 +15,27 @@ const BESIDE: &[&str] = &[
 /// Endings of archives, which are never samples of the dataset that they hold.
 const ARCHIVES: &[&str] = &[
     "7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "tgz", "xz", "zip", "zst",
+];
+
+/// Endings of programs, papers and checksums beside a dataset, which are never samples.
+const DOCUMENTS: &[&str] = &[
+    "bib", "cff", "cfg", "doc", "docx", "ini", "ipynb", "jsonld", "m", "odt", "pbtxt", "pptx",
+    "ps1", "py", "qgs", "qgz", "r", "rmd", "rst", "rtf", "sh", "sha1", "sha512", "tex", "toml",
+];
+/// Names of such files that have no ending, in lower case.
+const DOCUMENT_NAMES: &[&str] = &[
+    "authors",
+    "changelog",
+    "checksums",
+    "citation",
+    "copying",
+    "licence",
+    "license",
+    "makefile",
+    "md5sums",
+    "notice",
+    "readme",
+    "sha256sums",
 ];
 
 /// What a measurement of a Sentinel-1 product is of its scene, from its name, which has times and
@@ -62,7 +84,7 @@ pub(super) struct ParsedPath {
     pub ending: String,
     /// True for files that make roots.
     pub is_main: bool,
-    /// False for archives and for the metadata inside a SAFE product.
+    /// False for archives, for documents and for the metadata inside a SAFE product.
     pub is_candidate: bool,
     /// True for measurements of a Sentinel-1 product, whose folder is the scene: the stem has
     /// nothing but what they are of it.
@@ -109,6 +131,9 @@ impl ParsedPath {
                 .for_each(|word| word.part = WordPart::Product);
         }
         let is_archive = ARCHIVES.contains(&ending.as_str());
+        let is_document = DOCUMENTS.contains(&ending.as_str())
+            || ending.is_empty() && DOCUMENT_NAMES.contains(&name.to_lowercase().as_str());
+        let is_candidate = is_candidate && !is_archive && !is_document;
         Self {
             folders: folders
                 .iter()
@@ -119,8 +144,8 @@ impl ParsedPath {
                 .collect(),
             stem: words,
             stem_text: stem.to_owned(),
-            is_main: !BESIDE.contains(&ending.as_str()) && !is_archive && is_candidate,
-            is_candidate: is_candidate && !is_archive,
+            is_main: !BESIDE.contains(&ending.as_str()) && is_candidate,
+            is_candidate,
             is_measurement: measurement.is_some(),
             ending,
         }
@@ -187,12 +212,50 @@ fn beginning(stem: &[TextToken], words: usize) -> String {
     texts.join("_")
 }
 
+/// Numbers of words before `length` with which the name of a scene can end, the last first.
+fn ends_of_scene(stem: &[TextToken], length: usize) -> impl Iterator<Item = usize> {
+    (1..length)
+        .rev()
+        .filter(|&words| stem[words - 1].is_identifier() && !stem[words].is_identifier())
+}
+
+/// The number of words of the scene in a name that goes on with words that other scenes repeat, one
+/// of which has a digit: `8b` in `1009_3B_AnalyticMS_SR_8b`, beside `1009_3B_udm2`. `own` has the
+/// whole names of scenes, `tails` what follows these in the names of others.
+fn words_before_repeated_tail(
+    stem: &[TextToken],
+    length: usize,
+    own: &HashMap<String, usize>,
+    tails: &HashMap<String, usize>,
+) -> Option<usize> {
+    ends_of_scene(stem, length).find(|&words| {
+        let tail = &stem[words..];
+        let is_product = |word: &TextToken| !word.is_identifier() || word.kind == TokenKind::Word;
+        tail.iter().all(is_product)
+            && own.contains_key(&beginning(stem, words))
+            && tails
+                .get(&beginning(tail, usize::MAX))
+                .is_some_and(|count| *count > 1)
+    })
+}
+
 /// See [`ParsedPath::from_paths`], for the files of one folder.
 fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
     let mut own: HashMap<String, usize> = HashMap::new();
     for &file in files {
         let stem = &parsed[file].stem;
         *own.entry(beginning(stem, scene_words(stem))).or_default() += 1;
+    }
+    let mut tails: HashMap<String, usize> = HashMap::new();
+    for &file in files {
+        let stem = &parsed[file].stem;
+        for words in ends_of_scene(stem, scene_words(stem)) {
+            if own.contains_key(&beginning(stem, words)) {
+                *tails
+                    .entry(beginning(&stem[words..], usize::MAX))
+                    .or_default() += 1;
+            }
+        }
     }
     for &file in files {
         let stem = &parsed[file].stem;
@@ -205,13 +268,12 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
             continue;
         }
         // Two names or more end their numbers earlier, as this one may.
-        let shorter = (1..length).rev().find(|&words| {
-            stem[words - 1].is_identifier()
-                && !stem[words].is_identifier()
-                && own
-                    .get(&beginning(stem, words))
+        let shorter = ends_of_scene(stem, length)
+            .find(|&words| {
+                own.get(&beginning(stem, words))
                     .is_some_and(|count| *count > 1)
-        });
+            })
+            .or_else(|| words_before_repeated_tail(stem, length, &own, &tails));
         if let Some(words) = shorter {
             parsed[file].stem[words..]
                 .iter_mut()

@@ -10,7 +10,7 @@ use super::arrange::{ArrangedFiles, ArrangedRoot, RenamedId, arrange, root_and_p
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::refusal::LayoutRefusal;
-use super::words::TextToken;
+use super::words::{TextToken, joined_words};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::TokenKind;
 
@@ -856,6 +856,16 @@ fn sort_files_of_root(root: &ArrangedRoot) -> Vec<usize> {
     files
 }
 
+/// The pattern of files at the top whose names begin as this one, or that differ in the ending
+/// alone.
+fn pattern_like(path: &ParsedPath) -> String {
+    let words: Vec<&TextToken> = path.stem.iter().collect();
+    match joined_words(root_and_position(&words).0) {
+        root if root.is_empty() => format!("{}.*", path.stem_text),
+        root => format!("{root}*"),
+    }
+}
+
 /// The question when no reading gives roots of one structure.
 fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
     let best = tried.iter().filter(|found| {
@@ -920,11 +930,7 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
             .collect();
         let path = &paths[*example];
         let excluded = if path.folders.is_empty() {
-            let words: Vec<&TextToken> = path.stem.iter().collect();
-            Some(vec![format!(
-                "{}*",
-                super::words::joined_words(root_and_position(&words).0)
-            )])
+            Some(vec![pattern_like(path)])
         } else {
             excluding_folders(folders, &others)
         };

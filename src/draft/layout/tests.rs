@@ -112,6 +112,80 @@ fn labels_in_folders_below_those_of_positions_are_positions() {
 }
 
 #[test]
+fn programs_and_papers_beside_the_folders_are_no_scenes() {
+    for name in [
+        "README",
+        "LICENSE",
+        "split.py",
+        "load.ipynb",
+        "paper.docx",
+        "MD5SUMS",
+    ] {
+        let found = arranged(&format!(
+            "images/M-33-c-4.tif images/N-34-d-3.tif masks/M-33-c-4.tif masks/N-34-d-3.tif {name}"
+        ));
+        assert_eq!(positions(&found), [("image", 2), ("mask", 2)], "{name}");
+        assert_eq!((found.roots.len(), found.left_over.len()), (2, 1), "{name}");
+    }
+    // What is proposed to be left out is not everything.
+    let other = "images/a_1.tif images/a_2.tif masks/a_1.tif masks/a_2.tif labels.pkl";
+    let question = recognise_layout(&paths(other)).expect_err("a question");
+    for alternative in &question.alternatives {
+        if let super::LayoutWay::Exclude(patterns) = &alternative.way {
+            assert!(!patterns.contains(&"*".to_owned()), "{question:?}");
+        }
+    }
+}
+
+#[test]
+fn a_band_behind_a_point_is_a_position() {
+    let mut text = String::new();
+    for day in ["2020123T185921", "2020133T185921"] {
+        for band in ["B02", "B8A", "Fmask"] {
+            text += &format!("HLS.S30.T10SEG.{day}.v2.0.{band}.tif ");
+        }
+    }
+    let found = arranged(&text);
+    assert_eq!(positions(&found), [("B02", 2), ("B8A", 2), ("Fmask", 2)]);
+    assert_eq!(found.roots.len(), 2);
+}
+
+#[test]
+fn brackets_of_a_position_are_closed() {
+    let mut text = String::new();
+    for day in ["2023-06-14", "2023-06-19"] {
+        for band in ["B02", "B03"] {
+            text += &format!("{day}-00_00_{day}-23_59_Sentinel-2_L2A_{band}_(Raw).tiff ");
+        }
+    }
+    let found = arranged(&text);
+    assert_eq!(positions(&found), [("B02_(Raw)", 2), ("B03_(Raw)", 2)]);
+}
+
+#[test]
+fn annotations_of_two_kinds_beside_images_by_split_are_positions() {
+    let mut text = String::new();
+    for (split, image) in [
+        ("trainval", "00001"),
+        ("trainval", "00002"),
+        ("test", "11726"),
+    ] {
+        text += &format!("JPEGImages-{split}/{image}.jpg ");
+        for kind in ["Horizontal_Boxes", "Oriented_Boxes"] {
+            text += &format!("Annotations/{kind}/{image}.xml ");
+        }
+    }
+    let found = arranged(&text);
+    let wanted = [
+        ("Horizontal_Boxes", 3),
+        ("JPEGImages", 3),
+        ("Oriented_Boxes", 3),
+    ];
+    assert_eq!(positions(&found), wanted);
+    assert_eq!(found.columns, ["split"]);
+}
+
+#[test]
 fn masks_of_planetscope_are_positions() {
     let found = arranged(
         "20210101_101010_1009_3B_AnalyticMS_SR.tif 20210101_101010_1009_3B_udm2.tif \
@@ -119,6 +193,24 @@ fn masks_of_planetscope_are_positions() {
     );
     assert_eq!(found.roots.len(), 2, "{found:?}");
     assert_eq!(found.positions.len(), 2, "{found:?}");
+    let clipped = arranged(
+        "20210101_101010_1009_3B_AnalyticMS_SR_8b_clip.tif 20210101_101010_1009_3B_udm2_clip.tif \
+            20210202_101010_1010_3B_AnalyticMS_SR_8b_clip.tif \
+            20210202_101010_1010_3B_udm2_clip.tif",
+    );
+    let wanted = [("AnalyticMS_SR_8b_clip", 2), ("udm2_clip", 2)];
+    assert_eq!(positions(&clipped), wanted);
+}
+
+#[test]
+fn tiles_of_scenes_are_no_products_of_these() {
+    let text = "scene_1.tif scene_1_tile_1.tif scene_1_tile_2.tif scene_2.tif scene_2_tile_1.tif \
+        scene_2_tile_2.tif";
+    let found = recognise_layout(&paths(text));
+    let is_kept = found.is_err()
+        || arrange_files(&paths(text), &found.expect("a reading"))
+            .is_ok_and(|found| found.has_file_roots());
+    assert!(is_kept);
 }
 
 #[test]

@@ -187,7 +187,7 @@ pub(super) fn words_of(text: &str) -> Vec<TextToken> {
             text: own.to_owned(),
             lower: own.to_lowercase(),
             kind: if token.kind == TokenKind::Ending {
-                TokenKind::Word
+                kind_of_word(own)
             } else {
                 token.kind
             },
@@ -197,6 +197,15 @@ pub(super) fn words_of(text: &str) -> Vec<TextToken> {
         last = token.span.end;
     }
     words
+}
+
+/// The kind of a word behind a point, which ends no name here: a band in `v2.0.B02`.
+fn kind_of_word(word: &str) -> TokenKind {
+    let alone = TokenizedPath::from_text(word.to_owned(), false);
+    match alone.tokens.as_slice() {
+        [token] if token.kind != TokenKind::Ending => token.kind,
+        _ => TokenKind::Word,
+    }
 }
 
 impl TextToken {
@@ -213,13 +222,15 @@ impl TextToken {
             || self.has_role_within()
     }
 
-    /// True for a word of several, of which one says it: `LabelHand`, `S1Hand`.
+    /// True for a word of several, of which one says it: `LabelHand`, `S1Hand`, `JPEGImages`.
     fn has_role_within(&self) -> bool {
         let letters: Vec<char> = self.text.chars().collect();
         let mut start = 0;
         let mut parts = Vec::new();
         for at in 1..letters.len() {
-            if letters[at].is_uppercase() && !letters[at - 1].is_uppercase() {
+            let begins_word = !letters[at - 1].is_uppercase()
+                || letters.get(at + 1).is_some_and(|next| next.is_lowercase());
+            if letters[at].is_uppercase() && begins_word {
                 parts.push(start..at);
                 start = at;
             }
@@ -264,7 +275,8 @@ impl TextToken {
     }
 }
 
-/// The text of some of the words, with what stood between them.
+/// The text of some of the words, with what stood between them, and with the brackets closed that
+/// are opened in it.
 pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -> String {
     let mut text = String::new();
     let mut last: Option<usize> = None;
@@ -277,6 +289,10 @@ pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -
         }
         text.push_str(&word.text);
         last = Some(word.at);
+    }
+    for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
+        let is_open = text.rfind(open) > text.rfind(close);
+        text.extend(is_open.then_some(close));
     }
     text
 }
