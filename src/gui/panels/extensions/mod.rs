@@ -775,6 +775,9 @@ mod tests {
             choice.typed.insert("low".to_owned(), "-5".to_owned());
         });
         assert_eq!(typed_low(&panel, "histogram").as_deref(), Some("-5"));
-        assert!(panel.pixel_range_error.is_some(), "and the range has an error");
+        assert!(
+            panel.pixel_range_error.is_some(),
+            "and the range has an error"
+        );
     }
 }
