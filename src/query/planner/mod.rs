@@ -52,7 +52,7 @@ pub(super) use context::Planner;
 use context::{Ctes, PlannedQuery};
 use name_binding::Binder;
 use recursion::recursive_parts;
-use subquery_rewrite::{Attached, count_of, place_of};
+use subquery_rewrite::{Attached, place_of, written_count};
 
 /// Maximum number of rows of VALUES with values that are computed.
 const COMPUTED_ROWS_MAX: usize = 100;
@@ -317,7 +317,7 @@ impl<'a> Planner<'a> {
 
     /// The number of rows of LIMIT or OFFSET; `None` for null.
     fn read_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<u64>> {
-        if let Some(count) = count_of(expr) {
+        if let Some(count) = written_count(expr) {
             return Ok(Some(count));
         }
         let count = self
