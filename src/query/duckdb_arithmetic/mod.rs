@@ -27,8 +27,8 @@ use comparisons::{
 };
 use expressions::{binary_expression, has_one_type, schema_of, text_cast, type_of_expression};
 use fractions::{
-    extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
-    rounding_function, single, with_doubles,
+    arithmetic_of_fractions, extreme_function, float_narrowing_function, is_fraction, is_quotient,
+    is_written_number, marked_as_quotient, power_function, rounding_function, with_doubles,
 };
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
 use wide_integers::{marked_as_arithmetic, marked_as_sum, name_types, name_wide_types, names_type};
@@ -380,7 +380,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             };
             match made.to_field(schema) {
                 Ok(field) if field.dtype().is_float() => {
-                    extreme(field.dtype().clone(), is_greatest).call(input.clone())
+                    extreme_function(field.dtype().clone(), is_greatest).call(input.clone())
                 }
                 _ => made,
             }
@@ -389,7 +389,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Pow(PowFunction::Generic),
         } => match input.as_slice() {
-            [base, exponent] => power().call(vec![
+            [base, exponent] => power_function().call(vec![
                 base.clone().cast(DataType::Float64),
                 exponent.clone().cast(DataType::Float64),
             ]),
@@ -570,7 +570,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             if let Some(exact) = decimals::decimal_arithmetic([left, right], op, schema)? {
                 return Ok(exact);
             }
-            if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
+            if let Some(fractions) =
+                arithmetic_of_fractions(left, op, right, [dtype(left), dtype(right)])
+            {
                 return Ok(fractions);
             }
             let Some(kind) = arithmetic(op) else {
@@ -776,7 +778,8 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 bytes
             }
             (DataType::Float64, Some(DataType::Float32)) => {
-                let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                let read = float_narrowing_function(!options.is_strict())
+                    .call(vec![expr.as_ref().clone()]);
                 Expr::Cast {
                     expr: Arc::new(read),
                     dtype: wanted.clone(),
@@ -785,7 +788,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
                 let rounded =
-                    rounding_function(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
+                    rounding_function(0, is_written_number(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast {
                     expr: Arc::new(rounded),
                     dtype: wanted.clone(),
