@@ -323,7 +323,9 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
         rows,
         other_crs,
         by_column,
+        warning,
     } = json_rows(&content)?;
+    warnings.extend(warning);
     let by_column = by_column
         .map(|columns| table_of_json(columns, ctx))
         .transpose()?;
