@@ -10,12 +10,16 @@ struct RecognisedFunctions {
     negation: OnceLock<Option<UserDefinedFunction>>,
     type_of: OnceLock<Option<UserDefinedFunction>>,
     written_list: OnceLock<Option<UserDefinedFunction>>,
+    list_sum: OnceLock<Option<UserDefinedFunction>>,
+    window_sum: OnceLock<Option<UserDefinedFunction>>,
 }
 
 static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
     negation: OnceLock::new(),
     type_of: OnceLock::new(),
     written_list: OnceLock::new(),
+    list_sum: OnceLock::new(),
+    window_sum: OnceLock::new(),
 };
 
 /// A function whose calls are recognised.
@@ -27,6 +31,10 @@ pub(super) enum RecognisedFunction {
     TypeOf,
     /// `list_value`, as which `[…]` is written.
     WrittenList,
+    /// `list_sum`.
+    ListSum,
+    /// What marks sums of windows.
+    WindowSum,
 }
 
 impl RecognisedFunction {
@@ -35,6 +43,8 @@ impl RecognisedFunction {
             Self::Negation => &RECOGNISED.negation,
             Self::TypeOf => &RECOGNISED.type_of,
             Self::WrittenList => &RECOGNISED.written_list,
+            Self::ListSum => &RECOGNISED.list_sum,
+            Self::WindowSum => &RECOGNISED.window_sum,
         }
     }
 

@@ -129,6 +129,9 @@ impl WideRows {
                     && input.iter().all(|value| self.is_whole(value))
             }
             Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == SUM => true,
+            Expr::AnonymousFunction { function, .. } if is_other_sum(function) => {
+                self.is_whole(expression)
+            }
             Expr::AnonymousFunction { input, fmt_str, .. }
                 if fmt_str.as_str() == ARITHMETIC || is_quotient(expression) =>
             {
@@ -179,6 +182,11 @@ impl WideRows {
         }
         results
     }
+}
+
+/// True for functions that add numbers and are no aggregate of the engine.
+fn is_other_sum(function: &OpaqueColumnUdf) -> bool {
+    RecognisedFunction::ListSum.matches(function) || RecognisedFunction::WindowSum.matches(function)
 }
 
 /// Names of the columns of a plan that are HUGEINT.

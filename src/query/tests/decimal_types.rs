@@ -143,6 +143,38 @@ fn described_columns_have_the_types_of_the_rows() {
 }
 
 #[test]
+fn sums_of_windows_and_lists_of_integers_are_hugeint() {
+    all(&[(
+        "SELECT typeof(sum(x) OVER ()), typeof(sum(x) OVER (ORDER BY x) + 1), \
+            typeof(list_sum([x])), typeof(sum(x::DOUBLE) OVER ()), typeof(list_sum([x::DOUBLE])), \
+            typeof(avg(x) OVER ()), typeof(list_max([x])) \
+            FROM (VALUES (1)) AS t(x) GROUP BY x",
+        json!([[
+            "HUGEINT", "HUGEINT", "HUGEINT", "DOUBLE", "DOUBLE", "DOUBLE", "INTEGER"
+        ]]),
+    )]);
+    assert_eq!(
+        described(
+            "SELECT sum(\"internal:size\") OVER (ORDER BY id) AS a, list_sum([1, 2]) AS b, \
+                a + b AS c FROM level1"
+        ),
+        ["HUGEINT", "HUGEINT", "HUGEINT"]
+    );
+    all(&[(
+        "SELECT sum(x) OVER (ORDER BY x), list_sum([x, 1]) FROM (VALUES (1), (2)) AS t(x) \
+            ORDER BY x",
+        json!([[1, 2], [3, 3]]),
+    )]);
+    for sql in [
+        "SELECT sum(x) OVER () FROM (VALUES (9223372036854775807), (2)) AS t(x)",
+        "SELECT list_sum([9223372036854775807, 1])",
+    ] {
+        let text = report(sql);
+        assert!(text.contains("does not fit in"), "{sql}: {text}");
+    }
+}
+
+#[test]
 fn parts_of_times_and_intervals_are_those_of_duckdb() {
     all(&[
         (
