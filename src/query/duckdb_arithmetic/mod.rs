@@ -326,6 +326,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let branches = [truthy.as_ref(), falsy.as_ref()];
             let alike = as_floats(&branches, &dtypes)
                 .or_else(|| as_zoned_times(&branches, &dtypes))
+                .or_else(|| decimals::as_decimals(&branches, schema))
                 .map(TryInto::<[Expr; 2]>::try_into);
             match (alike, is_of_mixed_signs(&dtypes)) {
                 (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
@@ -356,7 +357,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
             let values: Vec<&Expr> = input.iter().collect();
-            let alike = as_floats(&values, &dtypes).or_else(|| as_zoned_times(&values, &dtypes));
+            let alike = as_floats(&values, &dtypes)
+                .or_else(|| as_zoned_times(&values, &dtypes))
+                .or_else(|| decimals::as_decimals(&values, schema));
             let made = match alike {
                 Some(input) => Expr::Function {
                     input,
@@ -464,6 +467,13 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Sign,
         } => match input.first() {
+            Some(number) if dtype(number).is_decimal() => {
+                let sign = Expr::Function {
+                    input: vec![number.clone().cast(DataType::Float64)],
+                    function: FunctionExpr::Sign,
+                };
+                rewrite_expression(sign, schema)?
+            }
             Some(number) if dtype(number).is_primitive_numeric() => {
                 let is_number = if dtype(number).is_float() {
                     number.clone().is_not_nan()
@@ -569,6 +579,13 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         } => {
             if let Some(exact) = decimals::decimal_arithmetic([left, right], op, schema)? {
                 return Ok(exact);
+            }
+            // An interval is multiplied with a fraction.
+            if let (Operator::Multiply | Operator::TrueDivide, Some(sides)) =
+                (op, durations_beside_decimals([left, right], schema))
+            {
+                let [left, right] = sides;
+                return rewrite_expression(binary_expression(left, op, right), schema);
             }
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
@@ -871,6 +888,25 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         other => other,
     })
+}
+
+/// The sides of the product of an interval and a decimal number, with a fraction instead of the
+/// latter; `None` for others.
+fn durations_beside_decimals(sides: [&Arc<Expr>; 2], schema: &Schema) -> Option<[Expr; 2]> {
+    let dtypes = sides.map(|side| type_of_expression(side, schema));
+    let has_both = dtypes.iter().any(DataType::is_decimal)
+        && dtypes
+            .iter()
+            .any(|dtype| matches!(dtype, DataType::Duration(_)));
+    has_both.then(|| sides.map(|side| decimal_as_fraction(side, schema)))
+}
+
+fn decimal_as_fraction(side: &Expr, schema: &Schema) -> Expr {
+    if type_of_expression(side, schema).is_decimal() {
+        side.clone().cast(DataType::Float64)
+    } else {
+        side.clone()
+    }
 }
 
 /// A side of arithmetic; a null without a type has the type of the numbers on the other side.

@@ -377,6 +377,49 @@ fn lists_of_decimal_numbers_have_the_digits_of_all() {
 }
 
 #[test]
+fn decimal_numbers_beside_integers_have_the_digits_of_both() {
+    let numbers = "(SELECT 1.5::DECIMAL(2, 1) AS x, 2.25::DECIMAL(3, 2) AS y, 3 AS z) AS t";
+    let cases = [
+        ("CASE WHEN x > 1 THEN x ELSE 0 END", "DECIMAL(11,1)"),
+        (
+            "CASE WHEN x > 1 THEN x WHEN x > 0 THEN y END",
+            "DECIMAL(3,2)",
+        ),
+        ("coalesce(x, z)", "DECIMAL(11,1)"),
+        ("coalesce(x, z::BIGINT)", "DECIMAL(20,1)"),
+        ("greatest(x, y, z)", "DECIMAL(12,2)"),
+        ("least(x, 0.5)", "DECIMAL(2,1)"),
+        ("coalesce(x, NULL)", "DECIMAL(2,1)"),
+        ("coalesce(x, 2::DOUBLE)", "DOUBLE"),
+        ("sign(x)", "TINYINT"),
+        ("sin(x)", "DOUBLE"),
+    ];
+    for (expression, wanted) in cases {
+        let sql = format!("SELECT typeof({expression}) FROM {numbers}");
+        assert_eq!(rows(&sql), [json!([wanted])], "{expression}");
+    }
+    let sql = format!(
+        "SELECT (CASE WHEN x < 1 THEN x ELSE 0 END)::VARCHAR, coalesce(NULL, z, x)::VARCHAR, \
+            greatest(x, y, z)::VARCHAR, least(x, 0.5)::VARCHAR, sign(-x), round(degrees(x), 3), \
+            round(atan(x), 3), to_seconds(x)::VARCHAR, (INTERVAL 1 DAY * x)::VARCHAR FROM {numbers}"
+    );
+    assert_eq!(
+        rows(&sql),
+        [json!([
+            "0.0",
+            "3.0",
+            "3.00",
+            "0.5",
+            -1,
+            85.944,
+            0.983,
+            "00:00:01.5",
+            "1 day 12:00:00"
+        ])]
+    );
+}
+
+#[test]
 fn sums_of_decimal_numbers_in_windows_and_lists_are_exact() {
     let numbers = "(SELECT unnest([0.1::DECIMAL(3, 2), 0.2::DECIMAL(3, 2), NULL]) AS x)";
     let running = format!(
