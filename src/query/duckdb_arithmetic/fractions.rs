@@ -56,6 +56,14 @@ pub(super) fn of_fractions(
     if arithmetic(op).is_none() && !is_division {
         return None;
     }
+    // The engine divides intervals, and its quotients are intervals.
+    if is_division
+        && dtypes
+            .iter()
+            .any(|dtype| matches!(dtype, DataType::Duration(_)))
+    {
+        return None;
+    }
     let [one, other] = [left, right].map(Clone::clone);
     let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
     if op == Operator::FloorDivide

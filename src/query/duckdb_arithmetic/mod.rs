@@ -580,13 +580,6 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             if let Some(exact) = decimals::decimal_arithmetic([left, right], op, schema)? {
                 return Ok(exact);
             }
-            // An interval is multiplied with a fraction.
-            if let (Operator::Multiply | Operator::TrueDivide, Some(sides)) =
-                (op, durations_beside_decimals([left, right], schema))
-            {
-                let [left, right] = sides;
-                return rewrite_expression(binary_expression(left, op, right), schema);
-            }
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
             }
@@ -888,25 +881,6 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         other => other,
     })
-}
-
-/// The sides of the product of an interval and a decimal number, with a fraction instead of the
-/// latter; `None` for others.
-fn durations_beside_decimals(sides: [&Arc<Expr>; 2], schema: &Schema) -> Option<[Expr; 2]> {
-    let dtypes = sides.map(|side| type_of_expression(side, schema));
-    let has_both = dtypes.iter().any(DataType::is_decimal)
-        && dtypes
-            .iter()
-            .any(|dtype| matches!(dtype, DataType::Duration(_)));
-    has_both.then(|| sides.map(|side| decimal_as_fraction(side, schema)))
-}
-
-fn decimal_as_fraction(side: &Expr, schema: &Schema) -> Expr {
-    if type_of_expression(side, schema).is_decimal() {
-        side.clone().cast(DataType::Float64)
-    } else {
-        side.clone()
-    }
 }
 
 /// A side of arithmetic; a null without a type has the type of the numbers on the other side.

@@ -121,6 +121,23 @@ impl ExpressionRewrite<'_, '_> {
                 "pow(CAST(_0 AS DOUBLE), _1)",
                 vec![*left.clone(), *right.clone()],
             ),
+            // The engine has products of intervals with fractions alone.
+            Expr::BinaryOp {
+                left,
+                op: Multiply | BinaryOperator::Divide,
+                right,
+            } if self.is_duration(left) && self.is_decimal(right) => {
+                **right = expression("CAST(_0 AS DOUBLE)", vec![*right.clone()]);
+                return Ok(());
+            }
+            Expr::BinaryOp {
+                left,
+                op: Multiply,
+                right,
+            } if self.is_decimal(left) && self.is_duration(right) => {
+                **left = expression("CAST(_0 AS DOUBLE)", vec![*left.clone()]);
+                return Ok(());
+            }
             Expr::BinaryOp {
                 left,
                 op: op @ (Plus | Minus | Multiply),

@@ -401,7 +401,8 @@ fn decimal_numbers_beside_integers_have_the_digits_of_both() {
     let sql = format!(
         "SELECT (CASE WHEN x < 1 THEN x ELSE 0 END)::VARCHAR, coalesce(NULL, z, x)::VARCHAR, \
             greatest(x, y, z)::VARCHAR, least(x, 0.5)::VARCHAR, sign(-x), round(degrees(x), 3), \
-            round(atan(x), 3), to_seconds(x)::VARCHAR, (INTERVAL 1 DAY * x)::VARCHAR FROM {numbers}"
+            round(atan(x), 3), to_seconds(x)::VARCHAR, (INTERVAL 1 DAY * x)::VARCHAR, \
+            (INTERVAL 1 DAY / x)::VARCHAR, (INTERVAL 1 DAY / z::DOUBLE)::VARCHAR FROM {numbers}"
     );
     assert_eq!(
         rows(&sql),
@@ -414,7 +415,9 @@ fn decimal_numbers_beside_integers_have_the_digits_of_both() {
             85.944,
             0.983,
             "00:00:01.5",
-            "1 day 12:00:00"
+            "1 day 12:00:00",
+            "16:00:00",
+            "08:00:00"
         ])]
     );
 }
