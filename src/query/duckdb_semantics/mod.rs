@@ -55,7 +55,7 @@ pub(super) use expressions::{
 };
 pub(super) use rewriting::{Extras, Semantics};
 use written_types::has_unknown_digits;
-pub(super) use written_types::written_column_types;
+pub(super) use written_types::{written_column_types, written_decimal_columns};
 pub(super) use written_values::interval_parts;
 
 /// True for an aggregate call without OVER.
@@ -962,6 +962,7 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             replace_typeof(expr);
             replace_operator_call(expr);
         }
+        self.spell_written_decimals(expr);
         match self.replace_tuple_list(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

@@ -3,13 +3,14 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{CastKind, Expr, Value};
+use sqlparser::ast::{BinaryOperator, CastKind, Expr, Value};
 
 use super::expressions::{expression, function_call, literal, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
-use super::written_types::written_type;
-use super::written_values::arguments_of;
+use super::written_types::{written_decimal_width, written_type};
+use super::written_values::{arguments_of, is_text_type, read_written_list, written_decimal};
 use crate::error::Error;
+use crate::query::decimal_widths::DecimalWidth;
 use crate::query::function_names::OPERATORS;
 use crate::query::syntax_walk::visit_expressions_mut;
 
@@ -19,6 +20,45 @@ const TUPLES_MIN: usize = 32;
 const ZIPPED_MAX: usize = 16;
 
 impl ExpressionRewrite<'_, '_> {
+    /// Gives written decimal numbers that become texts their digits: `'a' || 1.50`,
+    /// `coalesce(NULL, 1.10)::VARCHAR`.
+    pub(super) fn spell_written_decimals(&self, expr: &mut Expr) {
+        match expr {
+            Expr::Cast {
+                expr: value,
+                data_type,
+                ..
+            } if is_text_type(data_type) => {
+                spell_decimal(value);
+                spell_decimals_of_list(value);
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::StringConcat,
+                right,
+            } if !self.is_list(left) && !self.is_list(right) => {
+                spell_decimal(left);
+                spell_decimal(right);
+            }
+            Expr::Function(function)
+                if matches!(name_of(function).as_str(), "concat" | "concat_ws") =>
+            {
+                let Some(mut values) = arguments_of(function) else {
+                    return;
+                };
+                let is_decimal =
+                    |value: &Expr| written_decimal_width(std::iter::once(value)).is_some();
+                if !values.iter().any(is_decimal) || values.iter().any(|value| self.is_list(value))
+                {
+                    return;
+                }
+                values.iter_mut().for_each(spell_decimal);
+                *expr = function_call(&name_of(function), values);
+            }
+            _ => {}
+        }
+    }
+
     /// Replaces `(a, b) IN ((1, 2), (3, 4))` by a search in one list, which has the structs of all
     /// rows; a comparison with each of them would take as long as there are.
     pub(super) fn replace_tuple_list(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
@@ -66,6 +106,34 @@ impl ExpressionRewrite<'_, '_> {
         *expr = expression(template, vec![rows, Expr::Tuple(parts.clone())]);
         Ok(())
     }
+}
+
+/// A decimal number that becomes a text here, with the digits that it has in DuckDB; that of a
+/// fraction has no zeros behind the others.
+fn spell_decimal(value: &mut Expr) {
+    if let Some(digits) = written_decimal(value) {
+        *value = literal(&digits);
+    } else if !matches!(strip_parentheses(value), Expr::Cast { .. })
+        && let Some(width) = written_decimal_width(std::iter::once(&*value))
+    {
+        *value = cast_to_decimal(value.clone(), width);
+    }
+}
+
+fn spell_decimals_of_list(value: &mut Expr) {
+    let Some(elements) = read_written_list(value) else {
+        return;
+    };
+    if let Some(width) = written_decimal_width(elements.iter()) {
+        let elements = elements.into_iter();
+        let decimals = elements.map(|element| cast_to_decimal(element, width));
+        *value = function_call("list_value", decimals.collect());
+    }
+}
+
+fn cast_to_decimal(value: Expr, to: DecimalWidth) -> Expr {
+    let template = format!("CAST(_0 AS DECIMAL({}, {}))", to.width, to.scale);
+    expression(&template, vec![value])
 }
 
 /// True for texts alone, and for whole numbers of BIGINT alone.

@@ -109,6 +109,63 @@ fn written_decimal_numbers_have_digits_in_their_types() {
 }
 
 #[test]
+fn written_decimal_numbers_are_decimal_numbers_in_subqueries_and_texts() {
+    all(&[
+        (
+            "SELECT typeof(x), x::VARCHAR FROM (VALUES (1.10), (2.5), (NULL)) AS t(x)",
+            json!([
+                ["DECIMAL(3,2)", "1.10"],
+                ["DECIMAL(3,2)", "2.50"],
+                ["DECIMAL(3,2)", null]
+            ]),
+        ),
+        (
+            "SELECT typeof(x), typeof(y), typeof(z) FROM (VALUES (1.5, 1, 2e0), (2, 3, 0.5)) \
+                AS t(x, y, z) LIMIT 1",
+            json!([["DECIMAL(11,1)", "INTEGER", "DOUBLE"]]),
+        ),
+        (
+            "WITH t AS (SELECT 0.1 AS x UNION ALL SELECT 0.20 UNION ALL SELECT 3) \
+                SELECT sum(x)::VARCHAR, typeof(sum(x)), sum(x) = 3.3, typeof(min(x)) FROM t",
+            json!([["3.30", "DECIMAL(38,2)", true, "DECIMAL(12,2)"]]),
+        ),
+        (
+            "SELECT sum(w)::VARCHAR, avg(w) FROM (SELECT CASE WHEN id = 'bonn' THEN 0.10 ELSE 0 \
+                END AS w FROM data)",
+            json!([["0.10", 0.05]]),
+        ),
+        (
+            "SELECT id, x::VARCHAR, typeof(cloud_cover * x) FROM data, (SELECT 0.25 AS x) AS t \
+                WHERE cloud_cover = x",
+            json!([["lima", "0.25", "DOUBLE"]]),
+        ),
+        (
+            "SELECT typeof(x) FROM (SELECT 12345678901234567.5 AS x)",
+            json!([["DOUBLE"]]),
+        ),
+        (
+            "SELECT (CASE WHEN true THEN 1.10 ELSE 2 END)::VARCHAR, coalesce(NULL, 1.10)::VARCHAR, \
+                [1.10, 2.5]::VARCHAR, 'a' || 1.50, concat(1.50, 'b'), concat_ws('-', 1, 2.50), \
+                1.50::VARCHAR, [1.50] || [2]",
+            json!([[
+                "1.10",
+                "1.10",
+                "[1.10, 2.50]",
+                "a1.50",
+                "1.50b",
+                "1-2.50",
+                "1.50",
+                [1.5, 2.0]
+            ]]),
+        ),
+    ]);
+    assert_eq!(
+        described("SELECT x, x * 2 AS y FROM (VALUES (1.10), (2.5)) AS t(x)"),
+        ["DECIMAL(3,2)", "DECIMAL(13,2)"]
+    );
+}
+
+#[test]
 fn described_columns_have_the_types_of_the_rows() {
     assert_eq!(
         described(
