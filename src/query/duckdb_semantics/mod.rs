@@ -963,6 +963,9 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             replace_operator_call(expr);
         }
         self.spell_written_decimals(expr);
+        if matches!(expr, Expr::Case { .. }) {
+            self.guard_results(expr);
+        }
         match self.replace_tuple_list(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

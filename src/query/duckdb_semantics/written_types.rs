@@ -73,6 +73,20 @@ fn type_of_call(expr: &Expr) -> Option<&'static str> {
             SqlType::Uuid => Some("UUID"),
             _ => None,
         },
+        Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } => {
+            let results = conditions.iter().map(|when| &when.result);
+            let mut known = results
+                .chain(else_result.as_deref())
+                .filter(|result| !is_null(result));
+            let first = type_of_call(known.next()?)?;
+            known
+                .all(|result| type_of_call(result) == Some(first))
+                .then_some(first)
+        }
         // Of other values the arrow takes fields of structs.
         Expr::BinaryOp {
             left,

@@ -321,6 +321,51 @@ fn json_becomes_values_of_a_structure() {
 }
 
 #[test]
+fn case_reads_the_texts_of_its_rows_alone() {
+    let texts = "(VALUES ('1'), ('zz'), ('{\"a\":\"b\"}')) AS t(x)";
+    let cases = [
+        (
+            "CASE WHEN x ~ '[0-9]+' THEN x::INTEGER END",
+            json!([[1], [null], [null]]),
+        ),
+        (
+            "CASE WHEN TRY_CAST(x AS INTEGER) IS NULL THEN -1 ELSE CAST(x AS INTEGER) + 1 END",
+            json!([[2], [-1], [-1]]),
+        ),
+        (
+            "CASE x WHEN '1' THEN x::BIGINT WHEN 'zz' THEN 0 END",
+            json!([[1], [0], [null]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN x::JSON END",
+            json!([["1"], [null], ["{\"a\":\"b\"}"]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN x->>'a' ELSE 'none' END",
+            json!([[null], ["none"], ["b"]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN json_type(x) END",
+            json!([["UBIGINT"], [null], ["OBJECT"]]),
+        ),
+        (
+            "CASE WHEN NOT json_valid(x) THEN 0 WHEN (x->>'a') = 'b' THEN 7 ELSE 1 END",
+            json!([[1], [0], [7]]),
+        ),
+    ];
+    for (expression, wanted) in cases {
+        let sql = format!("SELECT {expression} FROM {texts}");
+        assert_eq!(Json::Array(rows(&sql)), wanted, "{expression}");
+    }
+    let sql = format!("SELECT typeof(CASE WHEN json_valid(x) THEN x::JSON END) FROM {texts}");
+    assert_eq!(rows(&format!("{sql} LIMIT 1")), [json!(["JSON"])]);
+    let text = report(&format!(
+        "SELECT CASE WHEN x <> '1' THEN x::INTEGER END FROM {texts}"
+    ));
+    assert!(text.contains("zz"), "{text}");
+}
+
+#[test]
 fn rows_and_texts_have_parts() {
     all(&[
         (
