@@ -11,11 +11,15 @@ use crate::query::nested_values::{broadcast_column, row_count};
 use crate::query::type_names::type_name;
 use crate::query::whole_numbers::too_large;
 
-/// The type with its fractions of 32 bits as those of 64, of lists too.
+/// The type in which functions compute that take DOUBLE alone: that of fractions of 32 bits, of
+/// decimal numbers, and of lists of the former.
 pub(super) fn with_doubles(dtype: &DataType) -> Option<DataType> {
     match dtype {
-        DataType::Float32 => Some(DataType::Float64),
-        DataType::List(inner) => with_doubles(inner).map(|inner| DataType::List(Box::new(inner))),
+        DataType::Float32 | DataType::Decimal(..) => Some(DataType::Float64),
+        // The elements of others are added exactly.
+        DataType::List(inner) if !inner.is_decimal() => {
+            with_doubles(inner).map(|inner| DataType::List(Box::new(inner)))
+        }
         _ => None,
     }
 }
@@ -50,6 +54,14 @@ pub(super) fn arithmetic_of_fractions(
 ) -> Option<Expr> {
     let is_division = matches!(op, Operator::TrueDivide | Operator::FloorDivide);
     if arithmetic(op).is_none() && !is_division {
+        return None;
+    }
+    // The engine divides intervals, and its quotients are intervals.
+    if is_division
+        && dtypes
+            .iter()
+            .any(|dtype| matches!(dtype, DataType::Duration(_)))
+    {
         return None;
     }
     let [one, other] = [left, right].map(Clone::clone);

@@ -326,6 +326,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let branches = [truthy.as_ref(), falsy.as_ref()];
             let alike = as_floats(&branches, &dtypes)
                 .or_else(|| as_zoned_times(&branches, &dtypes))
+                .or_else(|| decimals::as_decimals(&branches, schema))
                 .map(TryInto::<[Expr; 2]>::try_into);
             match (alike, is_of_mixed_signs(&dtypes)) {
                 (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
@@ -356,7 +357,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
             let values: Vec<&Expr> = input.iter().collect();
-            let alike = as_floats(&values, &dtypes).or_else(|| as_zoned_times(&values, &dtypes));
+            let alike = as_floats(&values, &dtypes)
+                .or_else(|| as_zoned_times(&values, &dtypes))
+                .or_else(|| decimals::as_decimals(&values, schema));
             let made = match alike {
                 Some(input) => Expr::Function {
                     input,
@@ -464,6 +467,13 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Sign,
         } => match input.first() {
+            Some(number) if dtype(number).is_decimal() => {
+                let sign = Expr::Function {
+                    input: vec![number.clone().cast(DataType::Float64)],
+                    function: FunctionExpr::Sign,
+                };
+                rewrite_expression(sign, schema)?
+            }
             Some(number) if dtype(number).is_primitive_numeric() => {
                 let is_number = if dtype(number).is_float() {
                     number.clone().is_not_nan()
