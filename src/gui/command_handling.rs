@@ -11,7 +11,7 @@ use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
 use super::dialogs::{
-    About, ColumnDialog, Confirm, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
+    About, ColumnDialog, ConfirmDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
     PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog, ShortcutsDialog,
 };
 use super::dock::{Arrangement, Dock};
@@ -181,7 +181,7 @@ impl App {
                     .children()
                     .map_or(0, |children| children.samples.len() as u64);
                 self.dialogs
-                    .open(Confirm::remove_folder(&sample.id, children, run, of));
+                    .open(ConfirmDialog::remove_folder(&sample.id, children, run, of));
             }
             _ => {
                 if let Some(plan) = plan_of(draft.dataset(), root as usize, &fix) {
