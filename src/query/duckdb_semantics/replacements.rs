@@ -114,6 +114,18 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// Replaces `if(condition, a, b)` by CASE where it reads texts.
+    pub(super) fn replace_if(&self, expr: &mut Expr) {
+        if let Expr::Function(function) = &*expr
+            && name_of(function) == "if"
+            && let Some(values) = arguments_of(function)
+            && values.len() == 3
+            && self.reads_text(expr)
+        {
+            *expr = expression("CASE WHEN _0 THEN _1 ELSE _2 END", values);
+        }
+    }
+
     fn reads_text(&self, expr: &Expr) -> bool {
         let found = visit_expressions_mut(&mut expr.clone(), |part| match self.read_text(part) {
             Some(_) => ControlFlow::Break(()),

@@ -372,6 +372,10 @@ fn case_reads_the_texts_of_its_rows_alone() {
             json!([[null], ["none"], ["b"]]),
         ),
         (
+            "if(json_valid(x), x->>'a', 'none')",
+            json!([[null], ["none"], ["b"]]),
+        ),
+        (
             "CASE WHEN json_valid(x) THEN json_type(x) END",
             json!([["UBIGINT"], [null], ["OBJECT"]]),
         ),
