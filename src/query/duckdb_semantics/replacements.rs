@@ -81,9 +81,9 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
-    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have another
-    /// result: the engine computes each for all rows, and stops at a text that is no number or no
-    /// JSON.
+    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have
+    /// another result: the engine computes each for all rows, and stops at a text that is no number
+    /// or no JSON.
     pub(super) fn guard_results(&self, expr: &mut Expr) {
         if !self.reads_text(expr) {
             return;
