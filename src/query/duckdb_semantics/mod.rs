@@ -961,6 +961,7 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             replace_try(expr);
             replace_typeof(expr);
             replace_operator_call(expr);
+            self.replace_if(expr);
         }
         self.spell_written_decimals(expr);
         if matches!(expr, Expr::Case { .. }) {

@@ -81,9 +81,9 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
-    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have another
-    /// result: the engine computes each for all rows, and stops at a text that is no number or no
-    /// JSON.
+    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have
+    /// another result: the engine computes each for all rows, and stops at a text that is no number
+    /// or no JSON.
     pub(super) fn guard_results(&self, expr: &mut Expr) {
         if !self.reads_text(expr) {
             return;
@@ -111,6 +111,18 @@ impl ExpressionRewrite<'_, '_> {
             let at = conditions.len();
             let rest = |text: Expr| value_in_rows(&case, &plain, at, false, text);
             self.guard_texts(result, rest);
+        }
+    }
+
+    /// Replaces `if(condition, a, b)` by CASE where it reads texts.
+    pub(super) fn replace_if(&self, expr: &mut Expr) {
+        if let Expr::Function(function) = &*expr
+            && name_of(function) == "if"
+            && let Some(values) = arguments_of(function)
+            && values.len() == 3
+            && self.reads_text(expr)
+        {
+            *expr = expression("CASE WHEN _0 THEN _1 ELSE _2 END", values);
         }
     }
 

@@ -328,6 +328,33 @@ fn json_becomes_values_of_a_structure() {
 }
 
 #[test]
+fn arrows_bind_before_comparisons_and_follow_one_another() {
+    let json = r#"'{"a":{"b":"c","l":[1,2]},"n":5}'"#;
+    for (expression, wanted) in [
+        ("x->>'n' = '5'", json!(true)),
+        ("x->>'n' = '5' OR y = 2", json!(true)),
+        ("y = 3 AND x->>'n' = '6'", json!(false)),
+        ("y = 2 AND x->'a'->>'b' = 'd' OR y = 3", json!(true)),
+        ("x->>'n' IS NULL", json!(false)),
+        ("x->'z'->>'b' IS NULL", json!(true)),
+        ("x->>'n' || 'a'", json!("5a")),
+        ("x->>'n' IN ('5', '6')", json!(true)),
+        ("x->>'n' LIKE '6%'", json!(false)),
+        ("x->'a'->>'b' BETWEEN 'a' AND 'd'", json!(true)),
+        ("x->'a'->'l'->>1", json!("2")),
+        ("upper(x->'a'->>'b')", json!("C")),
+        ("coalesce(NULL, x->'a'->>'b')", json!("c")),
+        ("(x->>'n')::INTEGER + y", json!(8)),
+        ("CASE WHEN x->>'n' = '5' THEN 1 END", json!(1)),
+        ("list_transform([1, 2], v -> v + y)", json!([4, 5])),
+        ("list_transform([{'a': 1}], v -> v.a + 1)", json!([2])),
+    ] {
+        let sql = format!("SELECT {expression} FROM (VALUES ({json}, 3)) AS t(x, y)");
+        assert_eq!(rows(&sql), [json!([wanted])], "{expression}");
+    }
+}
+
+#[test]
 fn case_reads_the_texts_of_its_rows_alone() {
     let texts = "(VALUES ('1'), ('zz'), ('{\"a\":\"b\"}')) AS t(x)";
     let cases = [
@@ -349,6 +376,10 @@ fn case_reads_the_texts_of_its_rows_alone() {
         ),
         (
             "CASE WHEN json_valid(x) THEN x->>'a' ELSE 'none' END",
+            json!([[null], ["none"], ["b"]]),
+        ),
+        (
+            "if(json_valid(x), x->>'a', 'none')",
             json!([[null], ["none"], ["b"]]),
         ),
         (
