@@ -111,13 +111,15 @@ fn count_fitting_cells<'a>(
         .count()
 }
 
-/// True for cells with dates such as `03/04/2020` of which none proves which number is the day.
-fn has_ambiguous_dates<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> bool {
-    let mut dates = cells
-        .flatten()
-        .filter_map(day_and_month_in_any_order)
-        .peekable();
-    dates.peek().is_some() && dates.all(|(first, second)| first <= 12 && second <= 12)
+/// True for cells with dates such as `03/04/2020` of which none proves which number is the day. A
+/// date with points, as `29.02.2020`, proves that its author writes the day first.
+fn has_ambiguous_dates<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> bool {
+    let is_open = |cell| day_and_month_in_any_order(cell).is_some();
+    cells.clone().flatten().any(is_open)
+        && cells
+            .flatten()
+            .filter_map(day_and_month)
+            .all(|(first, second)| first <= 12 && second <= 12)
 }
 
 /// True when a number has a leading zero, or when one has a trailing zero and the numbers of
@@ -487,11 +489,9 @@ mod tests {
     fn dates_with_points_are_day_first_without_an_assumption() {
         let detected = detect_type([Some("03.04.2020"), Some("05.06.2020")].into_iter());
         assert!(!detected.expect("dates").assumes_day_first);
-        let cells = ["03/04/2020", "28.04.2020"].map(Some);
-        assert!(
-            detect_type(cells.into_iter())
-                .expect("dates")
-                .assumes_day_first
-        );
+        let proved = detect_type(["29.02.2020", "01/03/2020"].iter().map(|cell| Some(*cell)));
+        assert!(!proved.expect("dates").assumes_day_first);
+        let open = detect_type(["01.02.2020", "01/03/2020"].iter().map(|cell| Some(*cell)));
+        assert!(open.expect("dates").assumes_day_first);
     }
 }
