@@ -287,13 +287,12 @@ impl LevelStatistics {
 /// The filter on the level that has the columns it compares: this one, else the nearest above, else
 /// the first below; this one where none has them. `fields` are the columns of each level.
 fn at_nearest_level(filter: Filter, level: usize, fields: &[Vec<FieldSpec>]) -> Filter {
-    let has_columns = |level: &usize| {
-        let columns = fields.get(*level);
-        columns.is_some_and(|columns| filter.finds_columns_in(columns))
-    };
     let mut levels = (0..=level).rev().chain(level + 1..fields.len());
-    let found = levels.find(has_columns).unwrap_or(level);
-    filter.at_level(found)
+    let found = levels.find(|&level| {
+        let columns = fields.get(level);
+        columns.is_some_and(|columns| filter.finds_columns_in(columns))
+    });
+    filter.at_level(found.unwrap_or(level))
 }
 
 /// The id of a row; empty for one without.
