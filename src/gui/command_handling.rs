@@ -285,7 +285,7 @@ impl App {
                 let draft = self.studio.document().and_then(|document| document.draft());
                 let undone = draft.is_some_and(|draft| draft.redo_label().is_some());
                 if let Some(steps) = draft.filter(|_| undone).map(|draft| draft.step_number()) {
-                    self.panels.pattern.undone(steps);
+                    self.panels.pattern.remove_undone(steps);
                     self.session.jobs.undone(steps);
                 }
                 // Edits typed in the form need no toast.
